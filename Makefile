@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What people type. Meson and Ninja do the work, in build/ and build-asan/.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: all deps demo test bench install clean fmt
+
+all: build/build.ninja
+	@ninja -C build -k 0 $(if $(V),-v,--quiet)
+
+deps:
+	@scripts/deps
+
+build/build.ninja: | deps
+	meson setup build $(MESONFLAGS)
+
+build-asan/build.ninja: | deps
+	meson setup build-asan -Db_sanitize=address,undefined -Dtracer=false
+
+install: all
+	@meson configure build -Dprefix=$(abspath $(PREFIX))
+	DESTDIR=$(abspath $(DESTDIR)) meson install -C build
+
+demo: all
+	@demo/run
+
+test: all build-asan/build.ninja
+	@ninja -C build-asan --quiet
+	@scripts/run-tests $(TESTS)
+
+bench: all
+	@bench/run
+
+fmt: deps
+	@scripts/format
+
+clean:
+	rm -rf build build-asan

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/corpus.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "holdfast.h"
+
+#define WRONG_SHOWN 20
+
+static int recovering;
+static unsigned long wrongs;
+
+void corpus_wrong(const char *format, ...)
+{
+	va_list ap;
+
+	if (wrongs++ >= WRONG_SHOWN || !recovering)
+		return;
+	va_start(ap, format);
+	fputs("wrong: ", stdout);
+	vprintf(format, ap);
+	putchar('\n');
+	va_end(ap);
+}
+
+static int usage(const char *argv0)
+{
+	fprintf(stderr, "usage: %s run POOL OPS\n       %s recover POOL [OPS]\n", argv0, argv0);
+	return 2;
+}
+
+/* One line of an op file: a verb and one or two numbers. */
+struct op {
+	char verb[8];
+	uint64_t key;
+	uint64_t arg;
+};
+
+static int parse(const char *line, struct op *op)
+{
+	int fields = sscanf(line, "%7s %" SCNu64 " %" SCNu64, op->verb, &op->key, &op->arg);
+	int needs_arg = strcmp(op->verb, "put") == 0 || strcmp(op->verb, "upd") == 0 ||
+			strcmp(op->verb, "scan") == 0;
+	int known = needs_arg || strcmp(op->verb, "get") == 0 || strcmp(op->verb, "del") == 0;
+
+	return known && fields == 2 + needs_arg;
+}
+
+static enum corpus_result execute(const struct corpus_program *p, void *store, const struct op *op,
+				  uint64_t *out)
+{
+	switch (op->verb[0]) {
+	case 'p':
+		return p->put ? p->put(store, op->key, op->arg, out) : CORPUS_NA;
+	case 'g':
+		return p->get ? p->get(store, op->key, out) : CORPUS_NA;
+	case 'd':
+		return p->del ? p->del(store, op->key, out) : CORPUS_NA;
+	default:
+		return p->upd ? p->upd(store, op->key, op->arg, out) : CORPUS_NA;
+	}
+}
+
+static void print_result(enum corpus_result result, uint64_t value)
+{
+	static const char *const words[] = {"new", "old", "", "none", "full", "ok", "na"};
+
+	if (result == CORPUS_VALUE)
+		printf("%" PRIu64 "\n", value);
+	else if (result == CORPUS_OLD)
+		printf("old %" PRIu64 "\n", value);
+	else
+		puts(words[result]);
+}
+
+static void print_scan(const struct corpus_pair *pairs, size_t n)
+{
+	if (n == 0)
+		fputs("none", stdout);
+	for (size_t i = 0; i < n; i++)
+		printf("%s%" PRIu64 "=%" PRIu64, i ? " " : "", pairs[i].key, pairs[i].value);
+	putchar('\n');
+}
+
+/* The markers enclose the operation itself, not the printing: what is printed is acknowledged. */
+static void run_op(const struct corpus_program *p, void *store, const struct op *op, unsigned long n)
+{
+	struct corpus_pair pairs[CORPUS_SCAN_MAX];
+	enum corpus_result result = CORPUS_NA;
+	uint64_t value = 0;
+	size_t count = 0;
+	int is_scan = op->verb[0] == 's' && p->scan;
+
+	HOLDFAST_OP_BEGIN(n);
+	if (is_scan)
+		count = p->scan(store, op->key, op->arg < CORPUS_SCAN_MAX ? op->arg : CORPUS_SCAN_MAX, pairs);
+	else if (op->verb[0] != 's')
+		result = execute(p, store, op, &value);
+	HOLDFAST_OP_END(n);
+	if (is_scan)
+		print_scan(pairs, count);
+	else
+		print_result(result, value);
+	fflush(stdout);
+}
+
+static int run_ops(const struct corpus_program *p, void *store, const char *path)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	char line[128];
+	struct op op;
+	unsigned long n = 0;
+	int status = 0;
+
+	if (!in) {
+		fprintf(stderr, "%s: %s: %s\n", p->name, path, strerror(errno));
+		return 2;
+	}
+	while (status == 0 && fgets(line, sizeof(line), in)) {
+		if (line[0] == '#' || line[0] == '\n')
+			continue;
+		if (parse(line, &op)) {
+			run_op(p, store, &op, ++n);
+		} else {
+			fprintf(stderr, "%s: %s: bad operation: %s", p->name, path, line);
+			status = 2;
+		}
+	}
+	if (in != stdin)
+		fclose(in);
+	return status;
+}
+
+int corpus_main(const struct corpus_program *p, int argc, char **argv)
+{
+	const char *pool;
+	void *store;
+	int status = 0;
+
+	if (argc < 3 || argc > 4)
+		return usage(argv[0]);
+	recovering = strcmp(argv[1], "recover") == 0;
+	if (!recovering && (strcmp(argv[1], "run") != 0 || argc != 4))
+		return usage(argv[0]);
+	pool = argv[2];
+	store = p->open(pool);
+	if (!store) {
+		fprintf(stderr, "%s: %s: %s\n", p->name, pool, strerror(errno));
+		return recovering ? 1 : 2;
+	}
+	if (recovering) {
+		p->check(store);
+		if (wrongs)
+			printf("%lu wrong\n", wrongs);
+	}
+	if (!recovering || wrongs == 0)
+		status = argc == 4 ? run_ops(p, store, argv[3]) : 0;
+	p->close(store);
+	return recovering && wrongs ? 1 : status;
+}

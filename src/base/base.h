@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every folder uses: errors, memory, vectors, hash tables, intervals, messages. */
+#ifndef HOLDFAST_BASE_BASE_H
+#define HOLDFAST_BASE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit status, everywhere. */
+enum exit_status {
+	EXIT_NOTHING = 0,  /* nothing found */
+	EXIT_FINDINGS = 1,
+	EXIT_USAGE = 2,
+	EXIT_PROGRAM = 3,  /* the program under test or its recovery could not be run */
+	EXIT_INTERNAL = 4,
+};
+
+/* An error: what happened, in words for people. status is the exit status it asks for. */
+struct err {
+	int status;
+	char text[1024];
+};
+int err_set(struct err *, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4))); /* always returns -1 */
+int err_errno(struct err *, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4))); /* adds strerror(errno) */
+
+/* Memory that never returns NULL: out of memory ends the process with a message, status 4. */
+void *xmalloc(size_t) __attribute__((malloc, returns_nonnull));
+void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
+void *xrealloc(void *, size_t) __attribute__((returns_nonnull));
+char *xstrdup(const char *) __attribute__((malloc, returns_nonnull));
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+
+/* Growable array: VEC(int) v = {0}; VEC_PUSH(&v, 3); v.p[0]; v.n; VEC_FREE(&v); */
+#define VEC(T)                                                                                     \
+	struct {                                                                                   \
+		T *p;                                                                              \
+		size_t n, cap;                                                                     \
+	}
+void vec_grow(void **p, size_t *cap, size_t need, size_t elem);
+#define VEC_RESERVE(v, need)                                                                       \
+	((need) > (v)->cap ? vec_grow((void **)&(v)->p, &(v)->cap, (need), sizeof *(v)->p) : (void)0)
+#define VEC_PUSH(v, x) (VEC_RESERVE((v), (v)->n + 1), (v)->p[(v)->n++] = (x))
+#define VEC_FREE(v) (free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
+
+/* Hash table from 64-bit keys to 64-bit values. */
+struct hmap {
+	uint64_t *key, *val;
+	uint8_t *used;
+	size_t n, cap;
+};
+bool hmap_get(const struct hmap *, uint64_t key, uint64_t *val);
+void hmap_put(struct hmap *, uint64_t key, uint64_t val);
+bool hmap_del(struct hmap *, uint64_t key);
+void hmap_free(struct hmap *);
+uint64_t hash_bytes(const void *, size_t);       /* xxHash, XXH3-64 */
+uint64_t hash_seeded(const void *, size_t, uint64_t seed); /* the same, with a seed */
+uint64_t hash_mix(uint64_t a, uint64_t b);
+
+/* Interval map: disjoint half-open ranges with a value; adding splits what it covers. */
+struct imap_item {
+	uint64_t lo, hi, val;
+};
+struct imap {
+	struct imap_item *p;
+	size_t n, cap;
+};
+void imap_set(struct imap *, uint64_t lo, uint64_t hi, uint64_t val);
+void imap_clear(struct imap *, uint64_t lo, uint64_t hi);
+const struct imap_item *imap_find(const struct imap *, uint64_t at); /* NULL: none */
+void imap_free(struct imap *);
+
+/* Growable string. */
+struct buf {
+	char *p;
+	size_t n, cap;
+};
+void buf_add(struct buf *, const void *, size_t);
+void buf_puts(struct buf *, const char *);
+void buf_printf(struct buf *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_free(struct buf *);
+
+/* Messages on stderr, prefixed with the tool's name. Progress only on a terminal. */
+void msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void msg_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+extern bool msg_quiet; /* --quiet: no msg_info */
+bool color_wanted(FILE *);
+void progress(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* overwrites itself */
+void progress_end(void);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Verbs and their options, as data.
+ *
+ * A verb is one file here, NAME.c, that defines cmd_NAME and the struct cli_verb verb_NAME,
+ * and one line in CLI_VERBS. The help, the man pages and the bash completion come from these
+ * tables:
+ *
+ *	struct dump_opts { bool json; struct cli_range events; };
+ *	static const struct cli_option dump_options[] = {
+ *		{ "json", 0, CLI_FLAG, NULL, offsetof(struct dump_opts, json), "print JSON" },
+ *		{ "events", 0, CLI_RANGE, "FROM..TO", offsetof(struct dump_opts, events), "…" },
+ *		{ NULL },
+ *	};
+ *	const struct cli_verb verb_dump = {
+ *		.name = "dump", .run = cmd_dump, .options = dump_options, …
+ *	};
+ *	int cmd_dump(int argc, char **argv)
+ *	{
+ *		struct dump_opts o = { 0 };
+ *		int status = cli_parse(&verb_dump, &o, &argc, &argv);
+ *		if (status != CLI_GO)
+ *			return status;
+ *		if (argc != 1)
+ *			return cli_usage(&verb_dump, "one trace folder is needed");
+ *		…argv[0] is the first operand…
+ *	}
+ */
+#ifndef HOLDFAST_CLI_CLI_H
+#define HOLDFAST_CLI_CLI_H
+
+#include "base/base.h"
+
+/* The verbs, in the order in which help lists them. */
+#define CLI_VERBS(X)                                                                               \
+	X(record)                                                                                  \
+	X(dump)
+
+enum cli_type {
+	CLI_FLAG,   /* bool */
+	CLI_TEXT,   /* const char * */
+	CLI_FILE,   /* const char *; completes to file names */
+	CLI_LIST,   /* struct cli_list: may be given several times */
+	CLI_CHOICE, /* const char *: one of the words in arg, "a|b|c" */
+	CLI_NUMBER, /* uint64_t */
+	CLI_RANGE,  /* struct cli_range: [FROM]..[TO] or N; the argument may be left out */
+};
+
+struct cli_list {
+	const char **p;
+	size_t n;
+};
+
+struct cli_range {
+	bool given;
+	uint64_t from, to; /* both included; from 0, to UINT64_MAX where left out */
+};
+
+struct cli_option {
+	const char *name; /* NULL ends the table */
+	char letter;      /* 0: none */
+	enum cli_type type;
+	const char *arg; /* what help calls the argument */
+	size_t offset;   /* of the field in the struct that cli_parse fills */
+	const char *help;
+};
+
+struct cli_verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;  /* one line, no full stop */
+	const char *usage;    /* what follows "holdfast NAME" */
+	const char *about;    /* paragraphs, separated by empty lines */
+	const char *examples; /* lines: "command<TAB>what it does" */
+	const struct cli_option *options;
+	bool command; /* the operands are a command: options end at the first operand */
+};
+
+#define X(name) extern const struct cli_verb verb_##name;
+CLI_VERBS(X)
+#undef X
+
+/* cli_parse: go on; anything else is the status to end with (help was shown, wrong usage). */
+#define CLI_GO (-1)
+
+/*
+ * Fills the zeroed struct `opts` from argv (argv[0] is the verb) and leaves the operands in
+ * argc and argv. Says what is wrong on stderr.
+ */
+int cli_parse(const struct cli_verb *, void *opts, int *argc, char ***argv);
+
+/* Says what is wrong and how to get help; returns EXIT_USAGE. */
+int cli_usage(const struct cli_verb *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reports err, returns its status. */
+int cli_fail(const struct err *);
+
+/* All verbs, ended by NULL. */
+extern const struct cli_verb *const cli_verbs[];
+const struct cli_verb *cli_find(const char *name);
+/* The known word nearest to a mistyped one, or NULL. `next` gives the words in turn. */
+const char *cli_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
+			const void *arg);
+
+/* help.c: what the tables say, for people, for man and for bash. */
+void cli_help(FILE *);
+void cli_help_verb(FILE *, const struct cli_verb *);
+void cli_man(FILE *, const struct cli_verb *); /* NULL: holdfast(1) itself */
+void cli_completion(FILE *);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The folder that a recording goes to: which one, may it be used, away with it. */
+#include "cli/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/trace.h"
+
+#define TRACE_FILE "trace" /* the one file in a trace's folder */
+
+char *folder_default(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	const char *name = slash && slash[1] ? slash + 1 : program;
+	for (unsigned n = 0;; n++) {
+		char *dir = xasprintf("%s-%u.hft", name, n);
+		struct stat st;
+		if (lstat(dir, &st) && errno == ENOENT)
+			return dir;
+		free(dir);
+	}
+}
+
+/* The folder's entries that are not a trace's; NULL: none. *any: there is something. */
+static char *stranger(const char *dir, bool *any)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char *found = NULL;
+	*any = false;
+	while (d && !found && (e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		*any = true;
+		if (strcmp(e->d_name, TRACE_FILE) != 0)
+			found = xstrdup(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Is the file in it a trace, even one that was cut short before its first byte? */
+static bool is_trace(const char *dir)
+{
+	char *path = xasprintf("%s/" TRACE_FILE, dir);
+	struct stat st;
+	struct err ignored;
+	bool empty = !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size == 0;
+	free(path);
+	if (empty)
+		return true;
+	struct trace_reader *r = trace_open(dir, &ignored);
+	if (r)
+		trace_close(r);
+	return r != NULL;
+}
+
+/* A folder with something in it. */
+static int check_full(const char *dir, const char *strange, bool force, struct err *err)
+{
+	if (!force)
+		return err_set(err, EXIT_USAGE, "%s exists; choose another folder, or --force", dir);
+	if (strange)
+		return err_set(err, EXIT_USAGE,
+			       "%s is not replaced: '%s' in it is not a trace", dir, strange);
+	if (!is_trace(dir))
+		return err_set(err, EXIT_USAGE, "%s is not replaced: it is not a trace", dir);
+	return 0;
+}
+
+int folder_clear(const char *dir, bool force, bool *existed, struct err *err)
+{
+	struct stat st;
+	bool any;
+	*existed = !stat(dir, &st);
+	if (!*existed)
+		return errno == ENOENT ? 0 : err_errno(err, EXIT_USAGE, "cannot use %s", dir);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, EXIT_USAGE, "%s exists and is not a folder", dir);
+	char *strange = stranger(dir, &any);
+	int bad = any ? check_full(dir, strange, force, err) : 0;
+	free(strange);
+	if (!bad && any && folder_remove(dir, false))
+		bad = err_errno(err, EXIT_USAGE, "cannot replace %s", dir);
+	return bad;
+}
+
+int folder_remove(const char *dir, bool itself)
+{
+	char *path = xasprintf("%s/" TRACE_FILE, dir);
+	int bad = unlink(path);
+	free(path);
+	if (itself)
+		bad = rmdir(dir);
+	return bad;
+}

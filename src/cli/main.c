@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holdfast: finds the verb and runs it. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const char *next_verb(const void *arg, size_t i)
+{
+	(void)arg;
+	return cli_verbs[i] ? cli_verbs[i]->name : NULL;
+}
+
+static int unknown(const char *word)
+{
+	const char *near = cli_nearest(word, next_verb, NULL);
+	if (near)
+		msg_error("unknown verb '%s'; did you mean '%s'?", word, near);
+	else
+		msg_error("unknown verb '%s'", word);
+	fprintf(stderr, "The verbs are listed by 'holdfast --help'.\n");
+	return EXIT_USAGE;
+}
+
+/* help [VERB]; for the build: help --man [VERB], help --complete. */
+static int help(int argc, char **argv)
+{
+	bool man = argc > 1 && !strcmp(argv[1], "--man");
+	const char *name = argv[1 + man];
+	if (argc > 1 && !strcmp(argv[1], "--complete")) {
+		cli_completion(stdout);
+		return EXIT_NOTHING;
+	}
+	const struct cli_verb *verb = name ? cli_find(name) : NULL;
+	if (name && !verb)
+		return unknown(name);
+	if (man)
+		cli_man(stdout, verb);
+	else if (verb)
+		cli_help_verb(stdout, verb);
+	else
+		cli_help(stdout);
+	return EXIT_NOTHING;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	if (!word) {
+		cli_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
+		return help(argc - 1, argv + 1);
+	if (!strcmp(word, "--version")) {
+		printf("holdfast %s\n", HOLDFAST_VERSION);
+		return EXIT_NOTHING;
+	}
+	const struct cli_verb *verb = cli_find(word);
+	return verb ? verb->run(argc - 1, argv + 1) : unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+	if (fflush(stdout) || ferror(stdout)) {
+		msg_error("cannot write the output");
+		return EXIT_INTERNAL;
+	}
+	return status;
+}

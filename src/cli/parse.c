@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options, from the tables in cli.h: -o DIR, -oDIR, --output DIR, --output=DIR, --. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_usage(const struct cli_verb *verb, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	msg_error("%s", text);
+	fprintf(stderr, "usage: holdfast %s %s\n", verb->name, verb->usage);
+	fprintf(stderr, "More in 'holdfast help %s'.\n", verb->name);
+	return EXIT_USAGE;
+}
+
+int cli_fail(const struct err *err)
+{
+	msg_error("%s", err->text);
+	return err->status;
+}
+
+/* Edit distance of two short words; a swap of neighbours counts as one edit. */
+static size_t distance(const char *a, const char *b)
+{
+	enum { MAX = 32 };
+	size_t la = strlen(a), lb = strlen(b);
+	size_t d[MAX + 1][MAX + 1];
+	if (la > MAX || lb > MAX)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= la; i++)
+		for (size_t j = 0; j <= lb; j++) {
+			if (!i || !j) {
+				d[i][j] = i + j;
+				continue;
+			}
+			size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+			if (d[i - 1][j] + 1 < best)
+				best = d[i - 1][j] + 1;
+			if (d[i][j - 1] + 1 < best)
+				best = d[i][j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
+				best = d[i - 2][j - 2] + 1;
+			d[i][j] = best;
+		}
+	return d[la][lb];
+}
+
+const char *cli_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
+			const void *arg)
+{
+	const char *best = NULL, *known;
+	size_t limit = strlen(word) / 3 + 2; /* farther than that is another word */
+	for (size_t i = 0; (known = next(arg, i)); i++) {
+		size_t d = distance(word, known);
+		if (d < limit) {
+			limit = d;
+			best = known;
+		}
+	}
+	return best;
+}
+
+static const char *next_option(const void *arg, size_t i)
+{
+	const struct cli_option *table = arg;
+	return table[i].name;
+}
+
+static const struct cli_option *find_long(const struct cli_verb *verb, const char *name, size_t len)
+{
+	for (const struct cli_option *o = verb->options; o->name; o++)
+		if (strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
+	return NULL;
+}
+
+static const struct cli_option *find_letter(const struct cli_verb *verb, char letter)
+{
+	for (const struct cli_option *o = verb->options; o->name; o++)
+		if (o->letter == letter)
+			return o;
+	return NULL;
+}
+
+/* A whole decimal number, or *end tells where it stops being one. */
+static bool number(const char *s, const char **end, uint64_t *val)
+{
+	char *stop;
+	if (*s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*val = strtoull(s, &stop, 10);
+	*end = stop;
+	return errno == 0;
+}
+
+static bool range(const char *s, struct cli_range *r)
+{
+	*r = (struct cli_range){ .given = true, .from = 0, .to = UINT64_MAX };
+	bool from = number(s, &s, &r->from);
+	if (from && !*s) {
+		r->to = r->from;
+		return true;
+	}
+	if (strncmp(s, "..", 2) != 0)
+		return false;
+	s += 2;
+	bool to = number(s, &s, &r->to);
+	return (from || to) && !*s && r->from <= r->to;
+}
+
+static bool is_choice(const char *words, const char *value)
+{
+	size_t len = strcspn(value, "|");
+	if (value[len])
+		return false;
+	for (const char *w = words; w; w = strchr(w, '|')) {
+		w += *w == '|';
+		if (!strncmp(w, value, len) && (w[len] == '|' || !w[len]))
+			return len > 0;
+	}
+	return false;
+}
+
+static void list_add(struct cli_list *l, const char *value)
+{
+	l->p = xrealloc(l->p, (l->n + 1) * sizeof *l->p);
+	l->p[l->n++] = value;
+}
+
+/* Stores the argument; says what is wrong with it. */
+static int set(const struct cli_verb *verb, const struct cli_option *o, void *opts,
+	       const char *value)
+{
+	void *field = (char *)opts + o->offset;
+	switch (o->type) {
+	case CLI_FLAG: *(bool *)field = true; return CLI_GO;
+	case CLI_TEXT:
+	case CLI_FILE: *(const char **)field = value; return CLI_GO;
+	case CLI_LIST: list_add(field, value); return CLI_GO;
+	case CLI_CHOICE:
+		if (!is_choice(o->arg, value))
+			return cli_usage(verb, "--%s takes %s, not '%s'", o->name, o->arg, value);
+		*(const char **)field = value;
+		return CLI_GO;
+	case CLI_NUMBER:
+		if (!number(value, &value, field) || *value)
+			return cli_usage(verb, "--%s takes a number", o->name);
+		return CLI_GO;
+	case CLI_RANGE:
+		if (!range(value, field))
+			return cli_usage(verb, "--%s takes %s, not '%s'", o->name, o->arg, value);
+		return CLI_GO;
+	}
+	return EXIT_INTERNAL;
+}
+
+struct cursor {
+	const struct cli_verb *verb;
+	void *opts;
+	char **at; /* the next word */
+};
+
+/* An option whose argument, if it takes one, is `attached` or else the next word. */
+static int take(struct cursor *c, const struct cli_option *o, const char *attached)
+{
+	struct cli_range scratch;
+	if (o->type == CLI_FLAG && attached)
+		return cli_usage(c->verb, "--%s takes no argument", o->name);
+	if (o->type == CLI_RANGE && !attached && !(*c->at && range(*c->at, &scratch)))
+		attached = "0..";
+	if (o->type != CLI_FLAG && !attached) {
+		if (!*c->at)
+			return cli_usage(c->verb, "--%s needs %s", o->name, o->arg);
+		attached = *c->at++;
+	}
+	return set(c->verb, o, c->opts, attached);
+}
+
+static int take_long(struct cursor *c, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	size_t len = equals ? (size_t)(equals - word) : strlen(word);
+	if (!strcmp(word, "help")) {
+		cli_help_verb(stdout, c->verb);
+		return EXIT_NOTHING;
+	}
+	const struct cli_option *o = find_long(c->verb, word, len);
+	if (o)
+		return take(c, o, equals ? equals + 1 : NULL);
+	const char *near = cli_nearest(word, next_option, c->verb->options);
+	if (near)
+		return cli_usage(c->verb, "unknown option --%s; did you mean --%s?", word, near);
+	return cli_usage(c->verb, "unknown option --%s", word);
+}
+
+/* One or more letters: -q, -qo DIR, -oDIR. */
+static int take_letters(struct cursor *c, const char *word)
+{
+	while (*word) {
+		char letter = *word++;
+		if (letter == 'h') {
+			cli_help_verb(stdout, c->verb);
+			return EXIT_NOTHING;
+		}
+		const struct cli_option *o = find_letter(c->verb, letter);
+		if (!o)
+			return cli_usage(c->verb, "unknown option -%c", letter);
+		bool rest = o->type != CLI_FLAG && *word;
+		int status = take(c, o, rest ? word : NULL);
+		if (status != CLI_GO || rest)
+			return status;
+	}
+	return CLI_GO;
+}
+
+int cli_parse(const struct cli_verb *verb, void *opts, int *argc, char ***argv)
+{
+	struct cursor c = { verb, opts, *argv + 1 };
+	char **keep = *argv; /* operands move to the front, in order */
+	int n = 0, status = CLI_GO;
+	while (*c.at && status == CLI_GO) {
+		char *word = *c.at++;
+		if (!strcmp(word, "--"))
+			break;
+		if (!strncmp(word, "--", 2)) {
+			status = take_long(&c, word + 2);
+		} else if (word[0] == '-' && word[1]) {
+			status = take_letters(&c, word + 1);
+		} else {
+			keep[n++] = word;
+			if (verb->command)
+				break;
+		}
+	}
+	while (*c.at)
+		keep[n++] = *c.at++;
+	keep[n] = NULL;
+	*argc = n;
+	return status;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Start the program under Valgrind with our tool, and drain its events until it ends.
+ *
+ *   holdfast ──fork, exec──▶ valgrind ──exec──▶ holdfast-amd64-linux, running the program
+ *      ▲                                              │
+ *      └───────── ring, opened as /proc/PID/fd/N ◀────┘
+ *
+ * The program keeps our stdin, stdout, stderr, working directory and environment. A signal
+ * from the terminal reaches the whole process group, so we only outlive it; one that was
+ * sent to us alone is passed on to the program.
+ */
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define POLL_MS 20 /* a child that ends, ends the wait too, but for a race */
+#define FORCE "PMEM_IS_PMEM_FORCE"
+
+struct launch {
+	const struct launch_opts *opts;
+	char *libexec, *valgrind;
+	int stdin_fd; /* -1: ours */
+	pid_t pid;    /* 0 once it has ended */
+	int status;   /* from waitpid */
+};
+
+static const int caught[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
+#define NCAUGHT (sizeof caught / sizeof *caught)
+
+static volatile sig_atomic_t target;    /* the program's pid, 0: none */
+static volatile sig_atomic_t asked_end; /* a signal came when the program had ended */
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	int saved = errno;
+	if (sig == SIGCHLD) /* only there to end a wait */
+		return;
+	if (!target)
+		asked_end = 1;
+	else if (info->si_code != SI_KERNEL) /* the terminal told the program itself */
+		kill(target, sig);
+	errno = saved;
+}
+
+static void catch_signals(struct sigaction old[NCAUGHT])
+{
+	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	sigemptyset(&sa.sa_mask);
+	asked_end = 0;
+	for (size_t i = 0; i < NCAUGHT; i++)
+		sigaction(caught[i], &sa, &old[i]);
+}
+
+static void restore_signals(const struct sigaction old[NCAUGHT])
+{
+	for (size_t i = 0; i < NCAUGHT; i++)
+		sigaction(caught[i], &old[i], NULL);
+}
+
+struct launch *launch_new(const struct launch_opts *opts, struct err *err)
+{
+	struct launch *l = xcalloc(1, sizeof *l);
+	l->opts = opts;
+	l->stdin_fd = -1;
+	char *path = launch_resolve(opts->argv[0], err);
+	int bad = !path || launch_check_program(path, err);
+	free(path);
+	if (!bad)
+		bad = !(l->libexec = launch_find_libexec(err)) ||
+		      !(l->valgrind = launch_find_valgrind(err));
+	if (!bad && opts->stdin_path) {
+		l->stdin_fd = open(opts->stdin_path, O_RDONLY | O_CLOEXEC);
+		if (l->stdin_fd < 0)
+			bad = err_errno(err, EXIT_USAGE, "cannot read %s", opts->stdin_path);
+	}
+	if (!bad)
+		return l;
+	launch_free(l);
+	return NULL;
+}
+
+void launch_free(struct launch *l)
+{
+	if (!l)
+		return;
+	if (l->stdin_fd >= 0)
+		close(l->stdin_fd);
+	free(l->libexec);
+	free(l->valgrind);
+	free(l);
+}
+
+typedef VEC(char *) args;
+
+static void add_globs(args *v, const char *option, const char *const *glob, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		VEC_PUSH(v, xasprintf("%s=%s", option, glob[i]));
+}
+
+/* The command line of valgrind; its strings live until exec or exit. */
+static char **arguments(const struct launch *l, const struct trace_live *live, pid_t holdfast)
+{
+	static const char *const fixed[] = {
+		"--tool=holdfast",
+		"--command-line-only=yes", /* no .valgrindrc, no VALGRIND_OPTS */
+		"-q",
+		"--vgdb=no",
+		"--sigill-diagnostics=no", /* clwb and clflushopt are unknown to it, not to us */
+		"--trace-children=yes",
+		"--run-libc-freeres=no",
+		"--run-cxx-freeres=no",
+	};
+	const struct launch_opts *o = l->opts;
+	args v = { 0 };
+	VEC_PUSH(&v, xstrdup(l->valgrind));
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+		VEC_PUSH(&v, xstrdup(fixed[i]));
+	VEC_PUSH(&v, xasprintf("--hf-ring=/proc/%d/fd/%d", (int)holdfast, trace_live_fd(live)));
+	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
+	if (o->cpu)
+		VEC_PUSH(&v, xasprintf("--hf-cpu=%s", o->cpu));
+	add_globs(&v, "--hf-pm", o->pm, o->npm);
+	add_globs(&v, "--hf-watch", o->watch, o->nwatch);
+	VEC_PUSH(&v, xstrdup("--"));
+	for (const char *const *word = o->argv; *word; word++)
+		VEC_PUSH(&v, xstrdup(*word));
+	VEC_PUSH(&v, NULL);
+	return v.p;
+}
+
+static bool force_pmem(const struct launch *l)
+{
+	return !l->opts->no_pmem_force && !getenv(FORCE);
+}
+
+/* In the child: become the program. Comes back only through the pipe, as an errno. */
+static void become(const struct launch *l, const struct trace_live *live, pid_t holdfast,
+		   int report)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != holdfast)
+		_exit(EXIT_INTERNAL);
+	if (l->stdin_fd >= 0)
+		dup2(l->stdin_fd, STDIN_FILENO);
+	if (force_pmem(l))
+		setenv(FORCE, "1", 1);
+	setenv("VALGRIND_LIB", l->libexec, 1);
+	execv(l->valgrind, arguments(l, live, holdfast));
+	int code = errno;
+	if (write(report, &code, sizeof code) != sizeof code)
+		_exit(EXIT_INTERNAL);
+	_exit(EXIT_PROGRAM);
+}
+
+static int start(struct launch *l, struct trace_live *live, const struct sigaction *old,
+		 struct err *err)
+{
+	int report[2], code = 0;
+	if (pipe2(report, O_CLOEXEC))
+		return err_errno(err, EXIT_INTERNAL, "cannot make a pipe");
+	pid_t holdfast = getpid();
+	fflush(NULL);
+	l->pid = fork();
+	if (l->pid == 0) {
+		restore_signals(old);
+		become(l, live, holdfast, report[1]);
+	}
+	close(report[1]);
+	if (l->pid < 0) {
+		close(report[0]);
+		return err_errno(err, EXIT_INTERNAL, "cannot start a process");
+	}
+	target = l->pid;
+	ssize_t n;
+	while ((n = read(report[0], &code, sizeof code)) < 0 && errno == EINTR)
+		;
+	close(report[0]);
+	if (n <= 0)
+		return 0;
+	target = 0;
+	waitpid(l->pid, NULL, 0);
+	errno = code;
+	return err_errno(err, EXIT_PROGRAM, "cannot run %s", l->valgrind);
+}
+
+/* Takes in whoever has ended; with --follow-forks orphans of the program are ours too. */
+static void reap(struct launch *l, int flags)
+{
+	int status;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, flags)) > 0)
+		if (pid == l->pid) {
+			target = 0;
+			l->pid = 0;
+			l->status = status;
+			return;
+		}
+}
+
+static void drain(struct launch *l, struct trace_live *live, struct launch_result *res)
+{
+	for (;;) {
+		reap(l, WNOHANG);
+		bool last = l->pid == 0 &&
+			    (!l->opts->follow_forks || asked_end || !trace_live_running(live));
+		int n = trace_live_poll(live, last ? 0 : POLL_MS, &res->why);
+		if (n < 0) {
+			res->stopped = true;
+			trace_live_stop(live);
+			return;
+		}
+		if (last && n == 0)
+			return;
+	}
+}
+
+static void wait_end(struct launch *l)
+{
+	errno = 0;
+	while (l->pid && errno != ECHILD)
+		reap(l, 0);
+}
+
+int launch_run(struct launch *l, struct trace_live *live, struct launch_result *res,
+	       struct err *err)
+{
+	struct sigaction old[NCAUGHT];
+	*res = (struct launch_result){ .pmem_forced = force_pmem(l) };
+	if (l->opts->follow_forks)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	catch_signals(old);
+	int bad = start(l, live, old, err);
+	if (!bad) {
+		drain(l, live, res);
+		wait_end(l);
+	}
+	restore_signals(old);
+	if (bad)
+		return -1;
+	res->signal = WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
+	res->status = res->signal ? 128 + res->signal : WEXITSTATUS(l->status);
+	if (!trace_processes(trace_live_defs(live)) && !res->stopped)
+		return err_set(err, EXIT_PROGRAM,
+			       "the tracer did not start; valgrind ended with status %d",
+			       res->status);
+	return 0;
+}

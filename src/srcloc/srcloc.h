@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From an address in a recorded process to source terms.
+ *
+ * Two layers. `struct srcloc` is one address space: say which modules are mapped where, then
+ * ask about addresses. `struct srcloc_trace` does that for a whole trace: feed it every event
+ * and ask for the call path of any of them.
+ *
+ * Answers are cached per (module, address). Strings and the frames of srcloc_at stay valid
+ * until the last srcloc that shares them is freed. Objects are opened when first asked about.
+ * Separate debug files are looked for by build-id and .gnu_debuglink beside the object, in the
+ * folders of $HOLDFAST_DEBUG_PATH (separated by colons) and in /usr/lib/debug.
+ */
+#ifndef HOLDFAST_SRCLOC_SRCLOC_H
+#define HOLDFAST_SRCLOC_SRCLOC_H
+
+#include "base/base.h"
+
+/* How a frame got into a call path. */
+enum srcloc_kind {
+	SRCLOC_CODE,        /* an instruction: the event's, or a call on the way to it */
+	SRCLOC_TAIL,        /* entered by a call, left by a jump; the place is its beginning */
+	SRCLOC_SIGNAL,      /* the kernel called a handler; function is "<signal 11>" */
+	SRCLOC_INTERRUPTED, /* what the signal interrupted; the place is its beginning */
+	SRCLOC_CUT,         /* deeper frames are not in the trace; function is "<…>" */
+};
+
+/* One frame: an address has one or more, innermost inlined function first. */
+struct srcloc_frame {
+	const char *function;  /* demangled; NULL if unknown */
+	const char *file;      /* as the debug information says, made absolute; NULL if unknown */
+	uint32_t line, column; /* 0 if unknown */
+	const char *module;    /* path of the object; NULL if the address is in none */
+	uint64_t offset;       /* virtual address inside the module (what addr2line takes);
+	                        * the file offset if the object cannot be read, the address
+	                        * itself if it is in no module */
+	uint8_t kind;          /* enum srcloc_kind; always SRCLOC_CODE from srcloc_at */
+	bool inlined;          /* inlined into the next frame, whose place is the call's */
+	bool plt;              /* a linkage stub: leave it out of call paths */
+};
+struct srcloc_where {
+	const struct srcloc_frame *frame;
+	size_t n; /* at least 1 */
+};
+
+struct srcloc;
+struct srcloc *srcloc_new(void);
+/* A copy of the address space, as fork makes one; objects and cached answers are shared. */
+struct srcloc *srcloc_fork(const struct srcloc *);
+void srcloc_free(struct srcloc *);
+
+/*
+ * A module's executable part is mapped: [addr, addr+len) holds the file from `offset` on.
+ * With a build-id, an object on disk that has another one is not used (srcloc_stale says so).
+ */
+void srcloc_map(struct srcloc *, uint64_t addr, uint64_t len, uint64_t offset, const char *path,
+		const uint8_t *build_id, size_t build_id_len);
+void srcloc_unmap(struct srcloc *, uint64_t addr, uint64_t len);
+/* Path of the i-th changed object among those asked about so far; NULL: no more. */
+const char *srcloc_stale(const struct srcloc *, size_t i);
+
+struct srcloc_where srcloc_at(struct srcloc *, uint64_t addr);
+/* "insert (tree.c:41)", "insert (libfoo.so+0x1234)" or "libfoo.so+0x1234"; returns buf. */
+const char *srcloc_text(const struct srcloc_frame *, char *buf, size_t size);
+
+/* The same for all processes of a trace, as they come and go. */
+struct trace_defs;
+struct trace_event;
+struct srcloc_trace;
+struct srcloc_trace *srcloc_trace_new(const struct trace_defs *);
+void srcloc_trace_free(struct srcloc_trace *);
+/* Give it every event, in order, before asking about that event. */
+void srcloc_trace_feed(struct srcloc_trace *, const struct trace_event *);
+struct srcloc_where srcloc_trace_at(struct srcloc_trace *, uint32_t process, uint64_t ip);
+const char *srcloc_trace_stale(const struct srcloc_trace *, size_t i);
+
+/*
+ * The call path of an event: the frames of its instruction, then those of each call on the
+ * way down to the thread's first function. Valid until the next call of srcloc_path.
+ */
+struct srcloc_where srcloc_path(struct srcloc_trace *, uint32_t process, uint64_t ip, uint32_t ctx);
+/* The part of a path that people want to see: without what called main. */
+struct srcloc_where srcloc_path_trim(struct srcloc_where path);
+
+#endif

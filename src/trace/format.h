@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the tracer says to holdfast, and how.
+ *
+ * This header is shared by the Valgrind tool in tracer/, which has no libc, and by
+ * src/trace/, so it includes only <stdint.h>-like types and knows no functions.
+ *
+ * The tracer appends records to a ring in shared memory; holdfast drains it on another
+ * core, and either writes a trace file (docs/TRACE_FORMAT.md) or analyses the events as
+ * they come. The tracer itself writes no file and solves nothing.
+ *
+ *   tracer:  struct ring_slot.head ──▶ records ──▶ .tail  :holdfast
+ *
+ * A record is a run of 64-bit words. Word 0 holds the kind, flags, length and site:
+ *
+ *    63           32 31      16 15    8 7     0
+ *   +---------------+----------+-------+-------+
+ *   |     site      |  nwords  | flags | kind  |
+ *   +---------------+----------+-------+-------+
+ *   |     size      |           ctx            |   word 1
+ *   +---------------+--------------------------+
+ *   |  args[0 .. nargs-1], one word each       |   word 2 …, nargs from TRACE_EVENTS
+ *   |  payload, `size` bytes, zero-padded      |
+ *   +------------------------------------------+
+ *
+ * `site` names the instruction (a DEF_SITE record came before), `ctx` the node of the
+ * calling-context tree (a DEF_CTX record came before), `size` the payload's length.
+ * The thread is state: a DEF_SWITCH record says whose events follow.
+ */
+#ifndef HOLDFAST_TRACE_FORMAT_H
+#define HOLDFAST_TRACE_FORMAT_H
+
+#ifndef TRACE_NO_STDINT
+#include <stdint.h>
+#endif
+
+#define TRACE_LINE 64u /* bytes in a cache line */
+#define TRACE_MAX_PAYLOAD 65536u
+#define TRACE_MAX_ARGS 7u
+
+/*
+ * The event table: everything else that lists events is generated from it.
+ *   X(NAME, "name", number of args, "argument names")
+ * STORE's bytes are its payload; so are FILE_WRITE's; paths and names are payloads too.
+ * Append only: a number, once given, is part of the file format.
+ */
+#define TRACE_EVENTS(X)                                                                            \
+	X(PAD, "pad", 0, "")                                                                       \
+	X(STORE, "store", 1, "addr")                                                               \
+	X(FLUSH, "flush", 1, "addr")                                                               \
+	X(FENCE, "fence", 0, "")                                                                   \
+	X(MAP, "map", 6, "addr len file offset prot flags")                                        \
+	X(UNMAP, "unmap", 2, "addr len")                                                           \
+	X(PROTECT, "protect", 3, "addr len prot")                                                  \
+	X(SYNC, "sync", 3, "addr len flags")                                                       \
+	X(FILE_OPEN, "file-open", 2, "file flags")                                                 \
+	X(FILE_TRUNCATE, "file-truncate", 2, "file size")                                          \
+	X(FILE_ALLOCATE, "file-allocate", 4, "file mode offset len")                               \
+	X(FILE_WRITE, "file-write", 2, "file offset")                                              \
+	X(FILE_SYNC, "file-sync", 4, "file how offset len")                                        \
+	X(FILE_RENAME, "file-rename", 1, "file")                                                   \
+	X(FILE_UNLINK, "file-unlink", 1, "file")                                                   \
+	X(CALL, "call", 7, "fn a0 a1 a2 a3 a4 a5")                                                 \
+	X(RETURN, "return", 2, "fn result")                                                        \
+	X(OP_BEGIN, "op-begin", 1, "id")                                                           \
+	X(OP_END, "op-end", 1, "id")                                                               \
+	X(MARK_PM, "mark-pm", 2, "addr len")                                                       \
+	X(MARK_VOLATILE, "mark-volatile", 2, "addr len")                                           \
+	X(TX_BEGIN, "tx-begin", 1, "tx")                                                           \
+	X(TX_END, "tx-end", 1, "tx")                                                               \
+	X(TX_ADD, "tx-add", 3, "tx addr len")                                                      \
+	X(TX_REMOVE, "tx-remove", 3, "tx addr len")                                                \
+	X(TX_IGNORE, "tx-ignore", 2, "addr len")                                                   \
+	X(HINT_MAP, "hint-map", 2, "addr len")                                                     \
+	X(HINT_UNMAP, "hint-unmap", 2, "addr len")                                                 \
+	X(HINT_FLUSH, "hint-flush", 2, "addr len")                                                 \
+	X(HINT_FENCE, "hint-fence", 0, "")                                                         \
+	X(HINT_CLEAN, "hint-clean", 2, "addr len")                                                 \
+	X(THREAD_START, "thread-start", 2, "thread parent")                                        \
+	X(THREAD_EXIT, "thread-exit", 1, "thread")                                                 \
+	X(FORK, "fork", 1, "child")                                                                \
+	X(EXEC, "exec", 0, "")                                                                     \
+	X(EXIT, "exit", 2, "status signal")                                                        \
+	X(SIGNAL, "signal", 1, "signal")                                                           \
+	X(MODULE_LOAD, "module-load", 4, "addr len offset module")                                 \
+	X(MODULE_UNLOAD, "module-unload", 2, "addr len")                                           \
+	X(LOAD, "load", 2, "addr size")
+
+enum trace_kind {
+#define X(NAME, name, nargs, args) TRACE_##NAME,
+	TRACE_EVENTS(X)
+#undef X
+	TRACE_KINDS,
+
+	/* Definitions travel in the same ring but are not events: they get no number. */
+	TRACE_DEF_SITE = 64, /* site; args: ip, site class, access size; see enum trace_site */
+	TRACE_DEF_CTX,       /* ctx; args: parent ctx, call instruction, callee entry */
+	TRACE_DEF_MODULE,    /* args: id, generation; payload: path */
+	TRACE_DEF_FILE,      /* args: id, dev, ino, fd or -1; payload: path; wants an answer */
+	TRACE_DEF_STRING,    /* args: id; payload: text (names of watched functions) */
+	TRACE_DEF_SWITCH,    /* args: thread; the events that follow are this thread's */
+	TRACE_DEF_PROCESS,   /* args: pid, parent pid, reason (enum trace_birth); payload: command */
+	TRACE_DEF_RANGE,     /* args: file, fd, offset, len: contents changed; wants an answer */
+	TRACE_DEF_END,       /* args: 0; the process ended in order, nothing follows */
+};
+
+/* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
+enum trace_flag {
+	TRACE_F_NT = 1,        /* STORE: non-temporal */
+	TRACE_F_ATOMIC = 2,    /* STORE: LOCK-prefixed or XCHG; FENCE: the fence one implies */
+	TRACE_F_KERNEL = 4,    /* STORE: made by a system call */
+	TRACE_F_VOLATILE = 8,  /* FLUSH: the line is not in PM */
+	TRACE_F_PM = 16,       /* MAP: counts as persistent memory */
+	TRACE_F_UNWOUND = 32,  /* RETURN: left by longjmp or an exception, no result */
+	TRACE_F_FIXED = 64,    /* MAP: the program asked for that very address */
+};
+
+/* What a site does: the site's class, constant per instruction. */
+enum trace_site {
+	TRACE_SITE_OTHER,
+	TRACE_SITE_STORE,
+	TRACE_SITE_NT_STORE,
+	TRACE_SITE_ATOMIC,
+	TRACE_SITE_CLFLUSH,
+	TRACE_SITE_CLFLUSHOPT,
+	TRACE_SITE_CLWB,
+	TRACE_SITE_SFENCE,
+	TRACE_SITE_MFENCE,
+	TRACE_SITE_SYSCALL,
+	TRACE_SITE_CLASSES,
+};
+
+enum trace_birth { TRACE_BIRTH_START, TRACE_BIRTH_FORK, TRACE_BIRTH_EXEC };
+
+/* Well-known context nodes; real ones start at TRACE_CTX_FIRST. */
+enum trace_ctx_id {
+	TRACE_CTX_ROOT = 0,  /* a thread's bottom */
+	TRACE_CTX_CUT = 1,   /* deeper frames left out: the recursion is very deep */
+	TRACE_CTX_FIRST = 2,
+};
+
+/* A DEF_CTX whose call instruction is below this is a signal handler's frame: the number. */
+#define TRACE_CTX_SIGNAL_MAX 128u
+
+/* Answers that holdfast writes into ring_slot.answer. */
+enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
+
+#define RING_MAGIC 0x48464e47u /* "HFNG" */
+#define RING_VERSION 1u
+#define RING_SLOTS 64u
+#define RING_BYTES (8u << 20) /* per slot, a power of two */
+#define RING_HEADER_BYTES 65536u
+
+enum ring_state { RING_FREE, RING_CLAIMED, RING_LIVE, RING_DONE };
+
+/*
+ * One slot per traced process. head and tail count bytes and never wrap; the position in
+ * the data is the count modulo RING_BYTES. A record never crosses the end: a PAD record
+ * (whose nwords may be 0 = "to the end") fills the rest.
+ */
+struct ring_slot {
+	uint32_t state;   /* enum ring_state; claimed with compare-and-swap */
+	uint32_t pid;     /* producer */
+	uint32_t wake;    /* futex: the producer adds 1 to wake holdfast */
+	uint32_t room;    /* futex: holdfast adds 1 when it has made room or answered */
+	uint32_t answer;  /* enum ring_answer, for the newest request */
+	uint32_t answered; /* number of requests answered */
+	uint64_t pad0[5];
+	uint64_t head;    /* written by the producer only */
+	uint64_t pad1[7];
+	uint64_t tail;    /* written by holdfast only */
+	uint64_t pad2[7];
+};
+
+struct ring_header {
+	uint32_t magic, version;
+	uint32_t consumer; /* pid of holdfast: when it is gone, tracers stop recording */
+	uint32_t stop;     /* set by holdfast: record nothing more */
+	uint32_t doorbell; /* futex: any producer adds 1 when holdfast should look */
+	uint32_t pad[11];
+	struct ring_slot slot[RING_SLOTS];
+};
+
+#define RING_TOTAL_BYTES ((uint64_t)RING_HEADER_BYTES + (uint64_t)RING_SLOTS * RING_BYTES)
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the records of a tracer mean. Ids of sites, contexts, modules and strings stay as
+ * the tracer gave them, since they belong to its process; a process gets an index, and a
+ * file an id, that hold for the whole trace.
+ *
+ * A child that was forked or came from exec continues its parent's story, so everything that
+ * the parent has published is taken in before the child's first record. That is how a fork
+ * finds its parent's definitions, and its events get higher numbers than those before the
+ * fork.
+ */
+#include <stdlib.h>
+
+#include "trace/ring.h"
+
+typedef enum taken take_fn(struct trace_live *, struct slot *, struct trace_event *, struct err *);
+
+char *trace_live_text(const struct trace_event *r)
+{
+	char *s = xmalloc((size_t)r->size + 1);
+
+	if (r->size)
+		memcpy(s, r->data, r->size);
+	s[r->size] = '\0';
+	return s;
+}
+
+enum taken trace_live_written(struct trace_live *l, int result)
+{
+	if (!result)
+		return TAKEN;
+	l->writer = NULL;
+	return TAKEN_FAILED;
+}
+
+uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64_t id)
+{
+	uint64_t file;
+
+	return hmap_get(&l->process.p[process].file, id, &file) ? (uint32_t)file : TRACE_NO_FILE;
+}
+
+enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct trace_event *ev,
+			    struct err *err)
+{
+	int bad = 0;
+
+	ev->num = l->events++;
+	ev->process = s->process;
+	ev->thread = s->thread;
+	if (l->sink) {
+		const struct trace_site_def *site = trace_site(&l->defs, ev->process, ev->site);
+
+		ev->ip = site ? site->ip : 0;
+		bad = l->sink(l->arg, ev, err);
+	}
+	if (l->writer && trace_live_written(l, trace_put_event(l->writer, ev, err)))
+		bad = -1;
+	return bad ? TAKEN_FAILED : TAKEN;
+}
+
+static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_event *ev,
+			     struct err *err)
+{
+	int file = trace_file_arg(ev->kind);
+
+	if (file >= 0)
+		ev->arg[file] = trace_live_file_id(l, s->process, ev->arg[file]);
+	if (ev->kind == TRACE_FORK)
+		hmap_put(&l->forked, ev->arg[0], s->process);
+	if (ev->kind == TRACE_EXIT || ev->kind == TRACE_EXEC)
+		trace_defs_ended(&l->defs, s->process);
+	return trace_live_event(l, s, ev, err);
+}
+
+static enum taken take_site(struct trace_live *l, struct slot *s, struct trace_event *r,
+			    struct err *err)
+{
+	struct trace_site_def def = {r->arg[0], (uint8_t)r->arg[1], (uint16_t)r->arg[2]};
+
+	if (r->arg[1] >= TRACE_SITE_CLASSES ||
+	    trace_defs_site(&l->defs, s->process, r->site, &def) == DEFS_BAD)
+		return TAKEN_BAD;
+	if (!l->writer)
+		return TAKEN;
+	return trace_live_written(l, trace_put_site(l->writer, s->process, r->site, &def, err));
+}
+
+static enum taken take_ctx(struct trace_live *l, struct slot *s, struct trace_event *r,
+			   struct err *err)
+{
+	struct trace_ctx_def def = {(uint32_t)r->arg[0], r->arg[1], r->arg[2]};
+
+	if (r->arg[0] > UINT32_MAX ||
+	    trace_defs_ctx(&l->defs, s->process, r->ctx, &def) == DEFS_BAD)
+		return TAKEN_BAD;
+	if (!l->writer)
+		return TAKEN;
+	return trace_live_written(l, trace_put_ctx(l->writer, s->process, r->ctx, &def, err));
+}
+
+static enum taken take_module(struct trace_live *l, struct slot *s, struct trace_event *r,
+			      struct err *err)
+{
+	uint32_t id = (uint32_t)r->arg[0];
+	struct trace_module_def def = {.path = trace_live_text(r)};
+	enum taken taken = TAKEN;
+
+	def.build_id_len = trace_build_id(def.path, def.build_id);
+	if (r->arg[0] > UINT32_MAX ||
+	    trace_defs_module(&l->defs, s->process, id, &def) == DEFS_BAD)
+		taken = TAKEN_BAD;
+	else if (l->writer)
+		taken = trace_live_written(
+			l, trace_put_module(l->writer, s->process, id, &def, err));
+	free(def.path);
+	return taken;
+}
+
+static enum taken take_string(struct trace_live *l, struct slot *s, struct trace_event *r,
+			      struct err *err)
+{
+	uint32_t id = (uint32_t)r->arg[0];
+	char *text = trace_live_text(r);
+	enum taken taken = TAKEN;
+
+	if (r->arg[0] > UINT32_MAX ||
+	    trace_defs_string(&l->defs, s->process, id, text) == DEFS_BAD)
+		taken = TAKEN_BAD;
+	else if (l->writer)
+		taken = trace_live_written(
+			l, trace_put_string(l->writer, s->process, id, text, err));
+	free(text);
+	return taken;
+}
+
+static enum taken take_switch(struct trace_live *l, struct slot *s, struct trace_event *r,
+			      struct err *err)
+{
+	(void)l;
+	(void)err;
+	s->thread = (uint32_t)r->arg[0];
+	return r->arg[0] > UINT32_MAX ? TAKEN_BAD : TAKEN;
+}
+
+static enum taken take_end(struct trace_live *l, struct slot *s, struct trace_event *r,
+			   struct err *err)
+{
+	(void)l;
+	(void)r;
+	(void)err;
+	s->ended = true;
+	return TAKEN;
+}
+
+/* --- a process appears --- */
+
+/* Takes in what a process of that number has said so far, in all slots but `me`. */
+static int drain_pid(struct trace_live *l, const struct slot *me, uint32_t pid, bool gone,
+		     struct err *err)
+{
+	int bad = 0;
+
+	for (unsigned i = 0; i < RING_SLOTS; i++) {
+		if (&l->slot[i] == me || l->slot[i].draining)
+			continue;
+		if (!l->slot[i].active && l->ring->slot[i].pid != pid)
+			continue;
+		if (l->slot[i].active && l->slot[i].pid != pid)
+			continue;
+		bad |= trace_live_drain(l, i, UINT64_MAX, err) < 0;
+		if (gone && l->slot[i].active)
+			bad |= trace_live_release(l, i, err) < 0;
+	}
+	return bad ? -1 : 0;
+}
+
+/*
+ * The process that a new one continues. A FORK event names it for certain; without one (the
+ * parent has not got that far) it is the newest process with the parent's number.
+ */
+static uint32_t find_parent(struct trace_live *l, const struct trace_process_def *def)
+{
+	uint64_t index;
+
+	if (def->birth == TRACE_BIRTH_FORK && hmap_get(&l->forked, def->pid, &index) &&
+	    trace_process(&l->defs, (uint32_t)index)->pid == def->parent) {
+		hmap_del(&l->forked, def->pid);
+		return (uint32_t)index;
+	}
+	if (def->birth == TRACE_BIRTH_START ||
+	    !hmap_get(&l->newest, def->birth == TRACE_BIRTH_EXEC ? def->pid : def->parent, &index))
+		return TRACE_NO_PROCESS;
+	return (uint32_t)index;
+}
+
+static void copy_names(struct live_process *to, const struct live_process *from)
+{
+	for (size_t i = 0; i < from->file.cap; i++)
+		if (from->file.used[i])
+			hmap_put(&to->file, from->file.key[i], from->file.val[i]);
+}
+
+static enum taken add_process(struct trace_live *l, struct slot *s, struct trace_process_def *def,
+			      struct err *err)
+{
+	uint32_t index = trace_processes(&l->defs), written = index;
+	struct live_process names = {0};
+	int bad = 0;
+
+	def->first_event = l->events;
+	if (trace_defs_process(&l->defs, def) == DEFS_BAD)
+		return TAKEN_BAD;
+	if (def->birth == TRACE_BIRTH_FORK && def->parent_index != TRACE_NO_PROCESS)
+		copy_names(&names, &l->process.p[def->parent_index]);
+	VEC_PUSH(&l->process, names);
+	hmap_put(&l->newest, def->pid, index);
+	s->process = index;
+	if (l->writer)
+		bad = trace_put_process(l->writer, def, &written, err);
+	if (!bad && written != index)
+		bad = err_set(err, EXIT_INTERNAL, "the trace has processes from elsewhere");
+	return trace_live_written(l, bad);
+}
+
+static enum taken take_process(struct trace_live *l, struct slot *s, struct trace_event *r,
+			       struct err *err)
+{
+	struct trace_process_def def = {.pid = (uint32_t)r->arg[0],
+					.parent = (uint32_t)r->arg[1],
+					.birth = (uint8_t)r->arg[2],
+					.command_len = r->size};
+	enum taken taken;
+	int bad = 0;
+
+	if (s->process != TRACE_NO_PROCESS || r->arg[2] > TRACE_BIRTH_EXEC ||
+	    r->arg[0] > UINT32_MAX || r->arg[1] > UINT32_MAX)
+		return TAKEN_BAD;
+	if (def.birth == TRACE_BIRTH_FORK)
+		bad = drain_pid(l, s, def.parent, false, err);
+	else if (def.birth == TRACE_BIRTH_EXEC)
+		bad = drain_pid(l, s, def.pid, true, err);
+	def.parent_index = find_parent(l, &def);
+	def.command = trace_live_text(r);
+	taken = add_process(l, s, &def, err);
+	free(def.command);
+	return taken == TAKEN && bad ? TAKEN_FAILED : taken;
+}
+
+/* --- all kinds --- */
+
+static enum taken take_file(struct trace_live *l, struct slot *s, struct trace_event *r,
+			    struct err *err)
+{
+	return trace_live_file(l, s, r, err);
+}
+
+static enum taken take_range(struct trace_live *l, struct slot *s, struct trace_event *r,
+			     struct err *err)
+{
+	return trace_live_range(l, s, r, err);
+}
+
+static const struct {
+	take_fn *take;
+	int nargs;
+} definitions[] = {
+	[TRACE_DEF_SITE - TRACE_DEF_SITE] = {take_site, 3},
+	[TRACE_DEF_CTX - TRACE_DEF_SITE] = {take_ctx, 3},
+	[TRACE_DEF_MODULE - TRACE_DEF_SITE] = {take_module, 2},
+	[TRACE_DEF_FILE - TRACE_DEF_SITE] = {take_file, 4},
+	[TRACE_DEF_STRING - TRACE_DEF_SITE] = {take_string, 1},
+	[TRACE_DEF_SWITCH - TRACE_DEF_SITE] = {take_switch, 1},
+	[TRACE_DEF_PROCESS - TRACE_DEF_SITE] = {take_process, 3},
+	[TRACE_DEF_RANGE - TRACE_DEF_SITE] = {take_range, 4},
+	[TRACE_DEF_END - TRACE_DEF_SITE] = {take_end, 1},
+};
+
+int trace_live_args(unsigned kind)
+{
+	if (kind < TRACE_KINDS)
+		return (int)trace_kind_args(kind);
+	if (kind < TRACE_DEF_SITE || kind > TRACE_DEF_END)
+		return -1;
+	return definitions[kind - TRACE_DEF_SITE].nargs;
+}
+
+enum taken trace_live_take(struct trace_live *l, struct slot *s, struct trace_event *r,
+			   struct err *err)
+{
+	if (s->ended || (s->process == TRACE_NO_PROCESS && r->kind != TRACE_DEF_PROCESS))
+		return TAKEN_BAD;
+	if (r->kind < TRACE_KINDS)
+		return take_event(l, s, r, err);
+	return definitions[r->kind - TRACE_DEF_SITE].take(l, s, r, err);
+}

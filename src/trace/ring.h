@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the three parts of the live side share: live.c (the ring, slots, waiting), records.c
+ * (what a record means) and files.c (requests about files).
+ */
+#ifndef HOLDFAST_TRACE_RING_H
+#define HOLDFAST_TRACE_RING_H
+
+#include "trace/internal.h"
+
+/* One slot, as holdfast sees it. The producer's side is struct ring_slot. */
+struct slot {
+	bool active;   /* a producer has been seen in it */
+	bool bad;      /* it said something that makes no sense: not listened to any more */
+	bool ended;    /* DEF_END was seen */
+	bool draining; /* guards against circles of parents */
+	uint32_t pid;
+	uint64_t born; /* when the process started, to tell it from a later one of that number */
+	uint32_t process, thread;
+	uint64_t tail, published;
+	uint64_t claimed; /* ms: when it was first seen CLAIMED */
+};
+
+struct live_file {
+	uint64_t dev, ino, born; /* born: 0 if the file system does not say */
+};
+/* What a process calls its files. A fork starts with its parent's names. */
+struct live_process {
+	struct hmap file; /* tracer's id -> id in the trace */
+};
+
+struct trace_live {
+	int fd;
+	struct ring_header *ring;
+	struct trace_writer *writer; /* NULL: none, or it failed and that has been said */
+	trace_sink *sink;
+	void *arg;
+	struct trace_defs defs;
+	uint64_t events;
+	struct slot slot[RING_SLOTS];
+	VEC(struct live_process) process;
+	VEC(struct live_file) file; /* by id in the trace */
+	struct hmap file_of;  /* hash of dev and ino -> newest file with them */
+	struct hmap forked;   /* pid of a child that is yet to appear -> process it is from */
+	struct hmap newest;   /* pid -> newest process of that number */
+	unsigned turn;        /* slot to start the next round with */
+	uint64_t checked;     /* ms: when producers were last seen alive */
+	unsigned nap;         /* ms to wait next time */
+};
+
+/* FAILED: a writer, sink or other slot failed; the record itself was taken in. */
+enum taken { TAKEN = 0, TAKEN_FAILED = -1, TAKEN_BAD = -2 };
+
+/* A record has the form of an event; its kind may be a definition's. */
+enum taken trace_live_take(struct trace_live *, struct slot *, struct trace_event *, struct err *);
+int trace_live_args(unsigned kind); /* number of arguments, -1: no such kind */
+
+enum taken trace_live_event(struct trace_live *, const struct slot *, struct trace_event *,
+			    struct err *);
+enum taken trace_live_file(struct trace_live *, struct slot *, const struct trace_event *,
+			   struct err *);
+enum taken trace_live_range(struct trace_live *, struct slot *, const struct trace_event *,
+			    struct err *);
+/* The trace's id of a file that the process calls `id`, or TRACE_NO_FILE. */
+uint32_t trace_live_file_id(const struct trace_live *, uint32_t process, uint64_t id);
+/* What became of a call on the writer: it is not called again after a failure. */
+enum taken trace_live_written(struct trace_live *, int result);
+/* The payload as a C string. */
+char *trace_live_text(const struct trace_event *);
+
+/* Takes in what there is, up to `budget` bytes. 1: something was there, 0, -1. */
+int trace_live_drain(struct trace_live *, unsigned slot, uint64_t budget, struct err *);
+/* Frees the slot; its producer is gone and its records are taken in. */
+int trace_live_release(struct trace_live *, unsigned slot, struct err *);
+void trace_live_answer(struct trace_live *, struct slot *, enum ring_answer);
+
+#endif

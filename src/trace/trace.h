@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Traces: write one, read one, take events straight from a running tracer.
+ *
+ * An event looks the same wherever it comes from. The pointers in it are valid until the
+ * next call on its source. Definitions (sites, contexts, modules, files, strings) are kept
+ * by the source in struct trace_defs and looked up by id.
+ */
+#ifndef HOLDFAST_TRACE_TRACE_H
+#define HOLDFAST_TRACE_TRACE_H
+
+#include "base/base.h"
+#include "trace/format.h"
+
+struct trace_event {
+	uint64_t num;     /* position in the trace, from 0 */
+	uint8_t kind;     /* enum trace_kind */
+	uint8_t flags;    /* enum trace_flag */
+	uint8_t nargs;
+	uint32_t process; /* index of the process, from 0 */
+	uint32_t thread;  /* number of the thread in its process, from 1 */
+	uint32_t site;
+	uint32_t ctx;
+	uint32_t size;    /* bytes in data; a STORE's width */
+	uint64_t ip;      /* the instruction's address */
+	uint64_t arg[TRACE_MAX_ARGS]; /* arg[0] is the address of STORE, FLUSH, … */
+	const uint8_t *data;
+};
+
+struct trace_site_def {
+	uint64_t ip;
+	uint8_t class; /* enum trace_site */
+	uint16_t size;
+};
+struct trace_ctx_def {
+	uint32_t parent;
+	uint64_t call_ip; /* address of the call instruction, or a signal's number */
+	uint64_t target;  /* where the call went */
+};
+struct trace_module_def {
+	uint64_t build_id_len;
+	uint8_t build_id[32];
+	char *path;
+};
+struct trace_file_def {
+	uint64_t dev, ino;
+	uint64_t size;   /* when first mapped */
+	uint32_t process; /* that mapped it first */
+	uint8_t has_snapshot; /* the initial contents are in the trace */
+	char *path;
+};
+struct trace_process_def {
+	uint32_t pid, parent;
+	uint32_t parent_index; /* of the process it was forked from or was before exec */
+	uint64_t first_event;  /* number of events in the trace when it appeared */
+	uint8_t birth; /* enum trace_birth */
+	uint8_t ended; /* it ended in order: there is an EXIT or EXEC */
+	char *command; /* arguments separated by NUL, `command_len` bytes */
+	uint32_t command_len;
+};
+
+#define TRACE_NO_PROCESS UINT32_MAX /* parent_index: none that is traced */
+#define TRACE_NO_FILE UINT32_MAX    /* a file argument that names no known file */
+
+/* Sites, contexts, modules and strings belong to a process; files belong to the trace. */
+struct trace_defs;
+const struct trace_site_def *trace_site(const struct trace_defs *, uint32_t process, uint32_t site);
+const struct trace_ctx_def *trace_ctx(const struct trace_defs *, uint32_t process, uint32_t ctx);
+const struct trace_module_def *trace_module(const struct trace_defs *, uint32_t process, uint32_t id);
+const char *trace_string(const struct trace_defs *, uint32_t process, uint32_t id);
+const struct trace_file_def *trace_file(const struct trace_defs *, uint32_t id);
+const struct trace_process_def *trace_process(const struct trace_defs *, uint32_t process);
+uint32_t trace_files(const struct trace_defs *);     /* how many there are */
+uint32_t trace_processes(const struct trace_defs *);
+
+const char *trace_kind_name(unsigned kind);           /* "store", …; NULL if unknown */
+const char *trace_arg_name(unsigned kind, unsigned i); /* "addr", …; NULL past the last */
+const char *trace_site_class_name(unsigned class);
+unsigned trace_kind_args(unsigned kind);              /* how many arguments it has */
+int trace_file_arg(unsigned kind);                    /* which of them is a file's id, or -1 */
+
+/* Reader. All functions that can fail return 0 or -1 and fill err. */
+struct trace_reader;
+struct trace_reader *trace_open(const char *dir, struct err *err);
+struct trace_reader *trace_open_mem(const void *, size_t, struct err *err); /* must stay */
+void trace_close(struct trace_reader *);
+const struct trace_defs *trace_defs(const struct trace_reader *);
+/* 1: an event; 0: the end; -1: bad bytes from here on (err says where). */
+int trace_next(struct trace_reader *, struct trace_event *, struct err *err);
+int trace_seek(struct trace_reader *, uint64_t num, struct err *err);
+uint64_t trace_count(const struct trace_reader *);    /* events known to be readable */
+/* Whole: the recording ended in order. Otherwise `why` says what is missing. */
+bool trace_is_whole(const struct trace_reader *, const char **why);
+
+/* The contents of a PM file as the trace knows it: initial contents plus replayed events. */
+struct trace_image;
+struct trace_image *trace_image_new(struct trace_reader *, struct err *err);
+int trace_image_apply(struct trace_image *, const struct trace_event *, struct err *err);
+/* Replays from the start up to, not including, event `end` (UINT64_MAX: all). */
+int trace_image_run(struct trace_image *, uint64_t end, struct err *err);
+uint64_t trace_image_size(const struct trace_image *, uint32_t file);
+int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf, size_t len);
+int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path, struct err *err);
+void trace_image_free(struct trace_image *);
+
+/* Writer: a folder holding one trace. It must not exist, or be empty. */
+struct trace_writer;
+struct trace_writer *trace_create(const char *dir, struct err *err);
+int trace_finish(struct trace_writer *, struct err *err); /* index and end mark; frees */
+void trace_abandon(struct trace_writer *);                /* leaves what is there, unmarked */
+/*
+ * What goes into it, for those who have no tracer. Definitions come before the events that
+ * use them; num and ip of an event are not looked at, events are numbered as they come. A
+ * context's parent has a lower id. After a failed write everything fails with that error,
+ * and the file is readable up to its last whole chunk.
+ */
+int trace_put_process(struct trace_writer *, const struct trace_process_def *, uint32_t *index,
+		      struct err *err);
+int trace_put_ended(struct trace_writer *, uint32_t process, struct err *err);
+int trace_put_site(struct trace_writer *, uint32_t process, uint32_t id,
+		   const struct trace_site_def *, struct err *err);
+int trace_put_ctx(struct trace_writer *, uint32_t process, uint32_t id,
+		  const struct trace_ctx_def *, struct err *err);
+int trace_put_module(struct trace_writer *, uint32_t process, uint32_t id,
+		     const struct trace_module_def *, struct err *err);
+int trace_put_string(struct trace_writer *, uint32_t process, uint32_t id, const char *,
+		     struct err *err);
+/* Keeps the contents of `fd` (-1: none) as the file's initial ones. */
+int trace_put_file(struct trace_writer *, const struct trace_file_def *, int fd, uint32_t *id,
+		   struct err *err);
+int trace_put_event(struct trace_writer *, const struct trace_event *, struct err *err);
+const struct trace_defs *trace_writer_known(const struct trace_writer *);
+
+/*
+ * Live: the ring, as holdfast sees it. `sink` (may be NULL) gets every event; `writer` (may
+ * be NULL) stores it. trace_live_poll drains what there is and waits at most `ms`.
+ */
+struct trace_live;
+typedef int trace_sink(void *arg, const struct trace_event *, struct err *err);
+struct trace_live *trace_live_new(struct trace_writer *, trace_sink *, void *arg, struct err *err);
+int trace_live_fd(const struct trace_live *); /* memfd that tracers open via /proc */
+const struct trace_defs *trace_live_defs(const struct trace_live *);
+int trace_live_poll(struct trace_live *, int ms, struct err *err); /* 1 work done, 0 idle, -1 */
+void trace_live_stop(struct trace_live *);  /* tell tracers to record nothing more */
+unsigned trace_live_running(const struct trace_live *); /* slots still in use */
+uint64_t trace_live_events(const struct trace_live *);
+void trace_live_free(struct trace_live *);
+
+#endif

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Shared by the bats files. Each test runs in its own empty folder.
+#   HOLDFAST         the program under test        VICTIM          a program to record, victim.c
+#   HOLDFAST_SOURCE  the source tree               VICTIM_STATIC   the same, linked statically
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit
+}
+
+holdfast() {
+	"$HOLDFAST" "$@"
+}
+
+# output_has TEXT: the output of `run` contains it.
+output_has() {
+	[[ $output == *"$1"* ]] && return
+	printf 'expected in the output: %s\nbut it is:\n%s\n' "$1" "$output"
+	return 1
+}
+
+output_lacks() {
+	[[ $output != *"$1"* ]] && return
+	printf 'not expected in the output: %s\nbut it is:\n%s\n' "$1" "$output"
+	return 1
+}
+
+# wait_for COMMAND…: until it succeeds, ten seconds at most.
+wait_for() {
+	for ((i = 0; i < 500; i++)); do
+		"$@" 2>/dev/null && return
+		sleep 0.02
+	done
+	echo "waited in vain for: $*"
+	return 1
+}
+
+# background COMMAND…: its own process group, signals as in a fresh shell; the pid is in $pid.
+background() {
+	env --default-signal setsid "$@" >out 2>err 3>&- &
+	pid=$!
+}
+
+# is_whole DIR: a readable trace of a recording that ended in order.
+is_whole() {
+	run holdfast dump "$1"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	output_lacks incomplete
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+load common
+
+@test "the program's output and exit status pass through" {
+	run -7 --separate-stderr holdfast record -o t -- "$VICTIM" pool say hello warn oops store 3 exit 7
+	[ "$output" = hello ]
+	[[ $stderr == *oops* ]]
+	[[ $stderr == *"holdfast dump t"* ]]
+	is_whole t
+}
+
+@test "-q says nothing" {
+	run -0 holdfast record -q -o t -- "$VICTIM" pool say hello store 3
+	[ "$output" = hello ]
+}
+
+@test "death by signal N is status 128+N, and the trace is whole" {
+	run -134 holdfast record -o t -- "$VICTIM" pool store 3 raise 6
+	output_has "signal 6"
+	is_whole t
+}
+
+@test "without -o the folder is PROGRAM-N.hft, the first free N" {
+	run -0 holdfast record -- "$VICTIM" pool store 1
+	run -0 holdfast record -- "$VICTIM" pool store 1
+	[ -d victim-0.hft ]
+	[ -d victim-1.hft ]
+	rm -r victim-0.hft
+	run -0 holdfast record -- "$VICTIM" pool store 1
+	[ -d victim-0.hft ]
+}
+
+@test "the separator -- is optional; the program's options are its own" {
+	run -0 holdfast record -q -o t "$VICTIM" pool say --help
+	[ "$output" = --help ]
+	run -0 holdfast record -q -o u -- env printf '%s\n' -o x -- --force
+	[ "${lines[*]}" = "-o x -- --force" ]
+}
+
+@test "programs are found on PATH, and see the name they were called by" {
+	run -0 holdfast record -q -- sh -c 'echo "$0"' me
+	[ "$output" = me ]
+	[ -d sh-0.hft ]
+	run -0 holdfast record -q -o t -- sh -c 'tr "\0" "\n" </proc/$$/cmdline | head -1'
+	[ "$output" = sh ]
+}
+
+@test "the environment and the working folder are the program's own" {
+	env -u LD_PRELOAD env | grep -v -e ^_= | sort >before
+	holdfast record -q -o t -- env |
+		grep -v -e ^_= -e ^VALGRIND_ -e ^LD_PRELOAD= -e ^PMEM_IS_PMEM_FORCE= -e ^GLIBC.*_FORCE_NEW= |
+		sort >after
+	diff before after
+	run -0 holdfast record -q -o u -- pwd -P
+	[ "$output" = "$(pwd -P)" ]
+}
+
+@test "user settings of valgrind do not disturb" {
+	echo "--tool=memcheck --no-such-option" >.valgrindrc
+	VALGRIND_OPTS=--leak-check=full run -0 holdfast record -q -o t -- "$VICTIM" pool say hello
+	[ "$output" = hello ]
+}
+
+@test "PMEM_IS_PMEM_FORCE is set, said, and left alone on request" {
+	run -0 holdfast record -o t -- sh -c 'echo "force=$PMEM_IS_PMEM_FORCE"'
+	output_has "force=1"
+	output_has "PMEM_IS_PMEM_FORCE=1 was set"
+	PMEM_IS_PMEM_FORCE=0 run -0 holdfast record -o u -- sh -c 'echo "force=$PMEM_IS_PMEM_FORCE"'
+	output_has "force=0"
+	output_lacks "was set"
+	run -0 holdfast record --no-pmem-force -o v -- sh -c 'echo "force=$PMEM_IS_PMEM_FORCE"'
+	output_lacks "force=1"
+	output_lacks "was set"
+}
+
+@test "standard input is the program's, or --stdin FILE" {
+	echo "from a file" >input
+	run -0 holdfast record -q -o t --stdin input -- "$VICTIM" - cat .
+	[ "$output" = "from a file" ]
+	run -0 bash -c 'echo piped | "$HOLDFAST" record -q -o u -- "$VICTIM" - cat .'
+	[ "$output" = piped ]
+}
+
+@test "a statically linked program" {
+	run -3 holdfast record -o t -- "$VICTIM_STATIC" pool store 5 exit 3
+	is_whole t
+	output_has store
+}
+
+@test "a script is run by its interpreter" {
+	printf '#!/bin/sh\necho "script $1"\n' >script
+	chmod +x script
+	run -0 holdfast record -q -o t -- ./script x
+	[ "$output" = "script x" ]
+}
+
+@test "a program that touches no persistent memory: a note that helps" {
+	run -0 holdfast record -o t -- true
+	output_has "never wrote persistent memory"
+	run -0 holdfast record -o u --pm '/nowhere/*' -- "$VICTIM" pool store 3
+	output_has "never wrote persistent memory"
+	output_has "--pm"
+	run -0 holdfast record -o v -- "$VICTIM" - fork 0
+	output_has "--follow-forks"
+}
+
+@test "--pm chooses the files" {
+	run -0 holdfast record -o t --pm "$PWD/po*" -- "$VICTIM" pool store 3
+	output_lacks "never wrote"
+}
+
+@test "--follow-forks records children" {
+	run -0 holdfast record -o t -- "$VICTIM" pool fork 3
+	output_has "never wrote persistent memory"
+	run -0 holdfast record -o u --follow-forks -- "$VICTIM" pool fork 3
+	output_lacks "never wrote"
+	is_whole u
+}
+
+@test "a daemon that is left behind does not keep record waiting" {
+	SECONDS=0
+	run -0 holdfast record -o t -- "$VICTIM" pool store 1 daemon 30
+	[ "$SECONDS" -lt 15 ]
+	is_whole t
+}
+
+@test "a pool of 4 GiB, sparse: a small trace" {
+	VICTIM_BYTES=$((4 << 30)) run -0 holdfast record -o t -- "$VICTIM" pool store 100
+	is_whole t
+	[ "$(du -sk t | cut -f1)" -lt 4096 ]
+}
+
+@test "writing persistent memory after unmapping it: the program's crash, a whole trace" {
+	run -139 holdfast record -o t -- "$VICTIM" pool store 3 unmap . store 1
+	is_whole t
+}
+
+@test "the program replaced by exec is recorded on" {
+	run -0 holdfast record -q -o t -- "$VICTIM" pool store 3 exec true
+	is_whole t
+}

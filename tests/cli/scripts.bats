@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The header for programs under test, and the scripts that guard the source tree.
+load common
+
+# A small tree with the real rules.
+tree() {
+	mkdir -p tree/scripts tree/src/base tree/src/trace tree/include
+	cp "$HOLDFAST_SOURCE/scripts/layers.txt" tree/scripts
+	echo '#include <stdio.h>' >tree/src/base/base.h
+	echo '#include "base/base.h"' >tree/src/trace/trace.c
+}
+
+check_includes() {
+	"$HOLDFAST_SOURCE/scripts/check-includes" tree
+}
+
+@test "check-includes: a tree that keeps the rule passes" {
+	tree
+	run -0 check_includes
+}
+
+@test "check-includes: what depends upwards fails" {
+	tree
+	echo '#include "trace/trace.h"' >tree/src/base/up.c
+	run -1 check_includes
+	output_has "src/base/up.c:1"
+	output_has "below"
+}
+
+@test "check-includes: a third-party header outside its folder fails" {
+	tree
+	echo '#include <zstd.h>' >tree/src/base/z.c
+	run -1 check_includes
+	output_has "only src/trace may use it"
+	echo '#include <unheard_of.h>' >tree/src/base/z.c
+	run -1 check_includes
+	output_has "unknown third-party header"
+}
+
+@test "check-includes: a private header of another folder fails" {
+	tree
+	echo >tree/src/base/internal.h
+	echo '#include "base/internal.h"' >tree/src/trace/peek.c
+	run -1 check_includes
+	output_has "private to src/base"
+}
+
+@test "check-includes: an unlisted folder fails" {
+	tree
+	mkdir tree/src/new
+	run -1 check_includes
+	output_has "src/new is not in"
+}
+
+@test "check-style: no licence, a long function, blanks at the end" {
+	mkdir -p tree/src/base
+	cd tree
+	{
+		printf 'int f(void)\n{\n'
+		for ((i = 0; i < 60; i++)); do printf '\t;\n'; done
+		printf '} \n}\n'
+	} >src/base/f.c
+	run -1 "$HOLDFAST_SOURCE/scripts/check-style" .
+	output_has "no SPDX"
+	output_has "f has 61 lines"
+	output_has "blanks"
+}
+
+@test "run-tests: failures are shown and counted, no tests is a failure" {
+	mkdir -p tree/scripts tree/build/meson-info tree/build-asan/meson-info
+	cp "$HOLDFAST_SOURCE/scripts/run-tests" tree/scripts
+	echo '[]' | tee tree/build/meson-info/intro-tests.json >tree/build-asan/meson-info/intro-tests.json
+	run -1 tree/scripts/run-tests
+	output_has "0 passed, 0 failed"
+	cat >tree/build/meson-info/intro-tests.json <<-'END'
+		[{"name": "tap", "cmd": ["printf", "1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP\n"],
+		  "env": {}, "workdir": null, "timeout": 9, "protocol": "tap"},
+		 {"name": "cut", "cmd": ["printf", "1..2\nok 1 - a\n"],
+		  "env": {}, "workdir": null, "timeout": 9, "protocol": "tap"},
+		 {"name": "slow", "cmd": ["sleep", "9"],
+		  "env": {}, "workdir": null, "timeout": 1, "protocol": "exitcode"},
+		 {"name": "good", "cmd": ["true"],
+		  "env": {}, "workdir": null, "timeout": 9, "protocol": "exitcode"}]
+	END
+	run -1 tree/scripts/run-tests
+	output_has "failed: build: tap: b"
+	output_has "1 of 2 planned cases ran"
+	output_has "no end after 1 seconds"
+	output_has "skipped: build: tap: c"
+	[ "${lines[-1]}" = "3 passed, 3 failed" ]
+}
+
+@test "deps: says what is missing and how it would be called" {
+	printf '# comment\nlibc6 # here\nno-such-package-at-all\n' >list
+	HOLDFAST_PACKAGES=$PWD/list run -1 "$HOLDFAST_SOURCE/scripts/deps" --check
+	output_has "no-such-package-at-all"
+	output_lacks "libc6"
+	echo libc6 >list
+	HOLDFAST_PACKAGES=$PWD/list run -0 "$HOLDFAST_SOURCE/scripts/deps" --check
+	[ -z "$output" ]
+}
+
+# fake NAME TEXT: a command of that name, first on PATH.
+fake() {
+	mkdir -p fakes
+	printf '#!/bin/sh\n%s\n' "$2" >"fakes/$1"
+	chmod +x "fakes/$1"
+}
+
+@test "deps: installs what is missing, with sudo where not root" {
+	echo no-such-package-at-all >list
+	export HOLDFAST_PACKAGES=$PWD/list
+	fake apt-get 'echo "apt-get $*"'
+	fake sudo 'echo "sudo $*"'
+	fake id 'echo 0'
+	PATH=$PWD/fakes:$PATH run -0 "$HOLDFAST_SOURCE/scripts/deps"
+	output_has "apt-get -qq update"
+	output_has "apt-get -qq install -y --no-install-recommends no-such-package-at-all"
+	output_lacks sudo
+	fake id 'echo 1000'
+	PATH=$PWD/fakes:$PATH run -0 "$HOLDFAST_SOURCE/scripts/deps"
+	output_has "sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install"
+}
+
+@test "deps: an installation that fails is said, with the list" {
+	echo no-such-package-at-all >list
+	export HOLDFAST_PACKAGES=$PWD/list
+	fake apt-get 'exit 100'
+	fake id 'echo 0'
+	PATH=$PWD/fakes:$PATH run -1 "$HOLDFAST_SOURCE/scripts/deps"
+	output_has "could not install"
+	output_has "  no-such-package-at-all"
+}
+
+header_program() {
+	cat >marks.c <<-'END'
+		#include "holdfast.h"
+		int main(void)
+		{
+			char data[8] = { 0 };
+			int calls = 0;
+			HOLDFAST_OP_BEGIN(1);
+			HOLDFAST_PM(data, sizeof data);
+			HOLDFAST_VOLATILE(data, sizeof data);
+			HOLDFAST_OP_END(1);
+			if (calls++)
+				return 9;
+			return HOLDFAST_RECORDING() ? 1 : 0;
+		}
+	END
+	cp marks.c marks.cc
+}
+
+@test "holdfast.h: C99 and C++17 without a warning, nothing outside the tool" {
+	header_program
+	flags=(-Wall -Wextra -Wshadow -pedantic -Werror -O2 -I "$HOLDFAST_SOURCE/include")
+	for build in "gcc -std=c99" "gcc -std=gnu11" "clang -std=c99" "g++ -std=c++17 marks.cc" \
+		"clang++ -std=c++17 marks.cc" "gcc -DHOLDFAST_DISABLE" "g++ -DHOLDFAST_DISABLE marks.cc"; do
+		[[ $build == *marks.cc ]] || build+=" marks.c"
+		# shellcheck disable=SC2086
+		run -0 ${build% *} "${flags[@]}" "${build##* }" -o marks
+		[ -z "$output" ]
+		run -0 ./marks
+	done
+}
+
+@test "holdfast.h: HOLDFAST_RECORDING is 1 under the tool, HOLDFAST_DISABLE leaves no code" {
+	header_program
+	gcc -O2 -I "$HOLDFAST_SOURCE/include" marks.c -o marks
+	run -1 holdfast record -q -o t -- ./marks
+	gcc -O2 -DHOLDFAST_DISABLE -I "$HOLDFAST_SOURCE/include" -S marks.c -o marks.s
+	run -1 grep -E 'rol|xchg' marks.s
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The option parser: every type, every spelling, operands, and what is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/cli.h"
+
+struct opts {
+	bool flag, other;
+	const char *text, *choice;
+	struct cli_list list;
+	uint64_t number;
+	struct cli_range range;
+};
+
+static const struct cli_option options[] = {
+	{ "flag", 'f', CLI_FLAG, NULL, offsetof(struct opts, flag), "a flag" },
+	{ "other", 'g', CLI_FLAG, NULL, offsetof(struct opts, other), "another" },
+	{ "text", 't', CLI_TEXT, "TEXT", offsetof(struct opts, text), "a text" },
+	{ "choice", 0, CLI_CHOICE, "one|two|three", offsetof(struct opts, choice), "a choice" },
+	{ "list", 'l', CLI_LIST, "WORD", offsetof(struct opts, list), "a list" },
+	{ "number", 'n', CLI_NUMBER, "N", offsetof(struct opts, number), "a number" },
+	{ "range", 'r', CLI_RANGE, "FROM..TO", offsetof(struct opts, range), "a range" },
+	{ NULL },
+};
+static struct cli_verb verb = {
+	.name = "test", .usage = "", .about = "", .summary = "", .options = options
+};
+
+static struct opts got;
+static int argc;
+static char *words[16], **argv;
+
+/* Parses the words, separated by blanks. */
+static int parse(const char *line)
+{
+	static char copy[256];
+	snprintf(copy, sizeof copy, "test %s", line);
+	argc = 0;
+	for (char *w = strtok(copy, " "); w; w = strtok(NULL, " "))
+		words[argc++] = w;
+	words[argc] = NULL;
+	argv = words;
+	free(got.list.p);
+	memset(&got, 0, sizeof got);
+	return cli_parse(&verb, &got, &argc, &argv);
+}
+
+static void spellings(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"-t x", "-tx", "--text x", "--text=x", "-ft x", "-gtx"
+	};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		assert_int_equal(parse(lines[i]), CLI_GO);
+		assert_string_equal(got.text, "x");
+		assert_int_equal(argc, 0);
+	}
+	assert_int_equal(parse("-fg --text="), CLI_GO);
+	assert_true(got.flag && got.other);
+	assert_string_equal(got.text, "");
+}
+
+static void operands(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("a -f b - -- -g --flag"), CLI_GO);
+	assert_int_equal(argc, 5);
+	assert_string_equal(argv[0], "a");
+	assert_string_equal(argv[1], "b");
+	assert_string_equal(argv[2], "-");
+	assert_string_equal(argv[3], "-g");
+	assert_string_equal(argv[4], "--flag");
+	assert_null(argv[5]);
+	assert_true(got.flag && !got.other);
+}
+
+static void operands_of_a_command(void **state)
+{
+	(void)state;
+	verb.command = true;
+	assert_int_equal(parse("-f prog -g -- x"), CLI_GO);
+	assert_true(got.flag && !got.other);
+	assert_int_equal(argc, 4);
+	assert_string_equal(argv[1], "-g");
+	assert_string_equal(argv[2], "--");
+	assert_int_equal(parse("-f -- --prog -g"), CLI_GO);
+	assert_int_equal(argc, 2);
+	assert_string_equal(argv[0], "--prog");
+	verb.command = false;
+}
+
+static void lists_keep_their_order(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-l a --list b --list=c"), CLI_GO);
+	assert_int_equal(got.list.n, 3);
+	assert_string_equal(got.list.p[0], "a");
+	assert_string_equal(got.list.p[2], "c");
+}
+
+static void choices(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--choice two"), CLI_GO);
+	assert_string_equal(got.choice, "two");
+	assert_int_equal(parse("--choice three"), CLI_GO);
+	static const char *const wrong[] = { "tw", "twoo", "one|two", "|", "four" };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		char line[64];
+		snprintf(line, sizeof line, "--choice %s", wrong[i]);
+		assert_int_equal(parse(line), EXIT_USAGE);
+	}
+	assert_int_equal(parse("--choice="), EXIT_USAGE);
+}
+
+static void numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-n 18446744073709551615"), CLI_GO);
+	assert_true(got.number == UINT64_MAX);
+	static const char *const wrong[] = {
+		"-n 18446744073709551616", "-n x", "-n 1x", "-n -1", "--number=", "-n +1"
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_int_equal(parse(wrong[i]), EXIT_USAGE);
+}
+
+static void expect_range(const char *line, uint64_t from, uint64_t to, int operands_left)
+{
+	assert_int_equal(parse(line), CLI_GO);
+	assert_true(got.range.given);
+	assert_true(got.range.from == from && got.range.to == to);
+	assert_int_equal(argc, operands_left);
+}
+
+static void ranges(void **state)
+{
+	(void)state;
+	expect_range("-r", 0, UINT64_MAX, 0);
+	expect_range("--range dir", 0, UINT64_MAX, 1);
+	expect_range("--range --flag", 0, UINT64_MAX, 0);
+	expect_range("dir --range 3..9", 3, 9, 1);
+	expect_range("--range 3.. dir", 3, UINT64_MAX, 1);
+	expect_range("--range ..9 dir", 0, 9, 1);
+	expect_range("--range=7", 7, 7, 0);
+	assert_int_equal(parse("x"), CLI_GO);
+	assert_false(got.range.given);
+	assert_int_equal(parse("--range=9..3"), EXIT_USAGE);
+	assert_int_equal(parse("--range=.."), EXIT_USAGE);
+	assert_int_equal(parse("--range=a..b"), EXIT_USAGE);
+	assert_int_equal(parse("--range=1...3"), EXIT_USAGE);
+}
+
+static void wrong_usage(void **state)
+{
+	(void)state;
+	static const char *const lines[] = { "--text", "-t",      "--flag=1", "--nothing",
+					     "--fla",  "-z",      "-fz",      "--=x",
+					     "-ffft",  "--flagx", "---" };
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		assert_int_equal(parse(lines[i]), EXIT_USAGE);
+}
+
+static const char *next_word(const void *arg, size_t i)
+{
+	const char *const *list = arg;
+	return list[i];
+}
+
+static void nearest(void **state)
+{
+	(void)state;
+	static const char *const known[] = { "record", "dump", "check", NULL };
+	assert_string_equal(cli_nearest("recrod", next_word, known), "record");
+	assert_string_equal(cli_nearest("rec", next_word, known) ? "some" : "none", "none");
+	assert_string_equal(cli_nearest("dmup", next_word, known), "dump");
+	assert_string_equal(cli_nearest("chekc", next_word, known), "check");
+	assert_null(cli_nearest("xyzzy", next_word, known));
+	assert_null(cli_nearest("", next_word, known));
+	char longer[200];
+	memset(longer, 'a', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	assert_null(cli_nearest(longer, next_word, known));
+}
+
+static void help_is_whole(void **state)
+{
+	(void)state;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
+		cli_help_verb(out, *v);
+		cli_man(out, *v);
+	}
+	cli_help(out);
+	cli_man(out, NULL);
+	cli_completion(out);
+	fclose(out);
+	for (const struct cli_verb *const *v = cli_verbs; *v; v++)
+		for (const struct cli_option *o = (*v)->options; o->name; o++)
+			assert_non_null(strstr(text, o->name));
+	assert_null(strstr(text, "(null)"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spellings),
+		cmocka_unit_test(operands),
+		cmocka_unit_test(operands_of_a_command),
+		cmocka_unit_test(lists_keep_their_order),
+		cmocka_unit_test(choices),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(wrong_usage),
+		cmocka_unit_test(nearest),
+		cmocka_unit_test(help_is_whole),
+	};
+	int failed = cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+	free(got.list.p);
+	return failed;
+}

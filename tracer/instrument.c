@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is put into each superblock.
+ *
+ * Stores: after the store, a call of on_store() guarded by an inline look-up of the address's
+ * granule; the bytes are read back from memory, which works for any width. Stores at an
+ * address that comes from the stack pointer are left alone: stacks are not PM.
+ *
+ * Flushes: VEX cannot decode clwb and clflushopt, and takes clflush for an instruction-cache
+ * flush that throws away translations; all three end a block. Both ends are rewritten into a
+ * call of on_flush() and a plain jump to the next instruction.
+ *
+ * Fences: sfence and mfence call on_fence(). A LOCK-prefixed instruction or an XCHG with
+ * memory orders flushes too, but is only recorded when there is something to order.
+ *
+ * Calls and returns: context.c says what is kept; here it is written down inline.
+ */
+#include "tracer.h"
+
+Bool fence_needed = False;
+
+/* ---- what generated code calls ---- */
+
+/* site and size and flags in one word, to save an argument */
+#define PACK(site, size, flags) ((ULong)(site) | (ULong)(size) << 32 | (ULong)(flags) << 56)
+
+static VG_REGPARM(2) void on_store(Addr a, ULong pack)
+{
+	UInt flags = (UInt)(pack >> 56);
+	if (!region_find(a))
+		return;
+	if (flags & TRACE_F_NT)
+		fence_needed = True;
+	emit_store(a, (UInt)(pack >> 32) & 0xffffff, flags, (UInt)pack, ctx_node());
+}
+
+/* Only the bytes whose mask has the top bit set were stored: one record per run of them. */
+static VG_REGPARM(3) void on_masked_store(Addr a, ULong lo, ULong hi, ULong pack)
+{
+	UInt size = (UInt)(pack >> 32) & 0xffffff;
+	for (UInt i = 0; i < size;) {
+		UInt n = 0;
+		while (i + n < size && (((i + n < 8 ? lo : hi) >> ((i + n) % 8 * 8)) & 0x80))
+			n++;
+		if (n)
+			on_store(a + i, (pack & ~(0xffffffull << 32)) | (ULong)n << 32);
+		i += n ? n : 1;
+	}
+}
+
+static VG_REGPARM(2) void on_flush(Addr a, ULong pack)
+{
+	ULong arg = a;
+	UInt flags = 0;
+	if (!region_ever())
+		return;
+	if (!region_find(a))
+		flags = TRACE_F_VOLATILE;
+	else if (pack >> 32)
+		fence_needed = True;
+	emit(TRACE_FLUSH, flags, (UInt)pack, ctx_node(), 1, &arg, NULL, 0);
+}
+
+static VG_REGPARM(1) void on_fence(ULong pack)
+{
+	if (region_ever())
+		emit(TRACE_FENCE, (UInt)(pack >> 32), (UInt)pack, ctx_node(), 0, NULL, NULL, 0);
+	fence_needed = False;
+}
+
+static VG_REGPARM(2) void on_watched(ULong fn, ULong site)
+{
+	ThreadId tid = VG_(get_running_tid)();
+	ULong args[7] = { fn };
+	static const Int reg[6] = {
+		offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
+		offsetof(VexGuestAMD64State, guest_RDX), offsetof(VexGuestAMD64State, guest_RCX),
+		offsetof(VexGuestAMD64State, guest_R8),  offsetof(VexGuestAMD64State, guest_R9),
+	};
+	for (UInt i = 0; i < 6; i++)
+		VG_(get_shadow_regs_area)(tid, (UChar *)&args[1 + i], 0, reg[i], 8);
+	emit(TRACE_CALL, 0, (UInt)site, ctx_node(), 7, args, NULL, 0);
+	ctx_watch((UInt)fn);
+}
+
+/* Valgrind hides clwb and clflushopt; show the ones that were asked for. */
+static void (*cpuid_stock)(VexGuestAMD64State *);
+
+static void on_cpuid(VexGuestAMD64State *st)
+{
+	const ULong clflushopt = 1u << 23, clwb = 1u << 24;
+	Bool leaf7 = (UInt)st->guest_RAX == 7 && (UInt)st->guest_RCX == 0;
+	cpuid_stock(st);
+	if (!leaf7)
+		return;
+	st->guest_RBX &= ~(clflushopt | clwb);
+	if (opt.cpu >= CPU_CLFLUSHOPT)
+		st->guest_RBX |= clflushopt;
+	if (opt.cpu >= CPU_CLWB)
+		st->guest_RBX |= clwb;
+}
+
+/* ---- small pieces of IR ---- */
+
+#define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
+
+struct block {
+	IRSB *out;
+	IRExpr **def;   /* what each temporary was made from */
+	Bool *is_sp;    /* temporaries that are the stack pointer plus a constant */
+	UInt ntemps;
+	Addr ip;        /* of the current instruction */
+	struct decoded insn;
+	Bool any;       /* an instruction has begun */
+};
+
+static IRExpr *u64(ULong v)
+{
+	return IRExpr_Const(IRConst_U64(v));
+}
+
+static IRExpr *assign(IRSB *sb, IRType ty, IRExpr *e)
+{
+	IRTemp t = newIRTemp(sb->tyenv, ty);
+	addStmtToIRSB(sb, IRStmt_WrTmp(t, e));
+	return IRExpr_RdTmp(t);
+}
+
+static IRExpr *binop64(IRSB *sb, IROp op, IRExpr *a, IRExpr *b)
+{
+	return assign(sb, Ity_I64, IRExpr_Binop(op, a, b));
+}
+
+static IRExpr *load64(IRSB *sb, IRExpr *addr)
+{
+	return assign(sb, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, addr));
+}
+
+static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **args, IRExpr *guard)
+{
+	IRDirty *d = unsafeIRDirty_0_N(regparms, name, VG_(fnptr_to_fnentry)(fn), args);
+	if (guard)
+		d->guard = guard;
+	addStmtToIRSB(sb, IRStmt_Dirty(d));
+}
+
+/* guard && extra; either may be NULL (always) */
+static IRExpr *both(IRSB *sb, IRExpr *guard, IRExpr *extra)
+{
+	if (!guard || !extra)
+		return guard ? guard : extra;
+	IRExpr *a = assign(sb, Ity_I64, IRExpr_Unop(Iop_1Uto64, guard));
+	IRExpr *b = assign(sb, Ity_I64, IRExpr_Unop(Iop_1Uto64, extra));
+	return assign(sb, Ity_I1, IRExpr_Unop(Iop_64to1, binop64(sb, Iop_And64, a, b)));
+}
+
+/* The inline test: may addr be PM? */
+static IRExpr *maybe_pm(IRSB *sb, IRExpr *addr)
+{
+	IRExpr *g = binop64(sb, Iop_Shr64, addr, IRExpr_Const(IRConst_U8(GRANULE_BITS)));
+	g = binop64(sb, Iop_And64, g, u64(GRANULES - 1));
+	g = binop64(sb, Iop_Add64, g, u64((Addr)region_granule));
+	g = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, g));
+	return assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, g, IRExpr_Const(IRConst_U8(0))));
+}
+
+/* ---- stores ---- */
+
+static Bool from_sp(const struct block *b, const IRExpr *addr)
+{
+	return addr->tag == Iex_RdTmp && addr->Iex.RdTmp.tmp < b->ntemps &&
+	       b->is_sp[addr->Iex.RdTmp.tmp];
+}
+
+/* Remembers what a temporary is made from, and whether it is SP-relative. */
+static void note_def(struct block *b, const IRStmt *st)
+{
+	IRExpr *e = st->Ist.WrTmp.data;
+	IRTemp t = st->Ist.WrTmp.tmp;
+	if (t >= b->ntemps)
+		return;
+	b->def[t] = e;
+	b->is_sp[t] = (e->tag == Iex_Get && e->Iex.Get.offset == OFF(RSP)) ||
+		      (e->tag == Iex_Binop &&
+		       (e->Iex.Binop.op == Iop_Add64 || e->Iex.Binop.op == Iop_Sub64) &&
+		       from_sp(b, e->Iex.Binop.arg1) && e->Iex.Binop.arg2->tag == Iex_Const) ||
+		      (e->tag == Iex_RdTmp && from_sp(b, e));
+}
+
+static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
+{
+	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
+	enum trace_site class = atomic ? TRACE_SITE_ATOMIC : nt ? TRACE_SITE_NT_STORE : TRACE_SITE_STORE;
+	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
+	if (from_sp(b, addr))
+		return;
+	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	call(b->out, "on_store", on_store, 2,
+	     mkIRExprVec_2(addr, u64(PACK(emit_site(b->ip, class, size), size, flags))), guard);
+}
+
+static IRExpr *def_of(const struct block *b, IRExpr *e, IROp op)
+{
+	if (e->tag != Iex_RdTmp || e->Iex.RdTmp.tmp >= b->ntemps)
+		return NULL;
+	e = b->def[e->Iex.RdTmp.tmp];
+	return e && e->tag == Iex_Binop && e->Iex.Binop.op == op ? e : NULL;
+}
+
+/* maskmovdqu and maskmovq: VEX stores (new & mask) | (old & ~mask); find the mask. */
+static Bool add_masked_store(struct block *b, IRExpr *addr, IRExpr *data, UInt size)
+{
+	IROp or_op = size == 16 ? Iop_OrV128 : Iop_Or64, and_op = size == 16 ? Iop_AndV128 : Iop_And64;
+	IRExpr *e = def_of(b, data, or_op), *mask, *lo, *hi;
+	if (e == NULL || (e = def_of(b, e->Iex.Binop.arg1, and_op)) == NULL)
+		return False;
+	mask = e->Iex.Binop.arg2;
+	lo = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128to64, mask)) : mask;
+	hi = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128HIto64, mask)) : u64(0);
+	call(b->out, "on_masked_store", on_masked_store, 3,
+	     mkIRExprVec_4(addr, lo, hi,
+			   u64(PACK(emit_site(b->ip, TRACE_SITE_NT_STORE, size), size, TRACE_F_NT))),
+	     maybe_pm(b->out, addr));
+	return True;
+}
+
+static void do_store(struct block *b, IRStmt *st)
+{
+	IRExpr *data = st->Ist.Store.data, *addr = st->Ist.Store.addr;
+	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, data));
+	addStmtToIRSB(b->out, st);
+	if (b->insn.insn != INSN_MASKED_NT_STORE || !add_masked_store(b, addr, data, size))
+		add_store(b, addr, size, False, NULL);
+}
+
+static void do_storeg(struct block *b, IRStmt *st)
+{
+	IRStoreG *sg = st->Ist.StoreG.details;
+	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, sg->data));
+	addStmtToIRSB(b->out, st);
+	add_store(b, sg->addr, size, False, sg->guard);
+}
+
+/* LOCK-prefixed or XCHG: a fence if there is something to order, then a store if it succeeds. */
+static void do_cas(struct block *b, IRStmt *st)
+{
+	IRCAS *cas = st->Ist.CAS.details;
+	IRSB *sb = b->out;
+	IRType ty = typeOfIRExpr(sb->tyenv, cas->dataLo);
+	UInt size = (UInt)sizeofIRType(ty) * (cas->dataHi ? 2 : 1);
+	IROp eq = ty == Ity_I8    ? Iop_CasCmpEQ8
+		  : ty == Ity_I16 ? Iop_CasCmpEQ16
+		  : ty == Ity_I32 ? Iop_CasCmpEQ32
+				  : Iop_CasCmpEQ64;
+	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
+	IRExpr *done, *hi;
+	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
+	call(sb, "on_fence", on_fence, 1,
+	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))), need);
+	addStmtToIRSB(sb, st);
+	if (from_sp(b, cas->addr))
+		return;
+	done = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldLo), cas->expdLo));
+	if (cas->dataHi) {
+		hi = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldHi), cas->expdHi));
+		done = both(sb, done, hi);
+	}
+	add_store(b, cas->addr, size, True, done);
+}
+
+static void do_dirty(struct block *b, IRStmt *st)
+{
+	IRDirty *d = st->Ist.Dirty.details;
+	if (VG_(strncmp)(d->cee->name, "amd64g_dirtyhelper_CPUID", 24) == 0) {
+		cpuid_stock = d->cee->addr;
+		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
+	}
+	addStmtToIRSB(b->out, st);
+	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
+		add_store(b, d->mAddr, (UInt)d->mSize, False, d->guard);
+}
+
+static void do_fence(struct block *b)
+{
+	enum trace_site class = b->insn.insn == INSN_SFENCE ? TRACE_SITE_SFENCE : TRACE_SITE_MFENCE;
+	if (b->insn.insn == INSN_SFENCE || b->insn.insn == INSN_MFENCE)
+		call(b->out, "on_fence", on_fence, 1,
+		     mkIRExprVec_1(u64(PACK(emit_site(b->ip, class, 0), 0, 0))), NULL);
+}
+
+/* ---- flushes: the end of a block ---- */
+
+static IRExpr *effective_address(IRSB *sb, const struct amode *m)
+{
+	IRExpr *a = u64((ULong)m->disp);
+	if (m->base >= 0)
+		a = binop64(sb, Iop_Add64, a, assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->base * 8, Ity_I64)));
+	if (m->index >= 0) {
+		IRExpr *i = assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->index * 8, Ity_I64));
+		i = binop64(sb, Iop_Shl64, i, IRExpr_Const(IRConst_U8((UChar)m->scale)));
+		a = binop64(sb, Iop_Add64, a, i);
+	}
+	if (m->addr32)
+		a = binop64(sb, Iop_And64, a, u64(0xffffffffull));
+	if (m->seg != SEG_NONE) {
+		Int off = m->seg == SEG_FS ? OFF(FS_CONST) : OFF(GS_CONST);
+		a = binop64(sb, Iop_Add64, a, assign(sb, Ity_I64, IRExpr_Get(off, Ity_I64)));
+	}
+	return a;
+}
+
+/* The block covers one instruction more than VEX knows: say so, or it outlives its code. */
+static void extend(const VexGuestExtents *vge, Addr ip, UInt len)
+{
+	VexGuestExtents *e = (VexGuestExtents *)vge;
+	for (UInt i = 0; i < e->n_used; i++)
+		if (e->base[i] + e->len[i] == ip)
+			e->len[i] = (UShort)(e->len[i] + len);
+}
+
+static void end_flush(struct block *b, const VexGuestExtents *vge)
+{
+	static const enum trace_site class[] = { [INSN_CLFLUSH] = TRACE_SITE_CLFLUSH,
+						 [INSN_CLFLUSHOPT] = TRACE_SITE_CLFLUSHOPT,
+						 [INSN_CLWB] = TRACE_SITE_CLWB };
+	IRSB *sb = b->out;
+	Bool ordered = b->insn.insn == INSN_CLFLUSH;
+	UInt site = emit_site(b->ip, class[b->insn.insn], TRACE_LINE);
+	call(sb, "on_flush", on_flush, 2,
+	     mkIRExprVec_2(effective_address(sb, &b->insn.mem), u64(PACK(site, !ordered, 0))), NULL);
+	if (sb->jumpkind == Ijk_NoDecode)
+		extend(vge, b->ip, b->insn.len);
+	sb->next = u64(b->ip + b->insn.len);
+	sb->jumpkind = Ijk_Boring;
+}
+
+/* ---- calls and returns ---- */
+
+static void push_frame(struct block *b, IRExpr *target)
+{
+	IRSB *sb = b->out;
+	IRExpr *next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+	IRExpr *limit = load64(sb, u64((Addr)&ctx_limit));
+	IRExpr *full = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLE64U, limit, next));
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	call(sb, "ctx_grow", ctx_grow, 0, mkIRExprVec_0(), full);
+	next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+#define FIELD(f) binop64(sb, Iop_Add64, next, u64(offsetof(struct frame, f)))
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, next, u64(b->ip)));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(sp), sp));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(target), target));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(node), u64(0))); /* and flags */
+#undef FIELD
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top), next));
+}
+
+static void end_return(IRSB *sb)
+{
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
+	IRExpr *odd = assign(sb, Ity_I1,
+			     IRExpr_Binop(Iop_CmpNE64, binop64(sb, Iop_Add64, fsp, u64(8)), sp));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top),
+				       binop64(sb, Iop_Sub64, top, u64(sizeof(struct frame)))));
+	call(sb, "ctx_return", ctx_return, 1, mkIRExprVec_1(sp), odd);
+}
+
+/* longjmp ends in an indirect jump with the stack pointer above the current frame's. */
+static void end_indirect_jump(IRSB *sb)
+{
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
+	IRExpr *left = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, fsp, sp));
+	call(sb, "ctx_resync", ctx_resync, 1, mkIRExprVec_1(sp), left);
+}
+
+static void end_block(struct block *b, const VexGuestExtents *vge)
+{
+	IRSB *sb = b->out;
+	switch (sb->jumpkind) {
+	case Ijk_NoDecode:
+		if (b->insn.insn == INSN_CLWB || b->insn.insn == INSN_CLFLUSHOPT)
+			end_flush(b, vge);
+		break;
+	case Ijk_InvalICache:
+		if (b->insn.insn == INSN_CLFLUSH)
+			end_flush(b, vge);
+		break;
+	case Ijk_Call: push_frame(b, sb->next); break;
+	case Ijk_Ret: end_return(sb); break;
+	case Ijk_Boring:
+		if (sb->next->tag != Iex_Const)
+			end_indirect_jump(sb);
+		break;
+	default: break;
+	}
+}
+
+/* ---- one block ---- */
+
+/* At a function's first instruction: is it watched? */
+static void enter_function(struct block *b, Addr entry)
+{
+	const HChar *name;
+	if (VG_(sizeXA)(opt.watch) == 0 ||
+	    !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), entry, &name) ||
+	    !glob_any(opt.watch, name))
+		return;
+	call(b->out, "on_watched", on_watched, 2,
+	     mkIRExprVec_2(u64(emit_string(name)), u64(emit_site(entry, TRACE_SITE_OTHER, 0))), NULL);
+}
+
+/* A new instruction. If the last one was a call that VEX followed, its frame is due. */
+static void do_imark(struct block *b, IRStmt *st)
+{
+	Addr ip = st->Ist.IMark.addr;
+	if (b->any && b->insn.insn == INSN_CALL && ip == b->insn.target)
+		push_frame(b, u64(ip));
+	addStmtToIRSB(b->out, st);
+	b->ip = ip;
+	decode(ip, &b->insn);
+	if (!b->any)
+		enter_function(b, ip);
+	b->any = True;
+}
+
+static void do_stmt(struct block *b, IRStmt *st)
+{
+	switch (st->tag) {
+	case Ist_IMark: do_imark(b, st); return;
+	case Ist_Store: do_store(b, st); return;
+	case Ist_StoreG: do_storeg(b, st); return;
+	case Ist_CAS: do_cas(b, st); return;
+	case Ist_Dirty: do_dirty(b, st); return;
+	case Ist_WrTmp: note_def(b, st); break;
+	case Ist_MBE:
+		if (st->Ist.MBE.event == Imbe_Fence)
+			do_fence(b);
+		break;
+	default: break;
+	}
+	addStmtToIRSB(b->out, st);
+}
+
+IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+		 const VexGuestExtents *vge, const VexArchInfo *arch, IRType gty, IRType hty)
+{
+	struct block b = { deepCopyIRSBExceptStmts(in), NULL, NULL, (UInt)in->tyenv->types_used, 0, { 0 }, False };
+	Int i = 0;
+	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
+	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
+	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
+		addStmtToIRSB(b.out, in->stmts[i]);
+	for (; i < in->stmts_used; i++)
+		do_stmt(&b, in->stmts[i]);
+	end_block(&b, vge);
+	VG_(free)(b.def);
+	VG_(free)(b.is_sp);
+	return b.out;
+}
