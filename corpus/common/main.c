@@ -55,20 +55,16 @@ static enum corpus_result execute(const struct corpus_program *p, void *store, c
 				  uint64_t *out)
 {
 	switch (op->verb[0]) {
-	case 'p':
-		return p->put ? p->put(store, op->key, op->arg, out) : CORPUS_NA;
-	case 'g':
-		return p->get ? p->get(store, op->key, out) : CORPUS_NA;
-	case 'd':
-		return p->del ? p->del(store, op->key, out) : CORPUS_NA;
-	default:
-		return p->upd ? p->upd(store, op->key, op->arg, out) : CORPUS_NA;
+	case 'p': return p->put ? p->put(store, op->key, op->arg, out) : CORPUS_NA;
+	case 'g': return p->get ? p->get(store, op->key, out) : CORPUS_NA;
+	case 'd': return p->del ? p->del(store, op->key, out) : CORPUS_NA;
+	default: return p->upd ? p->upd(store, op->key, op->arg, out) : CORPUS_NA;
 	}
 }
 
 static void print_result(enum corpus_result result, uint64_t value)
 {
-	static const char *const words[] = {"new", "old", "", "none", "full", "ok", "na"};
+	static const char *const words[] = { "new", "old", "", "none", "full", "ok", "na" };
 
 	if (result == CORPUS_VALUE)
 		printf("%" PRIu64 "\n", value);
@@ -88,7 +84,8 @@ static void print_scan(const struct corpus_pair *pairs, size_t n)
 }
 
 /* The markers enclose the operation itself, not the printing: what is printed is acknowledged. */
-static void run_op(const struct corpus_program *p, void *store, const struct op *op, unsigned long n)
+static void run_op(const struct corpus_program *p, void *store, const struct op *op,
+		   unsigned long n)
 {
 	struct corpus_pair pairs[CORPUS_SCAN_MAX];
 	enum corpus_result result = CORPUS_NA;
@@ -98,7 +95,8 @@ static void run_op(const struct corpus_program *p, void *store, const struct op 
 
 	HOLDFAST_OP_BEGIN(n);
 	if (is_scan)
-		count = p->scan(store, op->key, op->arg < CORPUS_SCAN_MAX ? op->arg : CORPUS_SCAN_MAX, pairs);
+		count = p->scan(store, op->key,
+				op->arg < CORPUS_SCAN_MAX ? op->arg : CORPUS_SCAN_MAX, pairs);
 	else if (op->verb[0] != 's')
 		result = execute(p, store, op, &value);
 	HOLDFAST_OP_END(n);

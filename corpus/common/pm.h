@@ -49,17 +49,23 @@ static inline void pm_compiler_order(void)
 	__asm__ volatile("" : : : "memory");
 }
 
-/* One store instruction of eight bytes, which can neither be torn nor merged nor dropped. */
-static inline void pm_store64(uint64_t *dst, uint64_t value)
-{
-	*(volatile uint64_t *)dst = value;
-}
+/*
+ * The two stores are macros, so that debug information places them on the program's own line.
+ *
+ * pm_store64(dst, value): one store instruction of eight bytes, neither torn nor merged nor dropped.
+ * pm_nt_store64(dst, value): the same, non-temporal; needs a fence to be persistent, but no flush.
+ */
+#define pm_store64(dst, value)                                                                     \
+	do {                                                                                       \
+		uint64_t *pm_dst_ = (dst);                                                         \
+		*(volatile uint64_t *)pm_dst_ = (value);                                           \
+	} while (0)
 
-/* A non-temporal store: needs a fence to be persistent, but no flush. */
-static inline void pm_nt_store64(uint64_t *dst, uint64_t value)
-{
-	__asm__ volatile("movnti %1, %0" : "=m"(*dst) : "r"(value) : "memory");
-}
+#define pm_nt_store64(dst, value)                                                                  \
+	do {                                                                                       \
+		uint64_t *pm_dst_ = (dst), pm_value_ = (value);                                    \
+		__asm__ volatile("movnti %1, %0" : "=m"(*pm_dst_) : "r"(pm_value_) : "memory");    \
+	} while (0)
 
 static inline void pm_flush_line(const void *addr)
 {

@@ -78,14 +78,10 @@ static struct imap *pm_of(struct dump *d, uint32_t process)
 		const struct trace_process_def *def = trace_process(d->defs, born);
 		struct imap map = { 0 };
 
-		for (uint32_t i = born; def && def->birth == TRACE_BIRTH_FORK && i-- > 0;) {
-			const struct trace_process_def *other = trace_process(d->defs, i);
-			if (!other || other->pid != def->parent)
-				continue;
-			for (size_t k = 0; k < d->pm.p[i].n; k++)
-				imap_set(&map, d->pm.p[i].p[k].lo, d->pm.p[i].p[k].hi,
-					 d->pm.p[i].p[k].val);
-			break;
+		if (def && def->birth == TRACE_BIRTH_FORK && def->parent_index < born) {
+			const struct imap *from = &d->pm.p[def->parent_index];
+			for (size_t i = 0; i < from->n; i++)
+				imap_set(&map, from->p[i].lo, from->p[i].hi, from->p[i].val);
 		}
 		VEC_PUSH(&d->pm, map);
 	}
@@ -101,7 +97,8 @@ static void follow(struct dump *d, const struct trace_event *ev)
 	case TRACE_MODULE_LOAD:
 	case TRACE_MODULE_UNLOAD: d->moved++; break;
 	case TRACE_MAP:
-		if (hi > lo && ev->flags & TRACE_F_PM) {
+		if (hi > lo && ev->flags & TRACE_F_PM &&
+		    trace_file(d->defs, (uint32_t)ev->arg[2])) {
 			struct dump_piece piece = { lo, ev->arg[3], (uint32_t)ev->arg[2] };
 			imap_set(pm, lo, hi, d->piece.n);
 			VEC_PUSH(&d->piece, piece);

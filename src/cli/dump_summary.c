@@ -2,9 +2,9 @@
 /*
  * holdfast dump --summary: what a trace holds, on one page or as one JSON document.
  *
- * A store site is a line of source. Where the storing instruction has none (memcpy in a
- * stripped libc, an intrinsic in the compiler's header), the site is that function and the
- * first caller that has a line.
+ * A store site is a line of source. Where the storing instruction has none (a library without
+ * debug information, memcpy, an intrinsic in the compiler's header), the site is the first
+ * caller that has one and the function it called: "pmemobj_tx_alloc < insert (tree.c:41)".
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,28 +52,36 @@ static void add(struct amount *a, uint64_t bytes)
 	a->bytes += bytes;
 }
 
-/* Does the frame name a line that its reader wrote? */
+/* Does the frame name a line that the program's author may have written and that was run? */
 static bool has_source(const struct srcloc_frame *f)
 {
-	return f->file && f->line && !strstr(f->file, "/lib/gcc/") &&
-	       !strstr(f->file, "/lib/llvm") && !strstr(f->file, "/lib/clang/");
+	static const char *const foreign[] = { "/lib/gcc/", "/lib/llvm", "/lib/clang/" };
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+	size_t n = f->file ? strlen(f->file) : 0;
+
+	if (f->kind != SRCLOC_CODE || !f->line || n < 2 || !strcmp(f->file + n - 2, ".S"))
+		return false;
+	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+		if (strstr(f->file, foreign[i]))
+			return false;
+	return !slash || strncmp(slash, "/libc.so.", 9) != 0;
 }
 
+/* `via` is the caller that has a source line, where `at` has none; otherwise NULL. */
 static size_t find_site(struct summary *s, const struct srcloc_frame *at,
 			const struct srcloc_frame *via)
 {
-	uint64_t key = hash_mix((uintptr_t)at->function, (uintptr_t)at->file), i;
-	struct site site = { .at = *at };
+	const struct srcloc_frame *line = via ? via : at;
+	uint64_t key = hash_mix((uintptr_t)line->function, (uintptr_t)line->file), i;
 
-	key = hash_mix(key, at->line);
-	if (!at->file) /* without a line, the module and perhaps the address tell sites apart */
-		key = hash_mix(hash_mix(key, (uintptr_t)at->module), at->function ? 0 : at->offset);
-	if (via) {
-		site.via = *via;
-		key = hash_mix(hash_mix(key, (uintptr_t)via->function), (uintptr_t)via->file);
-		key = hash_mix(key, via->line);
-	}
+	key = hash_mix(key, line->line);
+	key = hash_mix(hash_mix(key, (uintptr_t)at->function), (uintptr_t)at->module);
+	if (!at->function) /* then the address is all there is */
+		key = hash_mix(key, at->offset);
 	if (!hmap_get(&s->site_at, key, &i)) {
+		struct site site = { .at = *at };
+		if (via)
+			site.via = *via;
 		i = s->site.n;
 		VEC_PUSH(&s->site, site);
 		hmap_put(&s->site_at, key, i);
@@ -94,18 +102,23 @@ static struct site *site_of(struct dump *d, struct summary *s, const struct trac
 		size_t k = 0;
 		if (!has_source(&path.frame[0])) {
 			path = srcloc_path(d->loc, ev->process, ev->ip, ev->ctx);
-			while (k < path.n &&
-			       !(has_source(&path.frame[k]) && path.frame[k].kind == SRCLOC_CODE))
+			while (k < path.n && !has_source(&path.frame[k]))
 				k++;
 		}
-		i = find_site(s, &path.frame[0], k && k < path.n ? &path.frame[k] : NULL);
+		if (k && k < path.n)
+			i = find_site(s, &path.frame[k - 1], &path.frame[k]);
+		else
+			i = find_site(s, &path.frame[0], NULL);
 		hmap_put(&s->site_for, key, i);
 	}
 	return &s->site.p[i];
 }
 
-static struct file_use *file_of(struct summary *s, uint32_t file)
+/* What is counted for a file; NULL if there is no such file (TRACE_NO_FILE). */
+static struct file_use *file_of(const struct dump *d, struct summary *s, uint64_t file)
 {
+	if (file >= trace_files(d->defs))
+		return NULL;
 	while (s->file.n <= file)
 		VEC_PUSH(&s->file, (struct file_use){ 0 });
 	return &s->file.p[file];
@@ -118,13 +131,12 @@ static void count_store(struct dump *d, struct summary *s, const struct trace_ev
 				 : ev->flags & TRACE_F_NT     ? STORE_NT
 							      : STORE_PLAIN;
 	struct dump_piece at;
+	bool placed = dump_place(d, ev->process, ev->arg[0], &at);
+	struct file_use *file = placed ? file_of(d, s, at.file) : NULL;
 
 	add(&s->stores[class], ev->size);
 	add(&site_of(d, s, ev)->stores, ev->size);
-	if (dump_place(d, ev->process, ev->arg[0], &at))
-		add(&file_of(s, at.file)->stores, ev->size);
-	else
-		add(&s->elsewhere, ev->size);
+	add(file ? &file->stores : &s->elsewhere, ev->size);
 }
 
 static void count_thread(struct summary *s, const struct trace_event *ev)
@@ -145,6 +157,7 @@ static void count_event(struct dump *d, const struct trace_event *ev, void *arg)
 	const struct trace_site_def *site = trace_site(d->defs, ev->process, ev->site);
 	unsigned class = site && site->class < TRACE_SITE_CLASSES ? site->class : TRACE_SITE_OTHER;
 	struct process_use *p;
+	struct file_use *file;
 
 	s->events++;
 	if (ev->kind < TRACE_KINDS)
@@ -161,11 +174,15 @@ static void count_event(struct dump *d, const struct trace_event *ev, void *arg)
 		++*(ev->flags & TRACE_F_ATOMIC ? &s->fence_atomic : &s->fence[class]);
 		break;
 	case TRACE_MAP:
-		if (ev->flags & TRACE_F_PM && ev->arg[3] + ev->arg[1] > ev->arg[3])
-			imap_set(&file_of(s, (uint32_t)ev->arg[2])->mapped, ev->arg[3],
-				 ev->arg[3] + ev->arg[1], 0);
+		file = file_of(d, s, ev->arg[2]);
+		if (file && ev->flags & TRACE_F_PM && ev->arg[3] + ev->arg[1] > ev->arg[3])
+			imap_set(&file->mapped, ev->arg[3], ev->arg[3] + ev->arg[1], 0);
 		break;
-	case TRACE_FILE_WRITE: add(&file_of(s, (uint32_t)ev->arg[0])->writes, ev->size); break;
+	case TRACE_FILE_WRITE:
+		file = file_of(d, s, ev->arg[0]);
+		if (file)
+			add(&file->writes, ev->size);
+		break;
 	case TRACE_EXIT:
 		p->ended = true;
 		p->status = ev->arg[0];
@@ -316,8 +333,9 @@ static void print_text(struct dump *d, const struct summary *s, uint64_t top)
 	printf("\nTop store sites\n%12s %12s\n", "stores", "bytes");
 	for (size_t i = 0; i < s->site.n && i < top; i++) {
 		const struct site *x = &s->site.p[i];
+		bool named = x->via.module && x->at.function; /* its own place tells nothing */
 		printf("%12" PRIu64 " %12" PRIu64 "  %s", x->stores.count, x->stores.bytes,
-		       srcloc_text(&x->at, text, sizeof text));
+		       named ? x->at.function : srcloc_text(&x->at, text, sizeof text));
 		if (x->via.module)
 			printf(" < %s", srcloc_text(&x->via, text, sizeof text));
 		printf("\n");

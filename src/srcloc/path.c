@@ -31,7 +31,7 @@ struct step {
 struct process {
 	struct srcloc *space;
 	uint32_t age;
-	VEC(struct step *) step; /* by context node */
+	struct hmap step; /* context node -> struct step * */
 };
 
 typedef VEC(struct srcloc_frame) frame_vec;
@@ -61,9 +61,10 @@ void srcloc_trace_free(struct srcloc_trace *st)
 		return;
 	for (size_t i = 0; i < st->process.n; i++) {
 		struct process *p = &st->process.p[i];
-		for (size_t k = 0; k < p->step.n; k++)
-			free(p->step.p[k]);
-		VEC_FREE(&p->step);
+		for (size_t k = 0; k < p->step.cap; k++)
+			if (p->step.used[k])
+				free((struct step *)(uintptr_t)p->step.val[k]);
+		hmap_free(&p->step);
 		srcloc_free(p->space);
 	}
 	VEC_FREE(&st->process);
@@ -77,16 +78,11 @@ void srcloc_trace_free(struct srcloc_trace *st)
 static const struct srcloc *first_space(const struct srcloc_trace *st, uint32_t process)
 {
 	const struct trace_process_def *def = trace_process(st->defs, process);
+	bool forked = def && def->birth == TRACE_BIRTH_FORK && def->parent_index < process;
 
-	if (!def || def->birth != TRACE_BIRTH_FORK)
-		return st->root;
-	for (uint32_t i = process; i-- > 0;) { /* the newest process of that number */
-		const struct trace_process_def *other = trace_process(st->defs, i);
-		if (other && other->pid == def->parent && i < st->process.n &&
-		    st->process.p[i].space)
-			return st->process.p[i].space;
-	}
-	return st->root;
+	return forked && st->process.p[def->parent_index].space
+		       ? st->process.p[def->parent_index].space
+		       : st->root;
 }
 
 static struct process *process_of(struct srcloc_trace *st, uint32_t process)
@@ -186,19 +182,20 @@ static const struct step *call_step(struct srcloc_trace *st, uint32_t process, u
 				    const struct trace_ctx_def *c)
 {
 	struct process *p = process_of(st, process);
+	uint64_t old = 0;
 
-	while (p->step.n <= ctx)
-		VEC_PUSH(&p->step, NULL);
-	struct step **kept = &p->step.p[ctx];
-	if (*kept && (*kept)->age == p->age)
-		return *kept;
+	hmap_get(&p->step, ctx, &old);
+	struct step *kept = (struct step *)(uintptr_t)old;
+	if (kept && kept->age == p->age)
+		return kept;
 	st->scratch.n = 0;
 	make_step(st, process, c->call_ip, c->parent, &st->scratch);
-	*kept = xrealloc(*kept, sizeof **kept + st->scratch.n * sizeof(*kept)->frame[0]);
-	(*kept)->age = p->age;
-	(*kept)->n = (uint32_t)st->scratch.n;
-	memcpy((*kept)->frame, st->scratch.p, st->scratch.n * sizeof(*kept)->frame[0]);
-	return *kept;
+	kept = xrealloc(kept, sizeof *kept + st->scratch.n * sizeof kept->frame[0]);
+	kept->age = p->age;
+	kept->n = (uint32_t)st->scratch.n;
+	memcpy(kept->frame, st->scratch.p, st->scratch.n * sizeof kept->frame[0]);
+	hmap_put(&p->step, ctx, (uintptr_t)kept);
+	return kept;
 }
 
 struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint64_t ip,

@@ -6,28 +6,6 @@
 
 #define BIAS 0x7f1234560000ull
 
-/* The build-id, or length 0. */
-static size_t build_id(const char *name, uint8_t id[32])
-{
-	struct elf e = elf_file(name);
-	size_t len = 0;
-
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
-		GElf_Shdr sh;
-		GElf_Nhdr nh;
-		size_t at_name, at;
-		gelf_getshdr(scn, &sh);
-		Elf_Data *data = sh.sh_type == SHT_NOTE ? elf_getdata(scn, NULL) : NULL;
-		if (data && gelf_getnote(data, 0, &nh, &at_name, &at) &&
-		    nh.n_type == NT_GNU_BUILD_ID) {
-			len = nh.n_descsz < 32 ? nh.n_descsz : 32;
-			memcpy(id, (char *)data->d_buf + at, len);
-		}
-	}
-	elf_close(&e);
-	return len;
-}
-
 static void map(struct srcloc *s, const char *name, uint64_t bias)
 {
 	uint64_t addr, len, off;

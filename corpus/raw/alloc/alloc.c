@@ -112,13 +112,15 @@ static void log_apply(struct heap *h, uint64_t n)
 		uint64_t *word = (uint64_t *)(h->base + h->header->entry[i].offset);
 
 		pm_store64(word, h->header->entry[i].value); /* BUG(alloc-no-redo) */
-		if (i + 1 == n || h->header->entry[i + 1].offset / PM_LINE != h->header->entry[i].offset / PM_LINE)
+		if (i + 1 == n || h->header->entry[i + 1].offset / PM_LINE !=
+					  h->header->entry[i].offset / PM_LINE)
 			pm_flush(word, sizeof(*word));
 	}
 #ifndef BUG_ALLOC_CLEAR_EARLY
 	pm_fence();
 #endif
-	pm_store64(&h->header->log.committed, 0); /* BUG(alloc-clear-unfenced) */ /* BUG(alloc-clear-early) */
+	pm_store64(&h->header->log.committed,
+		   0); /* BUG(alloc-clear-unfenced) BUG(alloc-clear-early) */
 	pm_flush(&h->header->log, sizeof(h->header->log));
 }
 
@@ -155,10 +157,12 @@ static uint64_t find_blocks(struct heap *h, uint64_t blocks)
 			if (word >> bit & ((1ull << blocks) - 1))
 				continue;
 #if defined(BUG_ALLOC_HINT) || defined(TRAP_ALLOC_HINT) || defined(TRAP_ALLOC_HINT_FLUSHED)
-			h->header->hint.word = index; /* BUG(alloc-hint) */ /* TRAP(alloc-hint-volatile) */
+			h->header->hint.word =
+				index; /* BUG(alloc-hint) TRAP(alloc-hint-volatile) */
 #endif
 #ifdef TRAP_ALLOC_HINT_FLUSHED
-			pm_flush(&h->header->hint, sizeof(h->header->hint)); /* TRAP(alloc-hint-flushed) */
+			pm_flush(&h->header->hint,
+				 sizeof(h->header->hint)); /* TRAP(alloc-hint-flushed) */
 #endif
 			return HEAP_START + (index * 64 + bit) * BLOCK;
 		}
@@ -178,7 +182,8 @@ static uint64_t create_object(struct heap *h, uint64_t key, uint64_t value)
 	o->value = value;
 	o->blocks = blocks;
 	for (uint64_t i = 0; i < payload_words(blocks); i++)
-		o->payload[i] = payload_word(key, value, i); /* BUG(alloc-object-late) */ /* BUG(alloc-large-short) */
+		o->payload[i] = payload_word(key, value,
+					     i); /* BUG(alloc-object-late) BUG(alloc-large-short) */
 #ifdef BUG_ALLOC_LARGE_SHORT
 	pm_flush(o, blocks < OBJECT_BLOCKS_MAX ? blocks * BLOCK : (blocks - 1) * BLOCK);
 #elif !defined(BUG_ALLOC_OBJECT_LATE)
@@ -327,7 +332,8 @@ static void recover(struct heap *h)
 		return;
 	}
 	for (uint64_t i = 0; i < n; i++) {
-		if (h->header->entry[i].offset >= BITMAP_START && h->header->entry[i].offset < HEAP_START)
+		if (h->header->entry[i].offset >= BITMAP_START &&
+		    h->header->entry[i].offset < HEAP_START)
 			continue;
 		corpus_wrong("redo log entry %lu points to %lu", i, h->header->entry[i].offset);
 		return;
@@ -357,10 +363,11 @@ static int object_ok(const struct heap *h, uint64_t key, uint64_t offset)
 static void alloc_check(void *store)
 {
 	struct heap *h = store;
-	uint64_t used[BLOCKS / 64] = {0}, objects = 0, bits, *word;
+	uint64_t used[BLOCKS / 64] = { 0 }, objects = 0, bits, *word;
 
-	if (h->header->geometry.directory != DIRECTORY_START || h->header->geometry.slots != SLOTS ||
-	    h->header->geometry.heap != HEAP_START || h->header->geometry.blocks != BLOCKS)
+	if (h->header->geometry.directory != DIRECTORY_START ||
+	    h->header->geometry.slots != SLOTS || h->header->geometry.heap != HEAP_START ||
+	    h->header->geometry.blocks != BLOCKS)
 		corpus_wrong("geometry in the header is wrong");
 	for (uint64_t key = 1; key < SLOTS; key++) {
 		if (!h->directory[key])
@@ -380,7 +387,8 @@ static void alloc_check(void *store)
 		corpus_wrong("%lu objects, but the count is %lu", objects, h->directory[0]);
 	for (uint64_t i = 0; i < BLOCKS / 64; i++)
 		if (used[i] != h->bitmap[i])
-			corpus_wrong("bitmap word %lu is %lx, the objects there take %lx", i, h->bitmap[i], used[i]);
+			corpus_wrong("bitmap word %lu is %lx, the objects there take %lx", i,
+				     h->bitmap[i], used[i]);
 }
 
 static void *alloc_open(const char *path)
@@ -392,8 +400,8 @@ static void *alloc_open(const char *path)
 	if (!base)
 		return NULL;
 	h = malloc(sizeof(*h));
-	*h = (struct heap){(struct header *)base, base, (uint64_t *)(base + BITMAP_START),
-			   (uint64_t *)(base + DIRECTORY_START), 0};
+	*h = (struct heap){ (struct header *)base, base, (uint64_t *)(base + BITMAP_START),
+			    (uint64_t *)(base + DIRECTORY_START), 0 };
 #if defined(TRAP_ALLOC_HINT) || defined(TRAP_ALLOC_HINT_FLUSHED)
 	HOLDFAST_VOLATILE(&h->header->hint, sizeof(h->header->hint));
 #endif
@@ -414,8 +422,14 @@ static void alloc_close(void *store)
 int main(int argc, char **argv)
 {
 	static const struct corpus_program program = {
-		.name = "alloc", .open = alloc_open, .close = alloc_close, .check = alloc_check,
-		.put = alloc_put, .get = alloc_get, .del = alloc_del, .upd = alloc_upd,
+		.name = "alloc",
+		.open = alloc_open,
+		.close = alloc_close,
+		.check = alloc_check,
+		.put = alloc_put,
+		.get = alloc_get,
+		.del = alloc_del,
+		.upd = alloc_upd,
 	};
 
 	return corpus_main(&program, argc, argv);

@@ -83,8 +83,11 @@ static struct element *elements(const struct array *a)
 /* Fills in one element, wherever it is: in the pool or in a local variable. */
 static void set_element(struct element *e, uint64_t index, uint64_t value)
 {
-	e->value = value; /* BUG(array-helper-unflushed) */ /* BUG(array-masked-flush) */ /* TRAP(array-same-value) */
-	e->stamp = stamp_of(index, value); /* BUG(array-torn-element) */ /* BUG(array-no-redo) */ /* BUG(array-short-range) */
+	e->value =
+		value; /* BUG(array-helper-unflushed) BUG(array-masked-flush) TRAP(array-same-value) */
+	e->stamp = stamp_of(
+		index,
+		value); /* BUG(array-torn-element) BUG(array-no-redo) BUG(array-short-range) */
 }
 
 static void copy_elements(struct element *to, const struct element *from, uint64_t n)
@@ -136,7 +139,7 @@ static void grow(struct array *a, uint64_t index, uint64_t value)
 	unsigned class = class_of(a);
 
 	while (CAPACITY(class) <= index)
-		class++;
+		class ++;
 	if (class != class_of(a))
 		copy_elements(area(a, class), elements(a), size);
 #ifdef BUG_ARRAY_COUNT_FIRST
@@ -155,7 +158,7 @@ static void shrink(struct array *a, uint64_t new_size)
 	unsigned class = class_of(a);
 
 	while (class > 0 && new_size < CAPACITY(class) / 4)
-		class--;
+		class --;
 	if (class != class_of(a) && new_size > 0) {
 		copy_elements(area(a, class), elements(a), new_size);
 		pm_fence();
@@ -163,7 +166,8 @@ static void shrink(struct array *a, uint64_t new_size)
 #ifdef BUG_ARRAY_SHRINK_UNDERFLOW
 	/* The number of new elements is negative, and unsigned. */
 	uint64_t size = size_of(a), added = new_size - size;
-	for (uint64_t i = 0; i < added && size + i < CAPACITY(class_of(a)); i += PM_LINE / sizeof(struct element))
+	for (uint64_t i = 0; i < added && size + i < CAPACITY(class_of(a));
+	     i += PM_LINE / sizeof(struct element))
 		pm_clwb(&elements(a)[size + i]); /* BUG(array-shrink-underflow) */
 	pm_fence();
 #endif
@@ -255,7 +259,7 @@ static size_t array_scan(void *store, uint64_t key, size_t n, struct corpus_pair
 	size_t found = 0;
 
 	for (; found < n && key < size_of(a); key++, found++)
-		out[found] = (struct corpus_pair){key, elements(a)[key].value};
+		out[found] = (struct corpus_pair){ key, elements(a)[key].value };
 	return found;
 }
 
@@ -323,8 +327,15 @@ static void array_close(void *store)
 int main(int argc, char **argv)
 {
 	static const struct corpus_program program = {
-		.name = "array", .open = array_open, .close = array_close, .check = array_check,
-		.put = array_put, .get = array_get, .del = array_del, .upd = array_upd, .scan = array_scan,
+		.name = "array",
+		.open = array_open,
+		.close = array_close,
+		.check = array_check,
+		.put = array_put,
+		.get = array_get,
+		.del = array_del,
+		.upd = array_upd,
+		.scan = array_scan,
 	};
 
 	return corpus_main(&program, argc, argv);

@@ -179,7 +179,7 @@ static int double_directory(struct table *t)
  * except for the fence. */
 static void fill_segment(struct segment *to, const struct segment *from, uint64_t old_prefix)
 {
-	struct segment image = {.head = {.depth = from->head.depth + 1}};
+	struct segment image = { .head = { .depth = from->head.depth + 1 } };
 	const struct pair *p = from->pair;
 	struct pair *out = image.pair;
 
@@ -203,10 +203,13 @@ static void fill_segment(struct segment *to, const struct segment *from, uint64_
 /* Points the upper half of a segment's directory entries to `to`. */
 static void redirect(struct table *t, uint64_t first, uint64_t count, const struct segment *to)
 {
-	uint64_t *entry = directory(t) + first + count / 2, offset = (uint64_t)((const char *)to - t->base);
+	uint64_t *entry = directory(t) + first + count / 2,
+		 offset = (uint64_t)((const char *)to - t->base);
 
 	for (uint64_t i = 0; i < count / 2; i++)
-		pm_store64(&entry[i], offset); /* BUG(cceh-entries-short) */ /* BUG(cceh-no-rollback) */ /* TRAP(cceh-one-fence) */
+		pm_store64(
+			&entry[i],
+			offset); /* BUG(cceh-entries-short) BUG(cceh-no-rollback) TRAP(cceh-one-fence) */
 #ifdef BUG_CCEH_ENTRIES_SHORT
 	pm_persist(&entry[count / 2 - 1], sizeof(*entry));
 #else
@@ -216,7 +219,10 @@ static void redirect(struct table *t, uint64_t first, uint64_t count, const stru
 
 static void deepen(struct segment *s)
 {
-	pm_store64(&s->head.depth, s->head.depth + 1); /* BUG(cceh-depth-first) */ /* BUG(cceh-depth-unpersisted) */ /* BUG(cceh-recovery-loop) */
+	pm_store64(
+		&s->head.depth,
+		s->head.depth +
+			1); /* BUG(cceh-depth-first) BUG(cceh-depth-unpersisted) BUG(cceh-recovery-loop) */
 #if defined(BUG_CCEH_FLUSH_SEGMENT)
 	pm_flush(s, sizeof(*s)); /* BUG(cceh-flush-segment) */
 	pm_fence();
@@ -261,7 +267,7 @@ static int split(struct table *t, uint64_t key)
 static void lock(struct table *t, uint64_t key, uint64_t taken)
 {
 #if defined(BUG_CCEH_LOCK) || defined(TRAP_CCEH_LOCK)
-	segment_of(t, key)->head.lock = taken; /* BUG(cceh-lock-transient) */ /* TRAP(cceh-lock) */
+	segment_of(t, key)->head.lock = taken; /* BUG(cceh-lock-transient) TRAP(cceh-lock) */
 #else
 	(void)t;
 	(void)key;
@@ -342,7 +348,8 @@ static enum corpus_result cceh_del(void *store, uint64_t key, uint64_t *out)
 
 static int root_ok(const struct table *t)
 {
-	int ok = depth_of(t) >= 1 && depth_of(t) <= DEPTH_MAX && directory(t) == directory_at(t, depth_of(t));
+	int ok = depth_of(t) >= 1 && depth_of(t) <= DEPTH_MAX &&
+		 directory(t) == directory_at(t, depth_of(t));
 
 	if (!ok)
 		corpus_wrong("root is damaged (depth %lu)", depth_of(t));
@@ -356,7 +363,8 @@ static int entry_ok(const struct table *t, uint64_t i)
 		 (offset - SEGMENTS_START) % sizeof(struct segment) == 0;
 
 #ifndef BUG_CCEH_RECOVERY_LOOP
-	ok = ok && segment_at(t, offset)->head.depth >= 1 && segment_at(t, offset)->head.depth <= depth_of(t) &&
+	ok = ok && segment_at(t, offset)->head.depth >= 1 &&
+	     segment_at(t, offset)->head.depth <= depth_of(t) &&
 	     i % (1u << (depth_of(t) - segment_at(t, offset)->head.depth)) == 0;
 #endif
 	if (!ok)
@@ -402,7 +410,8 @@ static void check_segment(const struct table *t, struct segment *s, uint64_t wan
 		if (!p->key || prefix(p->key, s->head.depth) != wanted)
 			continue;
 		if (find(t, p->key) != p)
-			corpus_wrong("key %lu is there twice, or where nobody will look for it", p->key);
+			corpus_wrong("key %lu is there twice, or where nobody will look for it",
+				     p->key);
 		if (!p->value)
 			corpus_wrong("key %lu has no value", p->key);
 	}
@@ -411,7 +420,7 @@ static void check_segment(const struct table *t, struct segment *s, uint64_t wan
 static void cceh_check(void *store)
 {
 	struct table *t = store;
-	unsigned char seen[SEGMENTS] = {0};
+	unsigned char seen[SEGMENTS] = { 0 };
 	uint64_t count;
 
 	if (!root_ok(t))
@@ -427,7 +436,8 @@ static void cceh_check(void *store)
 		count = 1u << (depth_of(t) - s->head.depth);
 		for (uint64_t i = 1; i < count; i++)
 			if (entry[i] != entry[0])
-				corpus_wrong("directory entry %lu belongs to an unfinished split", first + i);
+				corpus_wrong("directory entry %lu belongs to an unfinished split",
+					     first + i);
 		check_segment(t, s, first / count);
 	}
 }
@@ -484,8 +494,14 @@ static void cceh_close(void *store)
 int main(int argc, char **argv)
 {
 	static const struct corpus_program program = {
-		.name = "cceh", .open = cceh_open, .close = cceh_close, .check = cceh_check,
-		.put = cceh_put, .get = cceh_get, .del = cceh_del, .upd = cceh_upd,
+		.name = "cceh",
+		.open = cceh_open,
+		.close = cceh_close,
+		.check = cceh_check,
+		.put = cceh_put,
+		.get = cceh_get,
+		.del = cceh_del,
+		.upd = cceh_upd,
 	};
 
 	return corpus_main(&program, argc, argv);

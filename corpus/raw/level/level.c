@@ -144,23 +144,24 @@ static struct place find_from(const struct table *t, uint64_t key, struct place 
 		struct bucket *b = candidate(t, key, i);
 
 		for (unsigned j = 0; j < SLOTS; j++) {
-			if (passed && taken(b, j) && b->slot[j].key == key && (b != after.bucket || j != after.slot))
-				return (struct place){b, j};
+			if (passed && taken(b, j) && b->slot[j].key == key &&
+			    (b != after.bucket || j != after.slot))
+				return (struct place){ b, j };
 			passed |= b == after.bucket && j == after.slot;
 		}
 	}
-	return (struct place){NULL, 0};
+	return (struct place){ NULL, 0 };
 }
 
 static struct place find(const struct table *t, uint64_t key)
 {
-	return find_from(t, key, (struct place){NULL, 0});
+	return find_from(t, key, (struct place){ NULL, 0 });
 }
 
 static void count_items(struct table *t, uint64_t change)
 {
 #if defined(BUG_LEVEL_COUNT_UNFLUSHED) || defined(TRAP_LEVEL_COUNT)
-	t->header->shape.items += change; /* BUG(level-count-unflushed) */ /* TRAP(level-count) */
+	t->header->shape.items += change; /* BUG(level-count-unflushed) TRAP(level-count) */
 #else
 	(void)t;
 	(void)change;
@@ -203,7 +204,8 @@ static int insert_into(struct bucket *b, uint64_t key, uint64_t value)
 		return 0;
 	write_slot(&b->slot[slot], key, value);
 #if defined(BUG_LEVEL_TOKEN_FIRST) || defined(BUG_LEVEL_INSERT_HALF)
-	pm_store64(&b->tokens, b->tokens | token_bit(slot)); /* BUG(level-token-first) */ /* BUG(level-insert-half) */
+	pm_store64(&b->tokens,
+		   b->tokens | token_bit(slot)); /* BUG(level-token-first) BUG(level-insert-half) */
 	pm_flush(b, offsetof(struct bucket, slot[slot + 1]));
 	pm_fence();
 #else
@@ -217,7 +219,8 @@ static int make_room(struct table *t, struct bucket *b, uint64_t level)
 {
 	for (unsigned j = 0; j < SLOTS; j++) {
 		uint64_t key = b->slot[j].key, value = b->slot[j].value;
-		struct bucket *first = bucket_of(t, level, key, 0), *second = bucket_of(t, level, key, 1);
+		struct bucket *first = bucket_of(t, level, key, 0),
+			      *second = bucket_of(t, level, key, 1);
 		struct bucket *other = first == b ? second : first;
 
 		if (other == b || free_slot(other) == SLOTS)
@@ -226,7 +229,8 @@ static int make_room(struct table *t, struct bucket *b, uint64_t level)
 		set_tokens(b, b->tokens & ~token_bit(j)); /* BUG(level-move-clear-first) */
 		insert_into(other, key, value);
 #else
-		insert_into(other, key, value); /* BUG(level-duplicate) */ /* TRAP(level-duplicate-tolerated) */
+		insert_into(other, key,
+			    value); /* BUG(level-duplicate) TRAP(level-duplicate-tolerated) */
 		set_tokens(b, b->tokens & ~token_bit(j));
 #endif
 		return 1;
@@ -314,7 +318,7 @@ static int rehash(struct table *t)
 /* An interrupted move leaves two equal copies of an item. Whoever comes across them removes one. */
 static void remove_second_copy(struct table *t, uint64_t key)
 {
-	struct place first = find(t, key), second = {NULL, 0};
+	struct place first = find(t, key), second = { NULL, 0 };
 
 	if (first.bucket)
 		second = find_from(t, key, first);
@@ -348,7 +352,7 @@ static void overwrite_journaled(struct table *t, struct slot *s, uint64_t key, u
 	struct header *h = t->header;
 
 	h->journal.offset = (uint64_t)((char *)s - t->base);
-	h->journal.slot = (struct slot){key, value, tag_of(key, value)};
+	h->journal.slot = (struct slot){ key, value, tag_of(key, value) };
 	pm_compiler_order();
 	pm_store64(&h->journal.valid, 1);
 	pm_persist(&h->journal, sizeof(h->journal));
@@ -368,11 +372,11 @@ static void update(struct table *t, struct place at, uint64_t key, uint64_t valu
 		return;
 	}
 #if defined(BUG_LEVEL_REPLACE_UNORDERED)
-	b->slot[slot] = (struct slot){key, value, tag_of(key, value)};
+	b->slot[slot] = (struct slot){ key, value, tag_of(key, value) };
 	if ((offsetof(struct bucket, slot[slot + 1]) - 1) / PM_LINE > 0)
 		pm_flush((char *)b + PM_LINE, 1);
 #else
-	b->slot[slot] = (struct slot){key, value, tag_of(key, value)};
+	b->slot[slot] = (struct slot){ key, value, tag_of(key, value) };
 	pm_persist(&b->slot[slot], sizeof(b->slot[slot]));
 #endif
 #ifdef BUG_LEVEL_TWO_TOKENS
@@ -422,7 +426,8 @@ static enum corpus_result level_del(void *store, uint64_t key, uint64_t *out)
 	if (!at.bucket)
 		return CORPUS_NONE;
 	*out = at.bucket->slot[at.slot].value;
-	pm_store64(&at.bucket->tokens, at.bucket->tokens & ~token_bit(at.slot)); /* BUG(level-del-unfenced) */
+	pm_store64(&at.bucket->tokens,
+		   at.bucket->tokens & ~token_bit(at.slot)); /* BUG(level-del-unfenced) */
 	pm_flush(&at.bucket->tokens, sizeof(at.bucket->tokens));
 #ifndef BUG_LEVEL_DEL_UNFENCED
 	pm_fence();
@@ -439,7 +444,8 @@ static int shape_ok(const struct table *t)
 }
 
 /* Calls `visit` for every taken slot of both levels and returns how many there are. */
-static uint64_t for_each_item(struct table *t, void (*visit)(struct table *, struct bucket *, unsigned))
+static uint64_t for_each_item(struct table *t,
+			      void (*visit)(struct table *, struct bucket *, unsigned))
 {
 	struct bucket *b = level_start(t, bottom_of(t)), *end = level_start(t, top_of(t) + 1);
 	uint64_t items = 0;
@@ -541,7 +547,7 @@ static void *level_open(const char *path)
 	if (!base)
 		return NULL;
 	t = malloc(sizeof(*t));
-	*t = (struct table){(struct header *)base, base};
+	*t = (struct table){ (struct header *)base, base };
 #ifdef TRAP_LEVEL_COUNT
 	HOLDFAST_VOLATILE(&t->header->shape.items, sizeof(t->header->shape.items));
 #endif
@@ -569,8 +575,14 @@ static void level_close(void *store)
 int main(int argc, char **argv)
 {
 	static const struct corpus_program program = {
-		.name = "level", .open = level_open, .close = level_close, .check = level_check,
-		.put = level_put, .get = level_get, .del = level_del, .upd = level_upd,
+		.name = "level",
+		.open = level_open,
+		.close = level_close,
+		.check = level_check,
+		.put = level_put,
+		.get = level_get,
+		.del = level_del,
+		.upd = level_upd,
 	};
 
 	return corpus_main(&program, argc, argv);

@@ -51,7 +51,9 @@ struct PM_ALIGNED header {
 	uint64_t magic;
 	uint64_t active;
 #ifdef TRAP_LOG_SAME_LINE
-	struct { uint64_t tail, generation; } half[2];
+	struct {
+		uint64_t tail, generation;
+	} half[2];
 #else
 	struct half half[2];
 #endif
@@ -143,7 +145,7 @@ static void compact(struct log *log)
 #else
 	pm_persist(&h->half[to], sizeof(h->half[to]));
 #endif
-	pm_store64(&h->active, to); /* BUG(log-switch-early) */ /* TRAP(log-same-line) */
+	pm_store64(&h->active, to); /* BUG(log-switch-early) TRAP(log-same-line) */
 	pm_persist(&h->active, sizeof(h->active));
 }
 
@@ -168,7 +170,7 @@ static uint64_t append(struct log *log, uint32_t kind, uint64_t key, uint64_t va
 	r->key = key;
 	r->value = value;
 	for (uint64_t i = 0; i < words; i++)
-		r->payload[i] = mix(key + i, value); /* BUG(log-short-flush) */
+		r->payload[i] = mix(key + i, value);           /* BUG(log-short-flush) */
 	r->sum = record_sum(r, h->half[h->active].generation); /* BUG(log-body-unflushed) */
 #ifdef BUG_LOG_TRANSIENT_COUNT
 	h->statistics.appends++; /* BUG(log-transient-count) */
@@ -191,7 +193,8 @@ static void publish(struct log *log, uint64_t end)
 {
 	struct header *h = log->header;
 
-	pm_store64(&h->half[h->active].tail, end); /* BUG(log-tail-before-body) */ /* TRAP(log-checksum) */
+	pm_store64(&h->half[h->active].tail,
+		   end); /* BUG(log-tail-before-body) TRAP(log-checksum) */
 	pm_persist(&h->half[h->active], sizeof(h->half[0]));
 #ifdef BUG_LOG_FENCE_TWICE
 	pm_fence(); /* BUG(log-fence-twice) */
@@ -230,7 +233,8 @@ static enum corpus_result log_upd(void *store, uint64_t key, uint64_t value, uin
 	end = append(store, KIND_VALUE, key, value);
 	if (!end)
 		return CORPUS_FULL;
-	pm_store64(&h->half[h->active].tail, end); /* BUG(log-upd-no-fence) */ /* BUG(log-upd-wrong-line) */
+	pm_store64(&h->half[h->active].tail,
+		   end); /* BUG(log-upd-no-fence) BUG(log-upd-wrong-line) */
 #ifdef BUG_LOG_UPD_WRONG_LINE
 	pm_flush(&h->active, sizeof(h->active));
 #else
@@ -345,8 +349,14 @@ static void log_close(void *store)
 int main(int argc, char **argv)
 {
 	static const struct corpus_program program = {
-		.name = "log", .open = log_open, .close = log_close, .check = log_check,
-		.put = log_put, .get = log_get, .del = log_del, .upd = log_upd,
+		.name = "log",
+		.open = log_open,
+		.close = log_close,
+		.check = log_check,
+		.put = log_put,
+		.get = log_get,
+		.del = log_del,
+		.upd = log_upd,
 	};
 
 	return corpus_main(&program, argc, argv);

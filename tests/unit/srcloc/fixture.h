@@ -21,6 +21,8 @@
 #include "base/base.h"
 #include "srcloc/srcloc.h"
 
+#define UNUSED __attribute__((unused)) /* by some of the tests */
+
 static char fixture_src[PATH_MAX]; /* the folder of this file */
 static char fixture_dir[] = "/tmp/holdfast-srcloc-XXXXXX";
 
@@ -133,6 +135,28 @@ static uint64_t symbol(const char *name, const char *wanted)
 	elf_close(&e);
 	assert_int_not_equal(value, 0);
 	return value;
+}
+
+/* The build-id, or length 0. */
+UNUSED static size_t build_id(const char *name, uint8_t id[32])
+{
+	struct elf e = elf_file(name);
+	size_t len = 0;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
+		GElf_Shdr sh;
+		GElf_Nhdr nh;
+		size_t at_name, at;
+		gelf_getshdr(scn, &sh);
+		Elf_Data *data = sh.sh_type == SHT_NOTE ? elf_getdata(scn, NULL) : NULL;
+		if (data && gelf_getnote(data, 0, &nh, &at_name, &at) &&
+		    nh.n_type == NT_GNU_BUILD_ID) {
+			len = nh.n_descsz < 32 ? nh.n_descsz : 32;
+			memcpy(id, (char *)data->d_buf + at, len);
+		}
+	}
+	elf_close(&e);
+	return len;
 }
 
 /* The executable part of a fixture as a loader maps it, with the object at `bias`. */
