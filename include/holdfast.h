@@ -30,9 +30,8 @@
  * exchanged with itself, so a processor does nothing and rdx stays 0. Valgrind knows the
  * sequence, reads the request and its arguments at rax, and answers in rdx.
  */
-static __inline__ __attribute__((__unused__)) unsigned long holdfast_request(unsigned long request,
-									     unsigned long a,
-									     unsigned long b)
+static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long holdfast_request(
+	unsigned long request, unsigned long a, unsigned long b)
 {
 	volatile unsigned long args[6];
 	unsigned long result;

@@ -153,17 +153,20 @@ void ctx_watch(UInt fn)
 /* The watched functions whose frame is the topmost return now. */
 static void watched_return(Bool normal)
 {
-	UWord result = 0;
-	if (normal)
-		VG_(get_shadow_regs_area)(cur_tid, (UChar *)&result, 0,
-					  offsetof(VexGuestAMD64State, guest_RAX), sizeof result);
+	UWord result[2] = { 0, 0 }; /* a structure of two words comes back in RAX and RDX */
+	if (normal) {
+		VG_(get_shadow_regs_area)(cur_tid, (UChar *)&result[0], 0,
+					  offsetof(VexGuestAMD64State, guest_RAX), 8);
+		VG_(get_shadow_regs_area)(cur_tid, (UChar *)&result[1], 0,
+					  offsetof(VexGuestAMD64State, guest_RDX), 8);
+	}
 	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
 		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
 		if (w->frame < ctx_top)
 			break;
-		ULong args[2] = { w->fn, result };
+		ULong args[3] = { w->fn, result[0], result[1] };
 		emit(TRACE_RETURN, normal ? 0 : TRACE_F_UNWOUND,
-		     emit_site(ctx_top->target, TRACE_SITE_OTHER, 0), ctx_node(), 2, args, NULL, 0);
+		     emit_site(ctx_top->target, TRACE_SITE_OTHER, 0), ctx_node(), 3, args, NULL, 0);
 		VG_(dropTailXA)(cur->watches, 1);
 	}
 }

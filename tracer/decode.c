@@ -15,7 +15,7 @@
 #include "tracer.h"
 
 struct prefixes {
-	Bool p66, f2, f3, addr32, vex;
+	Bool p66, f2, f3, lock, addr32, vex;
 	UInt rex; /* W=8 R=4 X=2 B=1 */
 	UInt seg;
 };
@@ -32,7 +32,8 @@ static const UChar *read_prefixes(const UChar *p, struct prefixes *pf)
 		case 0xF3: pf->f3 = True; break;
 		case 0x64: pf->seg = SEG_FS; break;
 		case 0x65: pf->seg = SEG_GS; break;
-		case 0x26: case 0x2E: case 0x36: case 0x3E: case 0xF0: break;
+		case 0xF0: pf->lock = True; break;
+		case 0x26: case 0x2E: case 0x36: case 0x3E: break;
 		default:
 			if ((*p & 0xF0) == 0x40)
 				pf->rex = *p++ & 0x0F; /* REX is the last one */
@@ -150,6 +151,7 @@ void decode(Addr ip, struct decoded *d)
 	struct prefixes pf;
 	d->insn = INSN_OTHER;
 	p = read_prefixes(start, &pf);
+	d->atomic = pf.lock || p[0] == 0x86 || p[0] == 0x87; /* XCHG needs no prefix */
 	if (p[0] == 0xE8) {
 		d->insn = INSN_CALL;
 		d->len = (UInt)(p + 5 - start);

@@ -3,7 +3,7 @@
  * What is put into each superblock.
  *
  * Stores: after the store, a call of on_store() guarded by an inline look-up of the address's
- * granule; the bytes are read back from memory, which works for any width. Stores at an
+ * granule; the bytes are read back from memory, which works for any width. Plain stores at an
  * address that comes from the stack pointer are left alone: stacks are not PM.
  *
  * Flushes: VEX cannot decode clwb and clflushopt, and takes clflush for an instruction-cache
@@ -24,14 +24,29 @@ Bool fence_needed = False;
 /* site and size and flags in one word, to save an argument */
 #define PACK(site, size, flags) ((ULong)(site) | (ULong)(size) << 32 | (ULong)(flags) << 56)
 
+/* A store that begins before PM, ends behind it or goes from one mapping into the next. */
+static void store_across(Addr a, UInt size, UInt flags, UInt site)
+{
+	for (Addr end = a + size, stop; (a = region_next(a)) < end; a = stop) {
+		stop = region_find(a)->hi;
+		if (stop > end)
+			stop = end;
+		emit_store(a, (UInt)(stop - a), flags, site, ctx_node());
+	}
+}
+
 static VG_REGPARM(2) void on_store(Addr a, ULong pack)
 {
-	UInt flags = (UInt)(pack >> 56);
-	if (!region_find(a))
+	UInt flags = (UInt)(pack >> 56), size = (UInt)(pack >> 32) & 0xffffff;
+	const struct region *r = region_find(a);
+	if (UNLIKELY(r == NULL && region_next(a) >= a + size))
 		return;
 	if (flags & TRACE_F_NT)
 		fence_needed = True;
-	emit_store(a, (UInt)(pack >> 32) & 0xffffff, flags, (UInt)pack, ctx_node());
+	if (LIKELY(r && a + size <= r->hi))
+		emit_store(a, size, flags, (UInt)pack, ctx_node());
+	else
+		store_across(a, size, flags, (UInt)pack);
 }
 
 /* Only the bytes whose mask has the top bit set were stored: one record per run of them. */
@@ -192,7 +207,7 @@ static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRE
 	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
 	enum trace_site class = atomic ? TRACE_SITE_ATOMIC : nt ? TRACE_SITE_NT_STORE : TRACE_SITE_STORE;
 	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
-	if (from_sp(b, addr))
+	if (from_sp(b, addr) && !nt)
 		return;
 	guard = both(b->out, maybe_pm(b->out, addr), guard);
 	call(b->out, "on_store", on_store, 2,
@@ -241,7 +256,20 @@ static void do_storeg(struct block *b, IRStmt *st)
 	add_store(b, sg->addr, size, False, sg->guard);
 }
 
-/* LOCK-prefixed or XCHG: a fence if there is something to order, then a store if it succeeds. */
+/* LOCK-prefixed or XCHG: a fence, if there is something to order. */
+static void add_atomic_fence(struct block *b, UInt size)
+{
+	IRSB *sb = b->out;
+	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
+	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
+	call(sb, "on_fence", on_fence, 1,
+	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))), need);
+}
+
+/*
+ * A store if it succeeds. VEX also makes these of a CMPXCHG8B or CMPXCHG16B without LOCK,
+ * which is neither atomic nor a fence.
+ */
 static void do_cas(struct block *b, IRStmt *st)
 {
 	IRCAS *cas = st->Ist.CAS.details;
@@ -252,11 +280,9 @@ static void do_cas(struct block *b, IRStmt *st)
 		  : ty == Ity_I16 ? Iop_CasCmpEQ16
 		  : ty == Ity_I32 ? Iop_CasCmpEQ32
 				  : Iop_CasCmpEQ64;
-	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
 	IRExpr *done, *hi;
-	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
-	call(sb, "on_fence", on_fence, 1,
-	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))), need);
+	if (b->insn.atomic)
+		add_atomic_fence(b, size);
 	addStmtToIRSB(sb, st);
 	if (from_sp(b, cas->addr))
 		return;
@@ -265,7 +291,7 @@ static void do_cas(struct block *b, IRStmt *st)
 		hi = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldHi), cas->expdHi));
 		done = both(sb, done, hi);
 	}
-	add_store(b, cas->addr, size, True, done);
+	add_store(b, cas->addr, size, b->insn.atomic, done);
 }
 
 static void do_dirty(struct block *b, IRStmt *st)
@@ -380,12 +406,10 @@ static void end_block(struct block *b, const VexGuestExtents *vge)
 {
 	IRSB *sb = b->out;
 	switch (sb->jumpkind) {
-	case Ijk_NoDecode:
-		if (b->insn.insn == INSN_CLWB || b->insn.insn == INSN_CLFLUSHOPT)
-			end_flush(b, vge);
-		break;
+	case Ijk_NoDecode: /* clwb, clflushopt, and clflush behind several segment prefixes */
 	case Ijk_InvalICache:
-		if (b->insn.insn == INSN_CLFLUSH)
+		if (b->insn.insn == INSN_CLWB || b->insn.insn == INSN_CLFLUSHOPT ||
+		    b->insn.insn == INSN_CLFLUSH)
 			end_flush(b, vge);
 		break;
 	case Ijk_Call: push_frame(b, sb->next); break;

@@ -11,6 +11,8 @@
  */
 #include "tracer.h"
 
+#define AT_EMPTY_PATH 0x1000
+
 UChar region_granule[GRANULES];
 
 static struct region *regions; /* sorted, disjoint */
@@ -19,7 +21,7 @@ static const struct region *last_hit;
 static Bool ever;
 
 struct file {
-	ULong dev, ino;
+	ULong dev, ino, born; /* inode numbers are used again; born: 0 if nobody knows */
 	Bool unlinked;
 };
 static XArray *files; /* struct file, the id is the index */
@@ -51,7 +53,9 @@ static void granules_rebuild(void)
 	for (UInt i = 0; i < nregions; i++) {
 		if (regions[i].shared)
 			continue;
-		Addr g = regions[i].lo >> GRANULE_BITS, last = (regions[i].hi - 1) >> GRANULE_BITS;
+		/* The page before it counts: a store may begin there. */
+		Addr g = (regions[i].lo - VKI_PAGE_SIZE) >> GRANULE_BITS;
+		Addr last = (regions[i].hi - 1) >> GRANULE_BITS;
 		if (last - g >= GRANULES)
 			last = g + GRANULES - 1;
 		for (; g <= last; g++)
@@ -119,6 +123,14 @@ const struct region *region_find(Addr a)
 	return last_hit = &regions[i];
 }
 
+Addr region_next(Addr a)
+{
+	for (UInt i = lower(a); i < nregions; i++)
+		if (!regions[i].shared)
+			return regions[i].lo > a ? regions[i].lo : a;
+	return ~(Addr)0;
+}
+
 Bool region_covers(Addr a, SizeT len)
 {
 	Addr end = a + len;
@@ -144,16 +156,41 @@ void region_forget_all(void)
 
 /* ---- files ---- */
 
-static UInt file_lookup(ULong dev, ULong ino)
+/* When the file was made, so that a new one with an old inode number is known as such. */
+static ULong birth(Int dirfd, const HChar *path, UInt flags)
 {
-	if (files == NULL)
-		return NO_FILE;
-	for (Word i = VG_(sizeXA)(files) - 1; i >= 0; i--) {
+	enum { STATX_BTIME = 0x800 };
+	struct vki_statx x;
+	SysRes r = VG_(do_syscall)(__NR_statx, (UWord)dirfd, (UWord)path, flags, STATX_BTIME,
+				   (UWord)&x, 0, 0, 0);
+	if (sr_isError(r) || !(x.stx_mask & STATX_BTIME))
+		return 0;
+	return (ULong)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
+}
+
+static ULong birth_of(Int fd, const HChar *path)
+{
+	return fd >= 0 ? birth(fd, "", AT_EMPTY_PATH) : birth(VKI_AT_FDCWD, path, 0);
+}
+
+static Bool file_known(ULong dev, ULong ino, UInt *id)
+{
+	for (Word i = files ? VG_(sizeXA)(files) - 1 : -1; i >= 0; i--) {
 		struct file *f = VG_(indexXA)(files, i);
+		*id = (UInt)i;
 		if (f->dev == dev && f->ino == ino && !f->unlinked)
-			return (UInt)i;
+			return True;
 	}
-	return NO_FILE;
+	return False;
+}
+
+static UInt file_lookup(ULong dev, ULong ino, Int fd, const HChar *path)
+{
+	UInt id;
+	if (!file_known(dev, ino, &id))
+		return NO_FILE;
+	ULong born = birth_of(fd, path), old = ((struct file *)VG_(indexXA)(files, id))->born;
+	return born && old && born != old ? NO_FILE : id;
 }
 
 UInt file_by_fd(Int fd)
@@ -161,7 +198,7 @@ UInt file_by_fd(Int fd)
 	struct vg_stat st;
 	if (files == NULL || VG_(fstat)(fd, &st) != 0)
 		return NO_FILE;
-	return file_lookup(st.dev, st.ino);
+	return file_lookup(st.dev, st.ino, fd, NULL);
 }
 
 UInt file_by_path(const HChar *path)
@@ -169,7 +206,17 @@ UInt file_by_path(const HChar *path)
 	struct vg_stat st;
 	if (files == NULL || sr_isError(VG_(stat)(path, &st)))
 		return NO_FILE;
-	return file_lookup(st.dev, st.ino);
+	return file_lookup(st.dev, st.ino, -1, path);
+}
+
+/* The same, but a symbolic link is not what it points to. */
+UInt file_by_name(const HChar *path)
+{
+	struct vki_stat st;
+	SysRes r = VG_(do_syscall)(__NR_lstat, (UWord)path, (UWord)&st, 0, 0, 0, 0, 0, 0);
+	if (files == NULL || sr_isError(r) || (st.st_mode & VKI_S_IFMT) == VKI_S_IFLNK)
+		return NO_FILE;
+	return file_lookup(st.st_dev, st.st_ino, -1, path);
 }
 
 /* The name is gone. The inode's number may be reused once nothing maps or opens it. */
@@ -184,12 +231,12 @@ void file_unlinked(UInt file)
 
 static UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 {
-	UInt id = file_lookup(st->dev, st->ino);
+	UInt id = file_lookup(st->dev, st->ino, fd, path);
 	if (id != NO_FILE)
 		return id;
 	if (files == NULL)
 		files = VG_(newXA)(VG_(malloc), "hf.files", VG_(free), sizeof(struct file));
-	struct file f = { st->dev, st->ino, False };
+	struct file f = { st->dev, st->ino, birth_of(fd, path), False };
 	id = (UInt)VG_(addToXA)(files, &f);
 	ULong args[4] = { id, st->dev, st->ino, (ULong)(Long)fd };
 	emit_and_wait(TRACE_DEF_FILE, 4, args, path, (UInt)VG_(strlen)(path));
@@ -288,10 +335,8 @@ void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd,
 	if (flags & VKI_MAP_ANONYMOUS || fd < 0 || VG_(fstat)(fd, &st) != 0 ||
 	    !VG_(resolve_filename)(fd, &path))
 		return;
-	if (prot & VKI_PROT_EXEC) {
+	if (prot & VKI_PROT_EXEC)
 		module_mapped(tid, a, len, off, path);
-		return;
-	}
 	/* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3, MAP_PRIVATE 2 */
 	if ((flags & 3) == VKI_MAP_PRIVATE || !file_is_pm(&st, path))
 		return;

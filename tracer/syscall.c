@@ -30,18 +30,17 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 {
-	Addr end = a + len;
+	Addr end = a + len, stop;
 	if (part != Vg_CoreSysCall || !emit_on)
 		return;
-	while (a < end) {
-		Addr stop = (a | 4095) + 1;
+	for (; (a = region_next(a)) < end; a = stop) {
+		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
+		if (stop > region_find(a)->hi)
+			stop = region_find(a)->hi;
 		if (stop > end)
 			stop = end;
-		if (region_granule[(a >> GRANULE_BITS) % GRANULES] && region_find(a)) {
-			ctx_switch(tid);
-			emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, syscall_site(tid), ctx_node());
-		}
-		a = stop;
+		ctx_switch(tid);
+		emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, syscall_site(tid), ctx_node());
 	}
 }
 
@@ -78,6 +77,8 @@ static void wrote(ThreadId tid, Int fd, UWord buf, UWord count, Long off, SizeT 
 		return;
 	if (off == -1)
 		off = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)done;
+	else if (VG_(fcntl)(fd, VKI_F_GETFL, 0) & VKI_O_APPEND)
+		off = VG_(fsize)(fd) - (Long)done; /* Linux appends even in pwrite() */
 	if (vector)
 		wrote_vector(tid, file, (ULong)off, buf, count, done);
 	else
@@ -115,10 +116,10 @@ static void names_pre(UInt no, const UWord *a)
 	doomed = NO_FILE;
 	switch (no) {
 	case __NR_unlink:
-	case __NR_rename: doomed = file_by_path((const HChar *)a[0]); break;
+	case __NR_rename: doomed = file_by_name((const HChar *)a[0]); break;
 	case __NR_unlinkat:
 	case __NR_renameat:
-	case __NR_renameat2: doomed = file_by_path(at_path((Int)a[0], a[1], buf, sizeof buf)); break;
+	case __NR_renameat2: doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf)); break;
 	default: break;
 	}
 }

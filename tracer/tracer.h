@@ -43,6 +43,8 @@
 extern SysRes VG_(do_syscall)(UWord no, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int fd, Off64T off);
 extern Int VG_(safe_fd)(Int oldfd);
+extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
+extern Long VG_(fsize)(Int fd);
 extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
 extern Bool VG_(clo_trace_children);
 extern Int VG_(count_living_threads)(void);
@@ -123,6 +125,7 @@ struct region {
 };
 #define NO_FILE 0xffffffffu
 const struct region *region_find(Addr a); /* PM region that holds a, or NULL */
+Addr region_next(Addr a); /* the first PM address from a on; ~0 if there is none */
 Bool region_covers(Addr a, SizeT len);
 void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
 		 Addr hint);
@@ -136,6 +139,7 @@ Bool region_ever(void); /* was there PM at any time? */
 /* The id of the tracked file behind fd or path; NO_FILE if it backs no PM. */
 UInt file_by_fd(Int fd);
 UInt file_by_path(const HChar *path);
+UInt file_by_name(const HChar *path); /* not through a symbolic link */
 void file_unlinked(UInt file);
 void module_scan(void);
 
@@ -173,6 +177,7 @@ struct amode {
 };
 struct decoded {
 	enum insn insn;
+	Bool atomic; /* LOCK-prefixed, or an XCHG, which with memory locks anyway */
 	UInt len; /* of the whole instruction; only set for flushes and calls */
 	struct amode mem;
 	Addr target; /* of a direct call */

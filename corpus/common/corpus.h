@@ -30,7 +30,7 @@ struct corpus_pair {
  * when it is new, otherwise runs the structure's own recovery, and returns the program's handle;
  * NULL with errno set when the file cannot be mapped. `check` verifies every invariant and calls
  * corpus_wrong() for each one that does not hold; it must survive any contents. An operation that
- * a structure does not have is a NULL pointer. `scan` fills in at most n pairs and returns how many.
+ * a structure does not have is a NULL pointer. `scan` fills in at most n pairs, returns how many.
  */
 struct corpus_program {
 	const char *name;
@@ -48,15 +48,16 @@ struct corpus_program {
 
 int corpus_main(const struct corpus_program *program, int argc, char **argv);
 
-/* Reports a broken invariant. `recover` prints it and exits 1; `run` keeps silent. Reports after the
- * first 20 are counted only. */
+/* Reports a broken invariant. `recover` prints it and exits 1; `run` keeps silent. Only the first 20
+ * are printed. */
 void corpus_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Maps the pool file, MAP_SHARED, at `hint` if that is not NULL (and exactly there: only for programs
- * that store absolute pointers). A file that is missing, of another size, or whose first eight bytes
- * are not `magic` was never completely created: it is emptied (all zero bytes) and *fresh set to 1; the
- * caller formats it and stores `magic` at its start last of all.
+ * Maps the pool file, MAP_SHARED, at `hint` if that is not NULL (and exactly there: only for
+ * programs that store absolute pointers). The file is whole pages. A file that is missing, of
+ * another size, or whose first eight bytes are not `magic` was never completely created: it is
+ * emptied (all zero bytes) and *fresh set to 1; the caller formats it and stores `magic` at its
+ * start last of all.
  */
 void *corpus_pool_map(const char *path, size_t size, uint64_t magic, void *hint, int *fresh);
 void corpus_pool_unmap(void *base, size_t size);

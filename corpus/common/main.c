@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,36 +108,39 @@ static void run_op(const struct corpus_program *p, void *store, const struct op 
 	fflush(stdout);
 }
 
-static int run_ops(const struct corpus_program *p, void *store, const char *path)
+static int run_ops(const struct corpus_program *p, void *store, FILE *in)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
 	char line[128];
 	struct op op;
 	unsigned long n = 0;
-	int status = 0;
 
-	if (!in) {
-		fprintf(stderr, "%s: %s: %s\n", p->name, path, strerror(errno));
-		return 2;
-	}
-	while (status == 0 && fgets(line, sizeof(line), in)) {
+	while (fgets(line, sizeof(line), in)) {
 		if (line[0] == '#' || line[0] == '\n')
 			continue;
-		if (parse(line, &op)) {
-			run_op(p, store, &op, ++n);
-		} else {
-			fprintf(stderr, "%s: %s: bad operation: %s", p->name, path, line);
-			status = 2;
+		if (!parse(line, &op)) {
+			fprintf(stderr, "%s: bad operation: %s", p->name, line);
+			return 2;
 		}
+		run_op(p, store, &op, ++n);
 	}
-	if (in != stdin)
-		fclose(in);
-	return status;
+	return 0;
+}
+
+/* Opens an op file. Locking a stream is an atomic instruction, which fences, and would hide a fence
+ * that the program forgot; so neither this stream nor stdout is locked, and it is never closed. */
+static FILE *open_ops(const char *path)
+{
+	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+
+	if (in)
+		__fsetlocking(in, FSETLOCKING_BYCALLER);
+	__fsetlocking(stdout, FSETLOCKING_BYCALLER);
+	return in;
 }
 
 int corpus_main(const struct corpus_program *p, int argc, char **argv)
 {
-	const char *pool;
+	FILE *ops = NULL;
 	void *store;
 	int status = 0;
 
@@ -145,10 +149,13 @@ int corpus_main(const struct corpus_program *p, int argc, char **argv)
 	recovering = strcmp(argv[1], "recover") == 0;
 	if (!recovering && (strcmp(argv[1], "run") != 0 || argc != 4))
 		return usage(argv[0]);
-	pool = argv[2];
-	store = p->open(pool);
+	if (argc == 4 && !(ops = open_ops(argv[3]))) {
+		fprintf(stderr, "%s: %s: %s\n", p->name, argv[3], strerror(errno));
+		return 2;
+	}
+	store = p->open(argv[2]);
 	if (!store) {
-		fprintf(stderr, "%s: %s: %s\n", p->name, pool, strerror(errno));
+		fprintf(stderr, "%s: %s: %s\n", p->name, argv[2], strerror(errno));
 		return recovering ? 1 : 2;
 	}
 	if (recovering) {
@@ -156,8 +163,8 @@ int corpus_main(const struct corpus_program *p, int argc, char **argv)
 		if (wrongs)
 			printf("%lu wrong\n", wrongs);
 	}
-	if (!recovering || wrongs == 0)
-		status = argc == 4 ? run_ops(p, store, argv[3]) : 0;
+	if (ops && !(recovering && wrongs))
+		status = run_ops(p, store, ops);
 	p->close(store);
 	return recovering && wrongs ? 1 : status;
 }

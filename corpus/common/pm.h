@@ -19,52 +19,73 @@
 
 static inline void pm_clwb(const void *addr)
 {
-	__asm__ volatile("clwb %0" : "+m"(*(volatile char *)(uintptr_t)addr) : : "memory");
+	__asm__ volatile("clwb %0"
+			 : "+m"(*(volatile char *)(uintptr_t)addr)
+			 :
+			 : "memory");
 }
 
 static inline void pm_clflushopt(const void *addr)
 {
-	__asm__ volatile("clflushopt %0" : "+m"(*(volatile char *)(uintptr_t)addr) : : "memory");
+	__asm__ volatile("clflushopt %0"
+			 : "+m"(*(volatile char *)(uintptr_t)addr)
+			 :
+			 : "memory");
 }
 
 static inline void pm_clflush(const void *addr)
 {
-	__asm__ volatile("clflush %0" : "+m"(*(volatile char *)(uintptr_t)addr) : : "memory");
+	__asm__ volatile("clflush %0"
+			 : "+m"(*(volatile char *)(uintptr_t)addr)
+			 :
+			 : "memory");
 }
 
 static inline void pm_sfence(void)
 {
-	__asm__ volatile("sfence" : : : "memory");
+	__asm__ volatile("sfence"
+			 :
+			 :
+			 : "memory");
 }
 
 static inline void pm_mfence(void)
 {
-	__asm__ volatile("mfence" : : : "memory");
+	__asm__ volatile("mfence"
+			 :
+			 :
+			 : "memory");
 }
 
 /* Keeps the compiler (not the processor) from moving stores across this point. Two stores to the
  * same cache line reach the medium in program order, so this is all that ordering them takes. */
 static inline void pm_compiler_order(void)
 {
-	__asm__ volatile("" : : : "memory");
+	__asm__ volatile(""
+			 :
+			 :
+			 : "memory");
 }
 
 /*
  * The two stores are macros, so that debug information places them on the program's own line.
  *
- * pm_store64(dst, value): one store instruction of eight bytes, neither torn nor merged nor dropped.
+ * pm_store64(dst, value): one store instruction of eight bytes, never torn, merged or dropped.
  * pm_nt_store64(dst, value): the same, non-temporal; needs a fence to be persistent, but no flush.
  */
-#define pm_store64(dst, value)                                                                     \
-	do {                                                                                       \
-		uint64_t *pm_dst_ = (dst);                                                         \
-		*(volatile uint64_t *)pm_dst_ = (value);                                           \
+#define pm_store64(dst, value)                           \
+	do {                                             \
+		uint64_t *pm_dst_ = (dst);               \
+		*(volatile uint64_t *)pm_dst_ = (value); \
 	} while (0)
 
-#define pm_nt_store64(dst, value)                                                                  \
-	do {                                                                                       \
-		uint64_t *pm_dst_ = (dst), pm_value_ = (value);                                    \
-		__asm__ volatile("movnti %1, %0" : "=m"(*pm_dst_) : "r"(pm_value_) : "memory");    \
+#define pm_nt_store64(dst, value)                               \
+	do {                                                    \
+		uint64_t *pm_dst_ = (dst), pm_value_ = (value); \
+		__asm__ volatile("movnti %1, %0"                \
+				 : "=m"(*pm_dst_)               \
+				 : "r"(pm_value_)               \
+				 : "memory");                   \
 	} while (0)
 
 static inline void pm_flush_line(const void *addr)

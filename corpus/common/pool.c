@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PAGE ((size_t)4096)
+
 static int is_complete(int fd, size_t size, uint64_t magic)
 {
 	struct stat st;
@@ -24,6 +26,7 @@ void *corpus_pool_map(const char *path, size_t size, uint64_t magic, void *hint,
 
 	if (fd < 0)
 		return NULL;
+	size = (size + PAGE - 1) / PAGE * PAGE;
 	*fresh = !is_complete(fd, size, magic);
 	if (*fresh && (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)size) != 0)) {
 		close(fd);

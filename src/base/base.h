@@ -11,10 +11,10 @@
 
 /* Exit status, everywhere. */
 enum exit_status {
-	EXIT_NOTHING = 0,  /* nothing found */
+	EXIT_NOTHING = 0, /* nothing found */
 	EXIT_FINDINGS = 1,
 	EXIT_USAGE = 2,
-	EXIT_PROGRAM = 3,  /* the program under test or its recovery could not be run */
+	EXIT_PROGRAM = 3, /* the program under test or its recovery could not be run */
 	EXIT_INTERNAL = 4,
 };
 
@@ -33,7 +33,8 @@ void *xmalloc(size_t) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *, size_t) __attribute__((returns_nonnull));
 char *xstrdup(const char *) __attribute__((malloc, returns_nonnull));
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+char *xasprintf(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2), malloc, returns_nonnull));
 
 /* Growable array: VEC(int) v = {0}; VEC_PUSH(&v, 3); v.p[0]; v.n; VEC_FREE(&v); */
 #define VEC(T)                                                                                     \
@@ -43,7 +44,8 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), mallo
 	}
 void vec_grow(void **p, size_t *cap, size_t need, size_t elem);
 #define VEC_RESERVE(v, need)                                                                       \
-	((need) > (v)->cap ? vec_grow((void **)&(v)->p, &(v)->cap, (need), sizeof *(v)->p) : (void)0)
+	((need) > (v)->cap ? vec_grow((void **)&(v)->p, &(v)->cap, (need), sizeof *(v)->p)         \
+			   : (void)0)
 #define VEC_PUSH(v, x) (VEC_RESERVE((v), (v)->n + 1), (v)->p[(v)->n++] = (x))
 #define VEC_FREE(v) (free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 
@@ -57,7 +59,7 @@ bool hmap_get(const struct hmap *, uint64_t key, uint64_t *val);
 void hmap_put(struct hmap *, uint64_t key, uint64_t val);
 bool hmap_del(struct hmap *, uint64_t key);
 void hmap_free(struct hmap *);
-uint64_t hash_bytes(const void *, size_t);       /* xxHash, XXH3-64 */
+uint64_t hash_bytes(const void *, size_t);                 /* xxHash, XXH3-64 */
 uint64_t hash_seeded(const void *, size_t, uint64_t seed); /* the same, with a seed */
 uint64_t hash_mix(uint64_t a, uint64_t b);
 

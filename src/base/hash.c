@@ -64,7 +64,7 @@ bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *val)
 
 static void grow(struct hmap *m)
 {
-	struct hmap big = {.cap = m->cap ? m->cap * 2 : 16};
+	struct hmap big = { .cap = m->cap ? m->cap * 2 : 16 };
 
 	big.key = xcalloc(big.cap, sizeof *big.key);
 	big.val = xcalloc(big.cap, sizeof *big.val);

@@ -65,7 +65,7 @@ void imap_set(struct imap *m, uint64_t lo, uint64_t hi, uint64_t val)
 	if (lo >= hi)
 		return;
 	imap_clear(m, lo, hi);
-	insert(m, first_after(m, lo), (struct imap_item){lo, hi, val});
+	insert(m, first_after(m, lo), (struct imap_item){ lo, hi, val });
 }
 
 const struct imap_item *imap_find(const struct imap *m, uint64_t at)

@@ -20,8 +20,8 @@ bool color_wanted(FILE *f)
 	return !(no && *no) && isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
 }
 
-static void __attribute__((format(printf, 3, 0))) say(const char *what, const char *color,
-						      const char *fmt, va_list ap)
+static void __attribute__((format(printf, 3, 0)))
+say(const char *what, const char *color, const char *fmt, va_list ap)
 {
 	char text[4096];
 	bool tint = *what && color_wanted(stderr);
@@ -29,7 +29,8 @@ static void __attribute__((format(printf, 3, 0))) say(const char *what, const ch
 	progress_end();
 	vsnprintf(text, sizeof text, fmt, ap);
 	/* One call, so that lines of several processes do not mix. */
-	fprintf(stderr, "holdfast: %s%s%s%s\n", tint ? color : "", what, tint ? "\033[0m" : "", text);
+	fprintf(stderr, "holdfast: %s%s%s%s\n", tint ? color : "", what, tint ? "\033[0m" : "",
+		text);
 }
 
 void msg_error(const char *fmt, ...)

@@ -34,6 +34,7 @@
 /* The verbs, in the order in which help lists them. */
 #define CLI_VERBS(X)                                                                               \
 	X(record)                                                                                  \
+	X(check)                                                                                   \
 	X(dump)
 
 enum cli_type {

@@ -234,15 +234,17 @@ static void print_row(const char *title, struct buf *text)
 
 static void text_process(struct dump *d, const struct summary *s, uint32_t i)
 {
-	static const char *const birth[] = { "child of", "forked from", "exec by" };
+	static const char *const birth[] = { "started by", "forked from", "exec by" };
 	const struct trace_process_def *def = trace_process(d->defs, i);
 	struct process_use none = { 0 }, use = i < s->process.n ? s->process.p[i] : none;
 	struct buf b = { 0 };
 	char name[32];
 
+	if (trace_processes(d->defs) > 1)
+		buf_printf(&b, "P%u: pid %u, ", i, def->pid);
 	if (i) {
-		buf_printf(&b, "P%u: pid %u, %s %u: ", i, def->pid, birth[def->birth % 3],
-			   def->parent);
+		if (def->parent_index != TRACE_NO_PROCESS)
+			buf_printf(&b, "%s P%u: ", birth[def->birth % 3], def->parent_index);
 		dump_command(def, &b);
 		buf_puts(&b, ", ");
 	}

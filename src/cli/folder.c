@@ -65,10 +65,11 @@ static bool is_trace(const char *dir)
 static int check_full(const char *dir, const char *strange, bool force, struct err *err)
 {
 	if (!force)
-		return err_set(err, EXIT_USAGE, "%s exists; choose another folder, or --force", dir);
+		return err_set(err, EXIT_USAGE, "%s exists; choose another folder, or --force",
+			       dir);
 	if (strange)
-		return err_set(err, EXIT_USAGE,
-			       "%s is not replaced: '%s' in it is not a trace", dir, strange);
+		return err_set(err, EXIT_USAGE, "%s is not replaced: '%s' in it is not a trace",
+			       dir, strange);
 	if (!is_trace(dir))
 		return err_set(err, EXIT_USAGE, "%s is not replaced: it is not a trace", dir);
 	return 0;

@@ -2,7 +2,7 @@
 /* holdfast record: run a program and keep what it does to persistent memory. */
 #include "cli/cli.h"
 #include "cli/folder.h"
-#include "launch/launch.h"
+#include "cli/run.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct record_opts {
-	const char *output, *cpu, *stdin_path;
-	struct cli_list pm, watch;
-	bool force, follow_forks, no_pmem_force, quiet;
+	const char *output;
+	struct run_opts run;
+	bool force, quiet;
 };
 
 static const struct cli_option record_options[] = {
@@ -21,19 +21,7 @@ static const struct cli_option record_options[] = {
 	  "free number N" },
 	{ "force", 'f', CLI_FLAG, NULL, offsetof(struct record_opts, force),
 	  "replace the folder if it holds a trace" },
-	{ "pm", 0, CLI_LIST, "GLOB", offsetof(struct record_opts, pm),
-	  "only files whose path matches are persistent memory; may be given several times. "
-	  "Without it every writable shared mapping of a file is" },
-	{ "watch", 0, CLI_LIST, "GLOB", offsetof(struct record_opts, watch),
-	  "record calls and returns of functions whose name matches; may be given several times" },
-	{ "cpu", 0, CLI_CHOICE, "clwb|clflushopt|clflush", offsetof(struct record_opts, cpu),
-	  "the best flush instruction that the program sees in CPUID; clwb without it" },
-	{ "follow-forks", 0, CLI_FLAG, NULL, offsetof(struct record_opts, follow_forks),
-	  "record the program's child processes too" },
-	{ "no-pmem-force", 0, CLI_FLAG, NULL, offsetof(struct record_opts, no_pmem_force),
-	  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },
-	{ "stdin", 0, CLI_FILE, "FILE", offsetof(struct record_opts, stdin_path),
-	  "the program's standard input" },
+	RUN_OPTIONS(struct record_opts),
 	{ "quiet", 'q', CLI_FLAG, NULL, offsetof(struct record_opts, quiet),
 	  "no summary at the end" },
 	{ NULL },
@@ -86,12 +74,12 @@ static void say_no_pm(const struct record_opts *o, const struct tally *t)
 {
 	msg_warn("the program never wrote persistent memory%s",
 		 t->kind[TRACE_MAP] ? "" : ", and mapped none");
-	if (o->pm.n)
+	if (o->run.pm.n)
 		fprintf(stderr, "  Does --pm match the pool's absolute path?\n");
 	else if (!t->kind[TRACE_MAP])
 		fprintf(stderr,
 			"  Writable shared mappings of files count as persistent memory.\n");
-	if (t->kind[TRACE_FORK] && !o->follow_forks)
+	if (t->kind[TRACE_FORK] && !o->run.follow_forks)
 		fprintf(stderr, "  It started child processes: --follow-forks records them too.\n");
 }
 
@@ -158,17 +146,7 @@ static int cmd_record(int argc, char **argv)
 	if (argc == 0)
 		return cli_usage(&verb_record, "a program to run is needed");
 	msg_quiet = o.quiet;
-	struct launch_opts lo = {
-		.argv = (const char *const *)argv,
-		.pm = o.pm.p,
-		.npm = o.pm.n,
-		.watch = o.watch.p,
-		.nwatch = o.watch.n,
-		.cpu = o.cpu,
-		.stdin_path = o.stdin_path,
-		.follow_forks = o.follow_forks,
-		.no_pmem_force = o.no_pmem_force,
-	};
+	struct launch_opts lo = run_launch_opts(&o.run, argv, NULL, 0);
 	struct launch *l = launch_new(&lo, &err);
 	if (!l)
 		return cli_fail(&err);
@@ -176,7 +154,6 @@ static int cmd_record(int argc, char **argv)
 	status = record(&o, l, dir);
 	free(dir);
 	launch_free(l);
-	free(o.pm.p);
-	free(o.watch.p);
+	run_opts_free(&o.run);
 	return status;
 }

@@ -127,6 +127,8 @@ static char **arguments(const struct launch *l, const struct trace_live *live, p
 		VEC_PUSH(&v, xstrdup(fixed[i]));
 	VEC_PUSH(&v, xasprintf("--hf-ring=/proc/%d/fd/%d", (int)holdfast, trace_live_fd(live)));
 	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
+	if (o->no_pmemcheck)
+		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=no"));
 	if (o->cpu)
 		VEC_PUSH(&v, xasprintf("--hf-cpu=%s", o->cpu));
 	add_globs(&v, "--hf-pm", o->pm, o->npm);

@@ -21,6 +21,7 @@ struct launch_opts {
 	const char *stdin_path; /* NULL: ours */
 	bool follow_forks;
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */
+	bool no_pmemcheck;  /* do not answer pmemcheck's client requests */
 };
 
 struct launch_result {

@@ -101,8 +101,8 @@ static int read_at(const struct trace_source *s, uint64_t off, void *to, size_t 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_errno(err, EXIT_INTERNAL, "cannot read the trace at offset %" PRIu64,
-					 off + done);
+			return err_errno(err, EXIT_INTERNAL,
+					 "cannot read the trace at offset %" PRIu64, off + done);
 		if (got == 0)
 			return err_set(err, EXIT_USAGE, "the trace got shorter while it was read");
 		done += (size_t)got;
@@ -119,7 +119,8 @@ static int peek(const struct trace_source *s, uint64_t off, uint8_t head[CHUNK_H
 		struct chunk *c, struct err *err)
 {
 	if (off > s->size || s->size - off < CHUNK_HEAD) {
-		err_set(err, EXIT_USAGE, "the file ends inside a chunk's header at offset %" PRIu64, off);
+		err_set(err, EXIT_USAGE, "the file ends inside a chunk's header at offset %" PRIu64,
+			off);
 		return 0;
 	}
 	if (read_at(s, off, head, CHUNK_HEAD, err))

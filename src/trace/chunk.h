@@ -15,9 +15,9 @@
 
 #define CHUNK_MAGIC 0x4b434648u /* "HFCK" */
 #define CHUNK_HEAD 40u
-#define CHUNK_MAX_RAW (16u << 20)   /* what a reader accepts */
+#define CHUNK_MAX_RAW (16u << 20) /* what a reader accepts */
 #define CHUNK_MAX_EVENTS 65536u
-#define CHUNK_MAX_PAGES 256u        /* new pages in one PAGES chunk */
+#define CHUNK_MAX_PAGES 256u /* new pages in one PAGES chunk */
 #define CHUNK_PAGE 4096u
 #define TRACE_FILE_VERSION 1u
 #define TRACE_FILE_NAME "trace"
@@ -26,9 +26,9 @@ enum chunk_type {
 	CHUNK_HEADER = 1, /* first in the file: version, who wrote it */
 	CHUNK_DEFS,       /* definitions, before the first event that uses them */
 	CHUNK_EVENTS,
-	CHUNK_PAGES,      /* initial contents of files */
-	CHUNK_INDEX,      /* type, length and events of each chunk before it */
-	CHUNK_END,        /* last in the file; always plain and of the same length */
+	CHUNK_PAGES, /* initial contents of files */
+	CHUNK_INDEX, /* type, length and events of each chunk before it */
+	CHUNK_END,   /* last in the file; always plain and of the same length */
 };
 
 enum chunk_flag { CHUNK_ZSTD = 1 };
@@ -36,7 +36,7 @@ enum chunk_flag { CHUNK_ZSTD = 1 };
 struct chunk {
 	uint16_t type, flags;
 	uint32_t raw, stored;
-	uint64_t first;   /* number of the first event, or of the next one */
+	uint64_t first; /* number of the first event, or of the next one */
 	uint32_t events;
 	uint32_t process; /* of the first event */
 	uint64_t sum;
@@ -76,8 +76,8 @@ int trace_chunk_peek(const struct trace_source *, uint64_t off, struct chunk *, 
 int trace_chunk_fetch(const struct trace_source *, uint64_t off, struct chunk *,
 		      struct trace_load *, struct err *);
 /* Fetches and unpacks into load->raw, chunk->raw bytes. The same results. */
-int trace_chunk_load(const struct trace_source *, uint64_t off, struct chunk *,
-		     struct trace_load *, struct err *);
+int trace_chunk_load(const struct trace_source *, uint64_t off, struct chunk *, struct trace_load *,
+		     struct err *);
 void trace_load_free(struct trace_load *);
 
 #endif

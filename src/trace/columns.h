@@ -55,14 +55,15 @@ enum column {
 /* Tags: the word is as last time; 1..8 bytes of zigzag difference; 0..8 bytes of the word. */
 enum tag { TAG_SAME = 0, TAG_DELTA = 0, TAG_PLAIN = 16, TAG_MAX = TAG_PLAIN + 8 };
 
-struct template {
+struct template
+{
 	uint64_t what;  /* kind, flags << 8, nargs << 16, site << 32 */
 	uint64_t where; /* ctx, size << 32 */
 	uint32_t next;  /* template that followed last time, 0: none */
 	uint32_t near;  /* guess the address from: 0 the previous event, 1 this template */
 	uint64_t arg[TRACE_MAX_ARGS];
 	uint64_t word[WORDS_MAX];
-	uint64_t ip;         /* decoder: of the site, as seen by process ip_process */
+	uint64_t ip; /* decoder: of the site, as seen by process ip_process */
 	uint32_t ip_process;
 };
 

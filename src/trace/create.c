@@ -15,7 +15,11 @@
 
 #include "trace/internal.h"
 
-#define LEVEL 1 /* see writer.c */
+/*
+ * Level 1: on the traces of bench/trace_encode, level 3 saves 3 % and costs 15 % of the
+ * speed; negative levels are no faster and lose 10 %.
+ */
+#define LEVEL 1
 #define INDEX_ENTRIES 65536u
 #ifndef HOLDFAST_VERSION
 #define HOLDFAST_VERSION "unknown"
@@ -50,7 +54,7 @@ static int write_header(struct trace_writer *w, struct err *err)
 {
 	static const char made_by[] = "holdfast " HOLDFAST_VERSION;
 	uint8_t raw[4 * VARINT_MAX + sizeof made_by], *p = raw;
-	struct trace_column col = {.p = raw};
+	struct trace_column col = { .p = raw };
 
 	p = put_varint(p, TRACE_FILE_VERSION);
 	p = put_varint(p, CHUNK_PAGE);
@@ -90,8 +94,8 @@ struct trace_writer *trace_create(const char *dir, struct err *err)
 	w->fd = open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (w->fd < 0) {
 		err_errno(err, EXIT_USAGE, "cannot create %s", w->path);
-	} else if (!w->zstd || ZSTD_isError(ZSTD_CCtx_setParameter(
-					       w->zstd, ZSTD_c_compressionLevel, LEVEL))) {
+	} else if (!w->zstd ||
+		   ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL))) {
 		err_set(err, EXIT_INTERNAL, "cannot set up zstd");
 	} else if (!write_header(w, err)) {
 		return w;
@@ -107,7 +111,7 @@ static int write_index(struct trace_writer *w, size_t n, struct err *err)
 	int bad = 0;
 
 	for (size_t i = 0; !bad && i < n;) {
-		struct trace_column col = {.p = raw};
+		struct trace_column col = { .p = raw };
 		uint8_t *p = raw;
 
 		for (size_t end = i + INDEX_ENTRIES; i < n && i < end; i++) {
@@ -124,8 +128,8 @@ static int write_index(struct trace_writer *w, size_t n, struct err *err)
 
 static int write_end(struct trace_writer *w, uint64_t index, size_t chunks, struct err *err)
 {
-	uint64_t raw[CHUNK_END_RAW / 8] = {htole64(index), htole64(chunks), htole64(w->events)};
-	struct chunk c = {.type = CHUNK_END, .raw = sizeof raw, .first = w->events};
+	uint64_t raw[CHUNK_END_RAW / 8] = { htole64(index), htole64(chunks), htole64(w->events) };
+	struct chunk c = { .type = CHUNK_END, .raw = sizeof raw, .first = w->events };
 
 	w->out.n = CHUNK_HEAD;
 	buf_add(&w->out, raw, sizeof raw);
@@ -150,6 +154,6 @@ void trace_abandon(struct trace_writer *w)
 {
 	if (!w)
 		return;
-	trace_writer_flush(w, &(struct err){0});
+	trace_writer_flush(w, &(struct err){ 0 });
 	release(w);
 }

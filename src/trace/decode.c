@@ -61,7 +61,7 @@ static void next_switch(struct trace_decoder *d)
 
 static bool cut_columns(struct trace_decoder *d, const uint8_t *raw, size_t n)
 {
-	struct cursor in = {.p = raw, .end = raw + n};
+	struct cursor in = { .p = raw, .end = raw + n };
 	const uint8_t *lengths = get_bytes(&in, COLUMN_LENGTHS);
 
 	for (unsigned i = 0; lengths && i < COLUMNS; i++) {
@@ -72,7 +72,7 @@ static bool cut_columns(struct trace_decoder *d, const uint8_t *raw, size_t n)
 		start = get_bytes(&in, le32toh(len));
 		if (!start)
 			return false;
-		d->col[i] = (struct cursor){.p = start, .end = start + le32toh(len)};
+		d->col[i] = (struct cursor){ .p = start, .end = start + le32toh(len) };
 	}
 	return lengths && !cursor_left(&in);
 }
@@ -115,9 +115,8 @@ static bool take_switch(struct trace_decoder *d, const struct trace_defs *defs)
 
 static bool known_shape(unsigned kind, unsigned nargs, uint64_t size)
 {
-	if (nargs > TRACE_MAX_ARGS || size > TRACE_MAX_PAYLOAD || kind == TRACE_PAD)
-		return false;
-	return kind >= TRACE_KINDS ? !kind_has_addr(kind) : nargs == trace_kind_args(kind);
+	return kind != TRACE_PAD && kind < TRACE_KINDS && nargs == trace_kind_args(kind) &&
+	       size <= TRACE_MAX_PAYLOAD;
 }
 
 static struct template *new_template(struct trace_decoder *d)

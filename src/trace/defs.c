@@ -176,15 +176,14 @@ enum defs_result trace_defs_module(struct trace_defs *d, uint32_t process, uint3
 {
 	struct defs_process *p = process_of(d, process);
 	const struct trace_module_def *old;
-	struct trace_module_def clean = {.build_id_len = def->build_id_len};
+	struct trace_module_def clean = { .build_id_len = def->build_id_len };
 
 	if (!p || def->build_id_len > sizeof def->build_id)
 		return DEFS_BAD;
 	memcpy(clean.build_id, def->build_id, def->build_id_len);
 	old = table_get(&p->module, id, sizeof clean);
-	clean.path = old && !strcmp(old->path, def->path)
-			     ? old->path
-			     : keep(d, def->path, strlen(def->path));
+	clean.path = old && !strcmp(old->path, def->path) ? old->path
+							  : keep(d, def->path, strlen(def->path));
 	return table_put(&p->module, id, &clean, sizeof clean);
 }
 
@@ -251,7 +250,8 @@ const struct trace_ctx_def *trace_ctx(const struct trace_defs *d, uint32_t proce
 	return p ? table_get(&p->ctx, ctx, sizeof(struct trace_ctx_def)) : NULL;
 }
 
-const struct trace_module_def *trace_module(const struct trace_defs *d, uint32_t process, uint32_t id)
+const struct trace_module_def *trace_module(const struct trace_defs *d, uint32_t process,
+					    uint32_t id)
 {
 	const struct defs_process *p = process_of(d, process);
 

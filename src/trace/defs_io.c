@@ -20,7 +20,7 @@ static void put(struct defs_out *o, const uint64_t *v, size_t n)
 
 static void put_text(struct defs_out *o, const char *text, size_t n)
 {
-	put(o, (uint64_t[]){n}, 1);
+	put(o, (uint64_t[]){ n }, 1);
 	buf_add(&o->buf, text, n);
 }
 
@@ -33,15 +33,15 @@ void trace_defs_put_process(struct defs_out *o, const struct trace_process_def *
 {
 	/* TRACE_NO_PROCESS is written as 0. */
 	put(o,
-	    (uint64_t[]){DEF_PROCESS, def->pid, def->parent, (uint32_t)(def->parent_index + 1),
-			 def->birth, def->first_event},
+	    (uint64_t[]){ DEF_PROCESS, def->pid, def->parent, (uint32_t)(def->parent_index + 1),
+			  def->birth, def->first_event },
 	    6);
 	put_text(o, def->command, def->command_len);
 }
 
 void trace_defs_put_ended(struct defs_out *o, uint32_t process)
 {
-	put(o, (uint64_t[]){DEF_ENDED, process}, 2);
+	put(o, (uint64_t[]){ DEF_ENDED, process }, 2);
 }
 
 void trace_defs_put_site(struct defs_out *o, uint32_t process, uint32_t id,
@@ -50,8 +50,8 @@ void trace_defs_put_site(struct defs_out *o, uint32_t process, uint32_t id,
 	struct defs_base *b = &o->base;
 
 	put(o,
-	    (uint64_t[]){DEF_SITE, diff(process, b->process), diff(id, b->site),
-			 diff(def->ip, b->ip), def->class, def->size},
+	    (uint64_t[]){ DEF_SITE, diff(process, b->process), diff(id, b->site),
+			  diff(def->ip, b->ip), def->class, def->size },
 	    6);
 	b->process = process;
 	b->site = id;
@@ -64,9 +64,9 @@ void trace_defs_put_ctx(struct defs_out *o, uint32_t process, uint32_t id,
 	struct defs_base *b = &o->base;
 
 	put(o,
-	    (uint64_t[]){DEF_CTX, diff(process, b->process), diff(id, b->ctx),
-			 (uint64_t)id - def->parent, diff(def->call_ip, b->call),
-			 diff(def->target, b->target)},
+	    (uint64_t[]){ DEF_CTX, diff(process, b->process), diff(id, b->ctx),
+			  (uint64_t)id - def->parent, diff(def->call_ip, b->call),
+			  diff(def->target, b->target) },
 	    6);
 	b->process = process;
 	b->ctx = id;
@@ -77,21 +77,22 @@ void trace_defs_put_ctx(struct defs_out *o, uint32_t process, uint32_t id,
 void trace_defs_put_module(struct defs_out *o, uint32_t process, uint32_t id,
 			   const struct trace_module_def *def)
 {
-	put(o, (uint64_t[]){DEF_MODULE, process, id}, 3);
+	put(o, (uint64_t[]){ DEF_MODULE, process, id }, 3);
 	put_text(o, (const char *)def->build_id, def->build_id_len);
 	put_text(o, def->path, strlen(def->path));
 }
 
 void trace_defs_put_string(struct defs_out *o, uint32_t process, uint32_t id, const char *text)
 {
-	put(o, (uint64_t[]){DEF_STRING, process, id}, 3);
+	put(o, (uint64_t[]){ DEF_STRING, process, id }, 3);
 	put_text(o, text, strlen(text));
 }
 
 void trace_defs_put_file(struct defs_out *o, const struct trace_file_def *def)
 {
 	put(o,
-	    (uint64_t[]){DEF_FILE, def->dev, def->ino, def->size, def->process, def->has_snapshot},
+	    (uint64_t[]){ DEF_FILE, def->dev, def->ino, def->size, def->process,
+			  def->has_snapshot },
 	    6);
 	put_text(o, def->path, strlen(def->path));
 }
@@ -141,7 +142,7 @@ static size_t get_text(struct parse *s, char text[TRACE_MAX_PAYLOAD + 1])
 
 static bool parse_process(struct parse *s)
 {
-	struct trace_process_def def = {0};
+	struct trace_process_def def = { 0 };
 	char text[TRACE_MAX_PAYLOAD + 1];
 
 	def.pid = get32(s);
@@ -193,7 +194,7 @@ static bool parse_ctx(struct parse *s)
 
 static bool parse_module(struct parse *s)
 {
-	struct trace_module_def def = {0};
+	struct trace_module_def def = { 0 };
 	char text[TRACE_MAX_PAYLOAD + 1];
 	uint32_t process = get32(s), id = get32(s);
 	const uint8_t *build;
@@ -221,7 +222,7 @@ static bool parse_string(struct parse *s)
 
 static bool parse_file(struct parse *s)
 {
-	struct trace_file_def def = {0};
+	struct trace_file_def def = { 0 };
 	char text[TRACE_MAX_PAYLOAD + 1];
 
 	def.dev = get_varint(&s->in);
@@ -243,7 +244,7 @@ int trace_defs_parse(struct trace_defs *defs, const uint8_t *bytes, size_t n, si
 		[DEF_MODULE] = parse_module,   [DEF_STRING] = parse_string,
 		[DEF_FILE] = parse_file,
 	};
-	struct parse s = {.in = {.p = bytes, .end = bytes + n}, .defs = defs};
+	struct parse s = { .in = { .p = bytes, .end = bytes + n }, .defs = defs };
 
 	while (s.in.p < s.in.end) {
 		uint8_t tag = *s.in.p;

@@ -22,11 +22,11 @@ static const uint32_t widest[COLUMNS] = {
 
 struct trace_encoder {
 	uint32_t count, templates;
-	uint32_t previous;      /* template */
+	uint32_t previous; /* template */
 	uint64_t previous_addr;
 	uint32_t first_process, process, thread;
-	uint32_t switched_at;   /* event of the last switch */
-	uint32_t site, ctx;     /* of the last new template */
+	uint32_t switched_at; /* event of the last switch */
+	uint32_t site, ctx;   /* of the last new template */
 	uint8_t *start[COLUMNS], *end[COLUMNS];
 	uint8_t lengths[COLUMN_LENGTHS];
 	struct template *template; /* [0] stands for "before the first event" */
@@ -235,7 +235,7 @@ void trace_encoder_columns(struct trace_encoder *e, struct trace_column out[TRAC
 		uint32_t n = (uint32_t)(e->end[i] - e->start[i]), le = htole32(n);
 
 		memcpy(e->lengths + 4 * i, &le, 4);
-		out[i + 1] = (struct trace_column){e->start[i], n};
+		out[i + 1] = (struct trace_column){ e->start[i], n };
 	}
-	out[0] = (struct trace_column){e->lengths, sizeof e->lengths};
+	out[0] = (struct trace_column){ e->lengths, sizeof e->lengths };
 }

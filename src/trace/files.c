@@ -92,7 +92,9 @@ static uint32_t known_file(struct trace_live *l, const struct slot *s, uint64_t 
 static enum taken new_file(struct trace_live *l, const struct slot *s, const struct live_file *f,
 			   char *path, int fd, struct err *err)
 {
-	struct trace_file_def def = {.dev = f->dev, .ino = f->ino, .process = s->process, .path = path};
+	struct trace_file_def def = {
+		.dev = f->dev, .ino = f->ino, .process = s->process, .path = path
+	};
 	uint32_t id = trace_files(&l->defs);
 
 	def.size = fd >= 0 ? trace_fd_size(fd) : 0;
@@ -111,7 +113,7 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 {
 	char *path = trace_live_text(r);
 	int fd = open_file(s, r->arg[3], path, r->arg[2]);
-	struct live_file f = {r->arg[1], r->arg[2], birth_time(fd)};
+	struct live_file f = { r->arg[1], r->arg[2], birth_time(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
 	enum taken taken = TAKEN;
 
@@ -129,16 +131,20 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 }
 
 /* [off, end) of the file as FILE_WRITE events, as far as the file goes. */
-static enum taken copy_range(struct trace_live *l, const struct slot *s, const struct trace_event *r,
-			     uint32_t file, int fd, struct err *err)
+static enum taken copy_range(struct trace_live *l, const struct slot *s,
+			     const struct trace_event *r, uint32_t file, int fd, struct err *err)
 {
 	uint8_t *bytes = xmalloc(TRACE_MAX_PAYLOAD);
 	uint64_t off = r->arg[2], left = r->arg[3];
 	enum taken taken = TAKEN;
 
 	while (left) {
-		struct trace_event ev = {.kind = TRACE_FILE_WRITE, .flags = r->flags, .nargs = 2,
-					 .site = r->site, .ctx = r->ctx, .data = bytes};
+		struct trace_event ev = { .kind = TRACE_FILE_WRITE,
+					  .flags = r->flags,
+					  .nargs = 2,
+					  .site = r->site,
+					  .ctx = r->ctx,
+					  .data = bytes };
 		ssize_t got = pread(fd, bytes, left < TRACE_MAX_PAYLOAD ? left : TRACE_MAX_PAYLOAD,
 				    (off_t)off);
 

@@ -61,7 +61,7 @@
 	X(FILE_RENAME, "file-rename", 1, "file")                                                   \
 	X(FILE_UNLINK, "file-unlink", 1, "file")                                                   \
 	X(CALL, "call", 7, "fn a0 a1 a2 a3 a4 a5")                                                 \
-	X(RETURN, "return", 2, "fn result")                                                        \
+	X(RETURN, "return", 3, "fn result result2")                                                \
 	X(OP_BEGIN, "op-begin", 1, "id")                                                           \
 	X(OP_END, "op-end", 1, "id")                                                               \
 	X(MARK_PM, "mark-pm", 2, "addr len")                                                       \

@@ -116,7 +116,8 @@ static void shift_pages(struct image_file *f, uint64_t from, int64_t by)
 	memset(&f->page, 0, sizeof f->page);
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.used[i] && old.val[i])
-			hmap_put(&f->page, old.key[i] >= from ? old.key[i] + (uint64_t)by : old.key[i],
+			hmap_put(&f->page,
+				 old.key[i] >= from ? old.key[i] + (uint64_t)by : old.key[i],
 				 old.val[i]);
 	hmap_free(&old);
 }
@@ -166,8 +167,7 @@ static int file_event(struct trace_image *im, const struct trace_event *ev, stru
 			return err_set(err, EXIT_USAGE, "truncate to an impossible size");
 		truncate_file(f, ev->arg[1]);
 		return 0;
-	case TRACE_FILE_ALLOCATE:
-		return allocate_file(f, ev->arg[1], ev->arg[2], ev->arg[3], err);
+	case TRACE_FILE_ALLOCATE: return allocate_file(f, ev->arg[1], ev->arg[2], ev->arg[3], err);
 	default:
 		if (ev->arg[1] > INT64_MAX - TRACE_MAX_PAYLOAD)
 			return err_set(err, EXIT_USAGE, "write at an impossible offset");
@@ -203,7 +203,7 @@ static void map_event(struct trace_image *im, struct maps *m, const struct trace
 	if (!m->range.n)
 		m->list.n = 0;
 	imap_set(&m->range, addr, end, m->list.n);
-	VEC_PUSH(&m->list, ((struct mapping){addr, ev->arg[3], (uint32_t)ev->arg[2]}));
+	VEC_PUSH(&m->list, ((struct mapping){ addr, ev->arg[3], (uint32_t)ev->arg[2] }));
 }
 
 static void store_event(struct trace_image *im, const struct maps *m, const struct trace_event *ev)
@@ -234,7 +234,7 @@ static void store_event(struct trace_image *im, const struct maps *m, const stru
 /* The child's mappings are those of now, if its own events are yet to come. */
 static void fork_event(struct trace_image *im, const struct trace_event *ev)
 {
-	struct maps copy = {0};
+	struct maps copy = { 0 };
 	uint64_t child;
 
 	if (ev->arg[0] > UINT32_MAX ||
@@ -248,7 +248,7 @@ static void fork_event(struct trace_image *im, const struct trace_event *ev)
 
 static void add_process(struct trace_image *im, const struct trace_process_def *def)
 {
-	struct maps maps = {0};
+	struct maps maps = { 0 };
 	uint64_t at;
 
 	if (hmap_get(&im->forked, im->process.n, &at)) {
@@ -266,8 +266,7 @@ static void add_processes(struct trace_image *im, uint64_t num, uint32_t process
 	const struct trace_defs *defs = trace_defs(im->reader);
 
 	while (im->process.n < trace_processes(defs)) {
-		const struct trace_process_def *def =
-			trace_process(defs, (uint32_t)im->process.n);
+		const struct trace_process_def *def = trace_process(defs, (uint32_t)im->process.n);
 
 		if (def->first_event > num && im->process.n > process)
 			break;
@@ -281,21 +280,13 @@ int trace_image_apply(struct trace_image *im, const struct trace_event *ev, stru
 	if (ev->process >= im->process.n)
 		return err_set(err, EXIT_USAGE, "an event of an unknown process");
 	switch (ev->kind) {
-	case TRACE_STORE:
-		store_event(im, &im->process.p[ev->process], ev);
-		return 0;
+	case TRACE_STORE: store_event(im, &im->process.p[ev->process], ev); return 0;
 	case TRACE_MAP:
-	case TRACE_UNMAP:
-		map_event(im, &im->process.p[ev->process], ev);
-		return 0;
-	case TRACE_FORK:
-		fork_event(im, ev);
-		return 0;
+	case TRACE_UNMAP: map_event(im, &im->process.p[ev->process], ev); return 0;
+	case TRACE_FORK: fork_event(im, ev); return 0;
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
-	case TRACE_FILE_ALLOCATE:
-		return file_event(im, ev, err);
-	default:
-		return 0;
+	case TRACE_FILE_ALLOCATE: return file_event(im, ev, err);
+	default: return 0;
 	}
 }

@@ -23,12 +23,12 @@ struct trace_image {
 	struct trace_reader *reader;
 	VEC(struct image_file) file;
 	VEC(struct maps) process;
-	struct hmap child;        /* parent's index, child's pid -> child's index */
-	struct hmap forked;       /* child's index -> index in fork */
-	VEC(struct maps) fork;    /* mappings at FORK, until the child appears */
-	VEC(uint8_t *) block;     /* memory of the initial pages */
+	struct hmap child;         /* parent's index, child's pid -> child's index */
+	struct hmap forked;        /* child's index -> index in fork */
+	VEC(struct maps) fork;     /* mappings at FORK, until the child appears */
+	VEC(uint8_t *) block;      /* memory of the initial pages */
 	VEC(const uint8_t *) page; /* initial pages by number */
-	uint64_t next;            /* event that trace_image_run goes on with */
+	uint64_t next;             /* event that trace_image_run goes on with */
 };
 
 static inline const uint8_t *image_page(const struct image_file *f, uint64_t index)

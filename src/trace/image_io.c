@@ -12,7 +12,7 @@
 static int load_pages(void *arg, const uint8_t *raw, size_t n)
 {
 	struct trace_image *im = arg;
-	struct cursor in = {.p = raw, .end = raw + n};
+	struct cursor in = { .p = raw, .end = raw + n };
 	uint64_t file = get_varint(&in), first = get_varint(&in), entries = get_varint(&in);
 	uint64_t index = 0, fresh = 0;
 	struct cursor list = in;
@@ -66,7 +66,7 @@ struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < trace_files(defs); i++)
-		VEC_PUSH(&im->file, ((struct image_file){.size = trace_file(defs, i)->size}));
+		VEC_PUSH(&im->file, ((struct image_file){ .size = trace_file(defs, i)->size }));
 	find_children(im, defs);
 	if (trace_reader_pages(r, load_pages, im, err)) {
 		trace_image_free(im);
@@ -114,7 +114,8 @@ int trace_image_run(struct trace_image *im, uint64_t end, struct err *err)
 	struct trace_event ev;
 
 	if (end < im->next)
-		return err_set(err, EXIT_INTERNAL, "an image cannot go back to event %" PRIu64, end);
+		return err_set(err, EXIT_INTERNAL, "an image cannot go back to event %" PRIu64,
+			       end);
 	if (trace_seek(im->reader, im->next, err))
 		return -1;
 	while (im->next < end) {
@@ -135,12 +136,12 @@ uint64_t trace_image_size(const struct trace_image *im, uint32_t file)
 }
 
 /* Like reading a file: at most what is there. Returns 0, or -1 if the range is not there. */
-int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, void *buf, size_t len)
+int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, void *buf,
+		     size_t len)
 {
 	uint8_t *to = buf;
 
-	if (file >= im->file.n || off > im->file.p[file].size ||
-	    len > im->file.p[file].size - off)
+	if (file >= im->file.n || off > im->file.p[file].size || len > im->file.p[file].size - off)
 		return -1;
 	while (len) {
 		size_t in = off % CHUNK_PAGE, n = CHUNK_PAGE - in < len ? CHUNK_PAGE - in : len;

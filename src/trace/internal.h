@@ -129,7 +129,7 @@ int trace_writer_good(struct trace_writer *, struct err *);  /* -1: it has faile
 int trace_writer_defs(struct trace_writer *, struct err *);  /* pending definitions */
 int trace_writer_flush(struct trace_writer *, struct err *); /* definitions, then events */
 int trace_writer_idle(struct trace_writer *, struct err *);  /* flush what has waited long */
-uint64_t trace_fd_size(int fd); /* of a file or a device */
+uint64_t trace_fd_size(int fd);                              /* of a file or a device */
 int trace_snapshot(struct trace_writer *, uint32_t file, int fd, struct err *);
 
 /* --- reader.c --- */

@@ -23,10 +23,10 @@
 
 #include "trace/ring.h"
 
-#define BUDGET (1u << 20)    /* bytes from one slot in a round */
-#define GIVE_BACK (256u << 10) /* bytes taken before the producer hears of it */
+#define BUDGET (RING_BYTES / 2)    /* bytes from one slot in a round */
+#define GIVE_BACK (RING_BYTES / 4) /* bytes taken before the producer hears of it */
 #define ALIVE_MS 100u
-#define CLAIM_MS 5000u       /* a slot claimed, with no number in it, for longer: its owner died */
+#define CLAIM_MS 5000u /* a slot claimed, with no number in it, for longer: its owner died */
 #define NAP_MAX 100u
 
 static void futex_wake(uint32_t *at)
@@ -185,9 +185,9 @@ static uint64_t parse(const struct trace_live *l, const struct slot *s, uint64_t
 		r->nargs = 0; /* its argument says nothing and may be left out */
 	if (length != 16 + 8u * r->nargs + (r->size + 7u) / 8 * 8)
 		return 0;
-	for (unsigned i = 0; i < r->nargs; i++)
-		r->arg[i] = w[2 + i];
-	r->data = (const uint8_t *)(uintptr_t)(w + 2 + r->nargs);
+	for (unsigned i = 0; i < TRACE_MAX_ARGS; i++)
+		r->arg[i] = i < r->nargs ? w[2 + i] : 0;
+	r->data = r->size ? (const uint8_t *)(uintptr_t)(w + 2 + r->nargs) : NULL;
 	return length;
 }
 
@@ -203,11 +203,11 @@ static int malformed(struct trace_live *l, struct slot *s, struct err *err)
 		       s->pid, (unsigned long long)s->tail, (unsigned long long)word);
 }
 
-/* Up to `head` or the budget. 1, or -1: stop, something failed. */
+/* Up to `head` or the budget. 1: took some, 0, or -1: stop, something failed. */
 static int take_records(struct trace_live *l, struct slot *s, uint64_t head, uint64_t budget,
 			struct err *err)
 {
-	struct trace_event r = {0};
+	struct trace_event r = { 0 };
 	uint64_t start = s->tail;
 
 	while (s->tail != head && s->tail - start < budget) {
@@ -218,6 +218,8 @@ static int take_records(struct trace_live *l, struct slot *s, uint64_t head, uin
 			taken = trace_live_take(l, s, &r, err);
 		if (!n || taken == TAKEN_BAD)
 			return malformed(l, s, err);
+		if (taken == TAKEN_LATER)
+			return s->tail != start;
 		s->tail += n;
 		if (s->tail - s->published >= GIVE_BACK)
 			give_back(l, s);
@@ -234,8 +236,11 @@ static void activate(struct trace_live *l, struct slot *s)
 	const struct ring_slot *shared = &l->ring->slot[slot_number(l, s)];
 	bool dead;
 
-	*s = (struct slot){.active = true, .pid = shared->pid, .process = TRACE_NO_PROCESS,
-			   .thread = 1, .tail = shared->tail};
+	*s = (struct slot){ .active = true,
+			    .pid = shared->pid,
+			    .process = TRACE_NO_PROCESS,
+			    .thread = 1,
+			    .tail = shared->tail };
 	s->published = s->tail;
 	s->bad = s->tail % 8 != 0;
 	start_time(s->pid, &s->born, &dead);
@@ -318,9 +323,10 @@ static void start_time(uint32_t pid, uint64_t *born, bool *dead)
 	fclose(f);
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1,
-			 " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
-			 &state, &threads, &start) != 3)
+	if (!p ||
+	    sscanf(p + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
+		   &state, &threads, &start) != 3)
 		return;
 	*born = start;
 	/* A main thread that has ended is a zombie while the others go on. */
@@ -399,7 +405,7 @@ static int round_of_all(struct trace_live *l, struct err *err)
 /* -1: interrupted by a signal. */
 static int wait_for_bell(struct trace_live *l, uint32_t bell, unsigned ms)
 {
-	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+	struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
 
 	if (syscall(SYS_futex, &l->ring->doorbell, FUTEX_WAIT, bell, &t, NULL, 0) && errno == EINTR)
 		return -1;

@@ -11,17 +11,17 @@ static const struct {
 	const char *args; /* separated by single spaces */
 	uint8_t nargs;
 } kinds[TRACE_KINDS] = {
-#define X(NAME, name, nargs, args) {name, args, nargs},
+#define X(NAME, name, nargs, args) { name, args, nargs },
 	TRACE_EVENTS(X)
 #undef X
 };
 
 static const char *const classes[TRACE_SITE_CLASSES] = {
-	[TRACE_SITE_OTHER] = "other",           [TRACE_SITE_STORE] = "store",
-	[TRACE_SITE_NT_STORE] = "nt-store",     [TRACE_SITE_ATOMIC] = "atomic",
-	[TRACE_SITE_CLFLUSH] = "clflush",       [TRACE_SITE_CLFLUSHOPT] = "clflushopt",
-	[TRACE_SITE_CLWB] = "clwb",             [TRACE_SITE_SFENCE] = "sfence",
-	[TRACE_SITE_MFENCE] = "mfence",         [TRACE_SITE_SYSCALL] = "syscall",
+	[TRACE_SITE_OTHER] = "other",       [TRACE_SITE_STORE] = "store",
+	[TRACE_SITE_NT_STORE] = "nt-store", [TRACE_SITE_ATOMIC] = "atomic",
+	[TRACE_SITE_CLFLUSH] = "clflush",   [TRACE_SITE_CLFLUSHOPT] = "clflushopt",
+	[TRACE_SITE_CLWB] = "clwb",         [TRACE_SITE_SFENCE] = "sfence",
+	[TRACE_SITE_MFENCE] = "mfence",     [TRACE_SITE_SYSCALL] = "syscall",
 };
 
 const char *trace_kind_name(unsigned kind)
@@ -67,17 +67,14 @@ const char *trace_arg_name(unsigned kind, unsigned i)
 int trace_file_arg(unsigned kind)
 {
 	switch (kind) {
-	case TRACE_MAP:
-		return 2;
+	case TRACE_MAP: return 2;
 	case TRACE_FILE_OPEN:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE:
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_SYNC:
 	case TRACE_FILE_RENAME:
-	case TRACE_FILE_UNLINK:
-		return 0;
-	default:
-		return -1;
+	case TRACE_FILE_UNLINK: return 0;
+	default: return -1;
 	}
 }

@@ -44,7 +44,7 @@ static int before(struct trace_writer *w, enum defs_result how, struct err *err)
 		return -1;
 	if (!w->pending.buf.n && !trace_encoder_count(w->enc))
 		w->since = trace_now_ms();
-	if (how == DEFS_CHANGED)
+	if (how == DEFS_CHANGED && trace_encoder_count(w->enc))
 		return trace_writer_flush(w, err);
 	return w->pending.buf.n > DEFS_LIMIT ? trace_writer_defs(w, err) : 0;
 }

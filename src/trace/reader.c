@@ -29,16 +29,16 @@ struct trace_reader {
 	VEC(struct place) chunk;
 	uint64_t events;
 	bool whole;
-	struct err why;     /* not whole: what is missing */
-	bool bad_tail;      /* after the last chunk of the table come bad bytes, see why */
+	struct err why; /* not whole: what is missing */
+	bool bad_tail;  /* after the last chunk of the table come bad bytes, see why */
 	struct trace_defs defs;
-	size_t defs_to;     /* chunks before this one have had their definitions added */
-	size_t at;          /* next chunk to read */
-	uint64_t num;       /* next event */
+	size_t defs_to; /* chunks before this one have had their definitions added */
+	size_t at;      /* next chunk to read */
+	uint64_t num;   /* next event */
 	struct trace_load load;
 	struct chunk cur;
 	struct trace_decoder *dec;
-	struct err stuck;   /* status != 0: trace_next fails with this until a seek */
+	struct err stuck; /* status != 0: trace_next fails with this until a seek */
 };
 
 /* Puts the file's name before what is wrong with it. */
@@ -51,7 +51,7 @@ static int say_where(const struct trace_reader *r, struct err *err)
 
 static void add_place(struct trace_reader *r, uint64_t offset, uint16_t type, uint32_t events)
 {
-	VEC_PUSH(&r->chunk, ((struct place){offset, r->events, events, type}));
+	VEC_PUSH(&r->chunk, ((struct place){ offset, r->events, events, type }));
 	r->events += events;
 }
 
@@ -70,7 +70,7 @@ static int read_header(struct trace_reader *r, struct err *err)
 		return -1;
 	if (c.type != CHUNK_HEADER)
 		return err_set(err, EXIT_USAGE, "not a trace: it does not start with a header");
-	in = (struct cursor){.p = r->load.raw, .end = r->load.raw + c.raw};
+	in = (struct cursor){ .p = r->load.raw, .end = r->load.raw + c.raw };
 	version = get_varint(&in);
 	page = get_varint(&in);
 	if (in.bad || version == 0 || page != CHUNK_PAGE)
@@ -94,14 +94,14 @@ static bool find_end(struct trace_reader *r, struct chunk_end *end)
 	    c.type != CHUNK_END || c.raw != CHUNK_END_RAW)
 		return false;
 	memcpy(v, r->load.raw, sizeof v);
-	*end = (struct chunk_end){le64toh(v[0]), le64toh(v[1]), le64toh(v[2])};
+	*end = (struct chunk_end){ le64toh(v[0]), le64toh(v[1]), le64toh(v[2]) };
 	return true;
 }
 
 static bool read_entries(struct trace_reader *r, size_t n, const struct chunk_end *end,
 			 uint64_t *offset)
 {
-	struct cursor in = {.p = r->load.raw, .end = r->load.raw + n};
+	struct cursor in = { .p = r->load.raw, .end = r->load.raw + n };
 
 	while (cursor_left(&in)) {
 		uint64_t type = get_varint(&in), length = get_varint(&in), events = get_varint(&in);
@@ -143,8 +143,8 @@ static void scan_stopped(struct trace_reader *r, const struct err *why, bool bad
 			"the recording was cut short after event %" PRIu64 " (%.900s)",
 			r->events - 1, rest);
 	else
-		err_set(&r->why, why->status, "the recording was cut short before any event (%.900s)",
-			rest);
+		err_set(&r->why, why->status,
+			"the recording was cut short before any event (%.900s)", rest);
 	r->bad_tail = bad;
 }
 
@@ -152,7 +152,7 @@ static void scan_stopped(struct trace_reader *r, const struct err *why, bool bad
 static void scan(struct trace_reader *r)
 {
 	uint64_t at = 0;
-	struct err why = {0};
+	struct err why = { 0 };
 	struct chunk c;
 	int got = 1;
 
@@ -163,12 +163,14 @@ static void scan(struct trace_reader *r)
 		if (got != 1)
 			break;
 		if (c.type == CHUNK_END) {
-			err_set(&r->why, EXIT_USAGE, "the index is damaged, or bytes follow the end");
+			err_set(&r->why, EXIT_USAGE,
+				"the index is damaged, or bytes follow the end");
 			return;
 		}
 		if (c.events && (c.type != CHUNK_EVENTS || c.first != r->events)) {
-			got = err_set(&why, EXIT_USAGE,
-				      "bad chunk at offset %" PRIu64 ": event numbers do not follow", at);
+			got = err_set(
+				&why, EXIT_USAGE,
+				"bad chunk at offset %" PRIu64 ": event numbers do not follow", at);
 			break;
 		}
 		if (c.type != CHUNK_INDEX)
@@ -200,7 +202,7 @@ struct trace_reader *trace_open_mem(const void *bytes, size_t n, struct err *err
 {
 	struct trace_reader *r = xcalloc(1, sizeof *r);
 
-	r->src = (struct trace_source){.fd = -1, .mem = bytes, .size = n};
+	r->src = (struct trace_source){ .fd = -1, .mem = bytes, .size = n };
 	r->path = xstrdup("trace");
 	return start(r, err);
 }

@@ -4,10 +4,9 @@
  * the tracer gave them, since they belong to its process; a process gets an index, and a
  * file an id, that hold for the whole trace.
  *
- * A child that was forked or came from exec continues its parent's story, so everything that
- * the parent has published is taken in before the child's first record. That is how a fork
- * finds its parent's definitions, and its events get higher numbers than those before the
- * fork.
+ * A child that was forked or came from exec continues another process's story, so everything
+ * that that one has published is taken in before its first record. That is how a fork finds
+ * its parent's definitions, and its events get higher numbers than those before the fork.
  */
 #include <stdlib.h>
 
@@ -76,7 +75,7 @@ static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_
 static enum taken take_site(struct trace_live *l, struct slot *s, struct trace_event *r,
 			    struct err *err)
 {
-	struct trace_site_def def = {r->arg[0], (uint8_t)r->arg[1], (uint16_t)r->arg[2]};
+	struct trace_site_def def = { r->arg[0], (uint8_t)r->arg[1], (uint16_t)r->arg[2] };
 
 	if (r->arg[1] >= TRACE_SITE_CLASSES ||
 	    trace_defs_site(&l->defs, s->process, r->site, &def) == DEFS_BAD)
@@ -89,7 +88,7 @@ static enum taken take_site(struct trace_live *l, struct slot *s, struct trace_e
 static enum taken take_ctx(struct trace_live *l, struct slot *s, struct trace_event *r,
 			   struct err *err)
 {
-	struct trace_ctx_def def = {(uint32_t)r->arg[0], r->arg[1], r->arg[2]};
+	struct trace_ctx_def def = { (uint32_t)r->arg[0], r->arg[1], r->arg[2] };
 
 	if (r->arg[0] > UINT32_MAX ||
 	    trace_defs_ctx(&l->defs, s->process, r->ctx, &def) == DEFS_BAD)
@@ -103,16 +102,15 @@ static enum taken take_module(struct trace_live *l, struct slot *s, struct trace
 			      struct err *err)
 {
 	uint32_t id = (uint32_t)r->arg[0];
-	struct trace_module_def def = {.path = trace_live_text(r)};
+	struct trace_module_def def = { .path = trace_live_text(r) };
 	enum taken taken = TAKEN;
 
 	def.build_id_len = trace_build_id(def.path, def.build_id);
-	if (r->arg[0] > UINT32_MAX ||
-	    trace_defs_module(&l->defs, s->process, id, &def) == DEFS_BAD)
+	if (r->arg[0] > UINT32_MAX || trace_defs_module(&l->defs, s->process, id, &def) == DEFS_BAD)
 		taken = TAKEN_BAD;
 	else if (l->writer)
-		taken = trace_live_written(
-			l, trace_put_module(l->writer, s->process, id, &def, err));
+		taken = trace_live_written(l,
+					   trace_put_module(l->writer, s->process, id, &def, err));
 	free(def.path);
 	return taken;
 }
@@ -124,12 +122,11 @@ static enum taken take_string(struct trace_live *l, struct slot *s, struct trace
 	char *text = trace_live_text(r);
 	enum taken taken = TAKEN;
 
-	if (r->arg[0] > UINT32_MAX ||
-	    trace_defs_string(&l->defs, s->process, id, text) == DEFS_BAD)
+	if (r->arg[0] > UINT32_MAX || trace_defs_string(&l->defs, s->process, id, text) == DEFS_BAD)
 		taken = TAKEN_BAD;
 	else if (l->writer)
-		taken = trace_live_written(
-			l, trace_put_string(l->writer, s->process, id, text, err));
+		taken = trace_live_written(l,
+					   trace_put_string(l->writer, s->process, id, text, err));
 	free(text);
 	return taken;
 }
@@ -155,43 +152,95 @@ static enum taken take_end(struct trace_live *l, struct slot *s, struct trace_ev
 
 /* --- a process appears --- */
 
-/* Takes in what a process of that number has said so far, in all slots but `me`. */
-static int drain_pid(struct trace_live *l, const struct slot *me, uint32_t pid, bool gone,
-		     struct err *err)
+/*
+ * Takes in what others have said so far: those whose process has that number, or, with 0, all.
+ * A slot that is being drained further up the call chain is left alone.
+ */
+static int drain_others(struct trace_live *l, const struct slot *me, uint32_t pid, struct err *err)
 {
 	int bad = 0;
 
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
-		if (&l->slot[i] == me || l->slot[i].draining)
-			continue;
-		if (!l->slot[i].active && l->ring->slot[i].pid != pid)
-			continue;
-		if (l->slot[i].active && l->slot[i].pid != pid)
-			continue;
-		bad |= trace_live_drain(l, i, UINT64_MAX, err) < 0;
-		if (gone && l->slot[i].active)
+		uint32_t has = l->slot[i].active ? l->slot[i].pid : l->ring->slot[i].pid;
+
+		if (&l->slot[i] != me && (!pid || has == pid))
+			bad |= trace_live_drain(l, i, UINT64_MAX, err) < 0;
+	}
+	return bad ? -1 : 0;
+}
+
+/* Is a process of that number, or with 0 any, just about to appear further up the call chain? */
+static bool is_appearing(const struct trace_live *l, const struct slot *me, uint32_t pid)
+{
+	for (unsigned i = 0; i < RING_SLOTS; i++) {
+		const struct slot *s = &l->slot[i];
+
+		if (s != me && s->draining && s->process == TRACE_NO_PROCESS &&
+		    (!pid || s->pid == pid))
+			return true;
+	}
+	return false;
+}
+
+/* The slot that a process had before exec: nobody writes to it any more. */
+static int release_old(struct trace_live *l, const struct slot *me, uint32_t pid, struct err *err)
+{
+	int bad = 0;
+
+	for (unsigned i = 0; i < RING_SLOTS; i++) {
+		struct slot *s = &l->slot[i];
+
+		if (s != me && s->active && !s->draining && s->pid == pid &&
+		    s->tail == l->ring->slot[i].head)
 			bad |= trace_live_release(l, i, err) < 0;
 	}
 	return bad ? -1 : 0;
 }
 
 /*
- * The process that a new one continues. A FORK event names it for certain; without one (the
- * parent has not got that far) it is the newest process with the parent's number.
+ * The process that a new one continues. After exec it is the one with the same number. For
+ * a fork, the FORK event names it for certain; if that is yet to come, it is the newest
+ * process with the parent's number.
  */
-static uint32_t find_parent(struct trace_live *l, const struct trace_process_def *def)
+static uint32_t find_parent(const struct trace_live *l, const struct trace_process_def *def)
 {
 	uint64_t index;
 
-	if (def->birth == TRACE_BIRTH_FORK && hmap_get(&l->forked, def->pid, &index) &&
-	    trace_process(&l->defs, (uint32_t)index)->pid == def->parent) {
-		hmap_del(&l->forked, def->pid);
+	if (def->birth == TRACE_BIRTH_FORK && hmap_get(&l->forked, def->pid, &index))
 		return (uint32_t)index;
+	if (hmap_get(&l->newest, def->birth == TRACE_BIRTH_EXEC ? def->pid : def->parent, &index))
+		return (uint32_t)index;
+	return TRACE_NO_PROCESS;
+}
+
+/*
+ * Hears out whoever came before a new process, and finds whom it continues. A child whose
+ * parent has ended sees another one as its parent: then everybody is heard, since the FORK
+ * event must be somewhere. LATER: it is in a slot that is being drained right now.
+ */
+static enum taken hear_parent(struct trace_live *l, const struct slot *s,
+			      struct trace_process_def *def, struct err *err)
+{
+	uint32_t before = def->birth == TRACE_BIRTH_FORK ? def->parent : def->pid;
+	int bad;
+
+	def->parent_index = TRACE_NO_PROCESS;
+	if (def->birth == TRACE_BIRTH_START)
+		return TAKEN;
+	if (is_appearing(l, s, before))
+		return TAKEN_LATER;
+	bad = drain_others(l, s, before, err);
+	if (def->birth == TRACE_BIRTH_EXEC)
+		bad |= release_old(l, s, before, err);
+	def->parent_index = find_parent(l, def);
+	if (def->birth == TRACE_BIRTH_FORK && def->parent_index == TRACE_NO_PROCESS) {
+		bad |= drain_others(l, s, 0, err);
+		def->parent_index = find_parent(l, def);
+		if (def->parent_index == TRACE_NO_PROCESS && is_appearing(l, s, 0))
+			return TAKEN_LATER;
 	}
-	if (def->birth == TRACE_BIRTH_START ||
-	    !hmap_get(&l->newest, def->birth == TRACE_BIRTH_EXEC ? def->pid : def->parent, &index))
-		return TRACE_NO_PROCESS;
-	return (uint32_t)index;
+	hmap_del(&l->forked, def->pid);
+	return bad ? TAKEN_FAILED : TAKEN;
 }
 
 static void copy_names(struct live_process *to, const struct live_process *from)
@@ -205,7 +254,7 @@ static enum taken add_process(struct trace_live *l, struct slot *s, struct trace
 			      struct err *err)
 {
 	uint32_t index = trace_processes(&l->defs), written = index;
-	struct live_process names = {0};
+	struct live_process names = { 0 };
 	int bad = 0;
 
 	def->first_event = l->events;
@@ -226,25 +275,22 @@ static enum taken add_process(struct trace_live *l, struct slot *s, struct trace
 static enum taken take_process(struct trace_live *l, struct slot *s, struct trace_event *r,
 			       struct err *err)
 {
-	struct trace_process_def def = {.pid = (uint32_t)r->arg[0],
-					.parent = (uint32_t)r->arg[1],
-					.birth = (uint8_t)r->arg[2],
-					.command_len = r->size};
-	enum taken taken;
-	int bad = 0;
+	struct trace_process_def def = { .pid = (uint32_t)r->arg[0],
+					 .parent = (uint32_t)r->arg[1],
+					 .birth = (uint8_t)r->arg[2],
+					 .command_len = r->size };
+	enum taken heard, taken;
 
 	if (s->process != TRACE_NO_PROCESS || r->arg[2] > TRACE_BIRTH_EXEC ||
 	    r->arg[0] > UINT32_MAX || r->arg[1] > UINT32_MAX)
 		return TAKEN_BAD;
-	if (def.birth == TRACE_BIRTH_FORK)
-		bad = drain_pid(l, s, def.parent, false, err);
-	else if (def.birth == TRACE_BIRTH_EXEC)
-		bad = drain_pid(l, s, def.pid, true, err);
-	def.parent_index = find_parent(l, &def);
+	heard = hear_parent(l, s, &def, err);
+	if (heard == TAKEN_LATER)
+		return heard;
 	def.command = trace_live_text(r);
 	taken = add_process(l, s, &def, err);
 	free(def.command);
-	return taken == TAKEN && bad ? TAKEN_FAILED : taken;
+	return taken == TAKEN ? heard : taken;
 }
 
 /* --- all kinds --- */
@@ -265,15 +311,15 @@ static const struct {
 	take_fn *take;
 	int nargs;
 } definitions[] = {
-	[TRACE_DEF_SITE - TRACE_DEF_SITE] = {take_site, 3},
-	[TRACE_DEF_CTX - TRACE_DEF_SITE] = {take_ctx, 3},
-	[TRACE_DEF_MODULE - TRACE_DEF_SITE] = {take_module, 2},
-	[TRACE_DEF_FILE - TRACE_DEF_SITE] = {take_file, 4},
-	[TRACE_DEF_STRING - TRACE_DEF_SITE] = {take_string, 1},
-	[TRACE_DEF_SWITCH - TRACE_DEF_SITE] = {take_switch, 1},
-	[TRACE_DEF_PROCESS - TRACE_DEF_SITE] = {take_process, 3},
-	[TRACE_DEF_RANGE - TRACE_DEF_SITE] = {take_range, 4},
-	[TRACE_DEF_END - TRACE_DEF_SITE] = {take_end, 1},
+	[TRACE_DEF_SITE - TRACE_DEF_SITE] = { take_site, 3 },
+	[TRACE_DEF_CTX - TRACE_DEF_SITE] = { take_ctx, 3 },
+	[TRACE_DEF_MODULE - TRACE_DEF_SITE] = { take_module, 2 },
+	[TRACE_DEF_FILE - TRACE_DEF_SITE] = { take_file, 4 },
+	[TRACE_DEF_STRING - TRACE_DEF_SITE] = { take_string, 1 },
+	[TRACE_DEF_SWITCH - TRACE_DEF_SITE] = { take_switch, 1 },
+	[TRACE_DEF_PROCESS - TRACE_DEF_SITE] = { take_process, 3 },
+	[TRACE_DEF_RANGE - TRACE_DEF_SITE] = { take_range, 4 },
+	[TRACE_DEF_END - TRACE_DEF_SITE] = { take_end, 1 },
 };
 
 int trace_live_args(unsigned kind)

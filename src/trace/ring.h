@@ -40,16 +40,19 @@ struct trace_live {
 	struct slot slot[RING_SLOTS];
 	VEC(struct live_process) process;
 	VEC(struct live_file) file; /* by id in the trace */
-	struct hmap file_of;  /* hash of dev and ino -> newest file with them */
-	struct hmap forked;   /* pid of a child that is yet to appear -> process it is from */
-	struct hmap newest;   /* pid -> newest process of that number */
-	unsigned turn;        /* slot to start the next round with */
-	uint64_t checked;     /* ms: when producers were last seen alive */
-	unsigned nap;         /* ms to wait next time */
+	struct hmap file_of;        /* hash of dev and ino -> newest file with them */
+	struct hmap forked;         /* pid of a child that is yet to appear -> process it is from */
+	struct hmap newest;         /* pid -> newest process of that number */
+	unsigned turn;              /* slot to start the next round with */
+	uint64_t checked;           /* ms: when producers were last seen alive */
+	unsigned nap;               /* ms to wait next time */
 };
 
-/* FAILED: a writer, sink or other slot failed; the record itself was taken in. */
-enum taken { TAKEN = 0, TAKEN_FAILED = -1, TAKEN_BAD = -2 };
+/*
+ * FAILED: a writer, sink or other slot failed; the record itself was taken in. LATER: it has
+ * to wait for another process's records and stays where it is.
+ */
+enum taken { TAKEN = 0, TAKEN_FAILED = -1, TAKEN_BAD = -2, TAKEN_LATER = -3 };
 
 /* A record has the form of an event; its kind may be a definition's. */
 enum taken trace_live_take(struct trace_live *, struct slot *, struct trace_event *, struct err *);

@@ -28,18 +28,19 @@
 struct pages {
 	struct trace_writer *w;
 	uint32_t file;
-	uint64_t last;             /* page index of the last entry */
+	uint64_t last; /* page index of the last entry */
 	unsigned entries, fresh;
-	uint64_t first_fresh;      /* number of the first new page */
+	uint64_t first_fresh; /* number of the first new page */
 	uint8_t *list, *list_end;
-	uint8_t *bytes;            /* new pages */
+	uint8_t *bytes; /* new pages */
 };
 
 static int write_pages(struct pages *s, struct err *err)
 {
 	uint8_t head[3 * VARINT_MAX], *p = head;
-	struct trace_column col[3] = {{.p = head}, {s->list, (size_t)(s->list_end - s->list)},
-				      {s->bytes, (size_t)s->fresh * CHUNK_PAGE}};
+	struct trace_column col[3] = { { .p = head },
+				       { s->list, (size_t)(s->list_end - s->list) },
+				       { s->bytes, (size_t)s->fresh * CHUNK_PAGE } };
 
 	if (!s->entries)
 		return 0;
@@ -119,8 +120,8 @@ static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got < 0)
-				bad = err_errno(err, EXIT_INTERNAL, "cannot read file %u of the trace",
-						s->file);
+				bad = err_errno(err, EXIT_INTERNAL,
+						"cannot read file %u of the trace", s->file);
 			if (got <= 0)
 				break;
 			have += (size_t)got;
@@ -195,7 +196,7 @@ uint64_t trace_fd_size(int fd)
 
 int trace_snapshot(struct trace_writer *w, uint32_t file, int fd, struct err *err)
 {
-	struct pages s = {.w = w, .file = file};
+	struct pages s = { .w = w, .file = file };
 	int bad;
 
 	if (trace_writer_defs(w, err)) /* the file's own definition comes first */

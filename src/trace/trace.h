@@ -13,16 +13,16 @@
 #include "trace/format.h"
 
 struct trace_event {
-	uint64_t num;     /* position in the trace, from 0 */
-	uint8_t kind;     /* enum trace_kind */
-	uint8_t flags;    /* enum trace_flag */
+	uint64_t num;  /* position in the trace, from 0 */
+	uint8_t kind;  /* enum trace_kind */
+	uint8_t flags; /* enum trace_flag */
 	uint8_t nargs;
 	uint32_t process; /* index of the process, from 0 */
 	uint32_t thread;  /* number of the thread in its process, from 1 */
 	uint32_t site;
 	uint32_t ctx;
-	uint32_t size;    /* bytes in data; a STORE's width */
-	uint64_t ip;      /* the instruction's address */
+	uint32_t size;                /* bytes in data; a STORE's width */
+	uint64_t ip;                  /* the instruction's address */
 	uint64_t arg[TRACE_MAX_ARGS]; /* arg[0] is the address of STORE, FLUSH, … */
 	const uint8_t *data;
 };
@@ -44,8 +44,8 @@ struct trace_module_def {
 };
 struct trace_file_def {
 	uint64_t dev, ino;
-	uint64_t size;   /* when first mapped */
-	uint32_t process; /* that mapped it first */
+	uint64_t size;        /* when first mapped */
+	uint32_t process;     /* that mapped it first */
 	uint8_t has_snapshot; /* the initial contents are in the trace */
 	char *path;
 };
@@ -53,9 +53,9 @@ struct trace_process_def {
 	uint32_t pid, parent;
 	uint32_t parent_index; /* of the process it was forked from or was before exec */
 	uint64_t first_event;  /* number of events in the trace when it appeared */
-	uint8_t birth; /* enum trace_birth */
-	uint8_t ended; /* it ended in order: there is an EXIT or EXEC */
-	char *command; /* arguments separated by NUL, `command_len` bytes */
+	uint8_t birth;         /* enum trace_birth */
+	uint8_t ended;         /* it ended in order: there is an EXIT or EXEC */
+	char *command;         /* arguments separated by NUL, `command_len` bytes */
 	uint32_t command_len;
 };
 
@@ -66,18 +66,19 @@ struct trace_process_def {
 struct trace_defs;
 const struct trace_site_def *trace_site(const struct trace_defs *, uint32_t process, uint32_t site);
 const struct trace_ctx_def *trace_ctx(const struct trace_defs *, uint32_t process, uint32_t ctx);
-const struct trace_module_def *trace_module(const struct trace_defs *, uint32_t process, uint32_t id);
+const struct trace_module_def *trace_module(const struct trace_defs *, uint32_t process,
+					    uint32_t id);
 const char *trace_string(const struct trace_defs *, uint32_t process, uint32_t id);
 const struct trace_file_def *trace_file(const struct trace_defs *, uint32_t id);
 const struct trace_process_def *trace_process(const struct trace_defs *, uint32_t process);
-uint32_t trace_files(const struct trace_defs *);     /* how many there are */
+uint32_t trace_files(const struct trace_defs *); /* how many there are */
 uint32_t trace_processes(const struct trace_defs *);
 
-const char *trace_kind_name(unsigned kind);           /* "store", …; NULL if unknown */
+const char *trace_kind_name(unsigned kind);            /* "store", …; NULL if unknown */
 const char *trace_arg_name(unsigned kind, unsigned i); /* "addr", …; NULL past the last */
 const char *trace_site_class_name(unsigned class);
-unsigned trace_kind_args(unsigned kind);              /* how many arguments it has */
-int trace_file_arg(unsigned kind);                    /* which of them is a file's id, or -1 */
+unsigned trace_kind_args(unsigned kind); /* how many arguments it has */
+int trace_file_arg(unsigned kind);       /* which of them is a file's id, or -1 */
 
 /* Reader. All functions that can fail return 0 or -1 and fill err. */
 struct trace_reader;
@@ -88,7 +89,7 @@ const struct trace_defs *trace_defs(const struct trace_reader *);
 /* 1: an event; 0: the end; -1: bad bytes from here on (err says where). */
 int trace_next(struct trace_reader *, struct trace_event *, struct err *err);
 int trace_seek(struct trace_reader *, uint64_t num, struct err *err);
-uint64_t trace_count(const struct trace_reader *);    /* events known to be readable */
+uint64_t trace_count(const struct trace_reader *); /* events known to be readable */
 /* Whole: the recording ended in order. Otherwise `why` says what is missing. */
 bool trace_is_whole(const struct trace_reader *, const char **why);
 
@@ -99,8 +100,10 @@ int trace_image_apply(struct trace_image *, const struct trace_event *, struct e
 /* Replays from the start up to, not including, event `end` (UINT64_MAX: all). */
 int trace_image_run(struct trace_image *, uint64_t end, struct err *err);
 uint64_t trace_image_size(const struct trace_image *, uint32_t file);
-int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf, size_t len);
-int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path, struct err *err);
+int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf,
+		     size_t len);
+int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path,
+			   struct err *err);
 void trace_image_free(struct trace_image *);
 
 /* Writer: a folder holding one trace. It must not exist, or be empty. */
@@ -133,7 +136,9 @@ const struct trace_defs *trace_writer_known(const struct trace_writer *);
 
 /*
  * Live: the ring, as holdfast sees it. `sink` (may be NULL) gets every event; `writer` (may
- * be NULL) stores it. trace_live_poll drains what there is and waits at most `ms`.
+ * be NULL, and must outlive it) stores it. trace_live_poll drains what there is and waits at
+ * most `ms`. It fails once for each thing that went wrong and may be called again: after a
+ * failed write only the sink gets events; a tracer that wrote nonsense is not heard again.
  */
 struct trace_live;
 typedef int trace_sink(void *arg, const struct trace_event *, struct err *err);
@@ -141,7 +146,7 @@ struct trace_live *trace_live_new(struct trace_writer *, trace_sink *, void *arg
 int trace_live_fd(const struct trace_live *); /* memfd that tracers open via /proc */
 const struct trace_defs *trace_live_defs(const struct trace_live *);
 int trace_live_poll(struct trace_live *, int ms, struct err *err); /* 1 work done, 0 idle, -1 */
-void trace_live_stop(struct trace_live *);  /* tell tracers to record nothing more */
+void trace_live_stop(struct trace_live *);              /* tell tracers to record nothing more */
 unsigned trace_live_running(const struct trace_live *); /* slots still in use */
 uint64_t trace_live_events(const struct trace_live *);
 void trace_live_free(struct trace_live *);

@@ -13,12 +13,7 @@
 
 #include "trace/internal.h"
 
-/*
- * Level 1: on the traces of bench/trace_encode, level 3 saves 3 % and costs 15 % of the
- * speed; negative levels are no faster and lose 10 %.
- */
-#define LEVEL 1
-#define SMALL 16384u       /* below this, one frame for all columns */
+#define SMALL 16384u /* below this, one frame for all columns */
 #define IDLE_MS 1000u
 
 uint64_t trace_now_ms(void)
@@ -43,8 +38,8 @@ static int write_all(struct trace_writer *w, const void *p, size_t n, struct err
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t put = pwrite(w->fd, (const char *)p + done, n - done,
-				     (off_t)(w->offset + done));
+		ssize_t put =
+			pwrite(w->fd, (const char *)p + done, n - done, (off_t)(w->offset + done));
 
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -82,7 +77,7 @@ static int compress(struct trace_writer *w, const uint8_t *p, size_t n, struct e
 static int compress_columns(struct trace_writer *w, const struct trace_column *col, size_t n,
 			    size_t raw, struct err *err)
 {
-	struct buf all = {0};
+	struct buf all = { 0 };
 	int bad = 0;
 
 	if (raw > SMALL) {
@@ -107,7 +102,7 @@ int trace_writer_raw(struct trace_writer *w, struct chunk *c, struct err *err)
 	if (write_all(w, w->out.p, length, err))
 		return -1;
 	w->offset += length;
-	VEC_PUSH(&w->note, ((struct chunk_note){length, c->events, c->type}));
+	VEC_PUSH(&w->note, ((struct chunk_note){ length, c->events, c->type }));
 	return 0;
 }
 
@@ -121,7 +116,7 @@ int trace_writer_good(struct trace_writer *w, struct err *err)
 int trace_writer_chunk(struct trace_writer *w, enum chunk_type type, const struct trace_column *col,
 		       size_t n, struct err *err)
 {
-	struct chunk c = {.type = (uint16_t)type, .flags = CHUNK_ZSTD, .first = w->events};
+	struct chunk c = { .type = (uint16_t)type, .flags = CHUNK_ZSTD, .first = w->events };
 
 	if (trace_writer_good(w, err))
 		return -1;
@@ -141,7 +136,7 @@ int trace_writer_chunk(struct trace_writer *w, enum chunk_type type, const struc
 
 int trace_writer_defs(struct trace_writer *w, struct err *err)
 {
-	struct trace_column col = {(const uint8_t *)w->pending.buf.p, w->pending.buf.n};
+	struct trace_column col = { (const uint8_t *)w->pending.buf.p, w->pending.buf.n };
 
 	if (!col.n)
 		return 0;

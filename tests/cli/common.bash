@@ -45,6 +45,9 @@ background() {
 # is_whole DIR: a readable trace of a recording that ended in order.
 is_whole() {
 	run holdfast dump "$1"
-	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
-	output_lacks incomplete
+	[ "$status" -eq 0 ] || {
+		echo "$output"
+		return 1
+	}
+	output_has "Recorded   whole"
 }

@@ -201,6 +201,7 @@ in_small() {
 	output_has "done"
 	output_has "status 4"
 	output_has "No space left"
-	output_has "incomplete"
+	output_has "recording stopped early"
+	output_has "Recorded   cut short"
 	output_lacks "dump status 4"
 }

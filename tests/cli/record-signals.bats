@@ -52,7 +52,7 @@ teardown() {
 	output_has store
 }
 
-@test "holdfast killed outright takes the program along; the trace is known as incomplete" {
+@test "holdfast killed outright takes the program along; the trace is known to be cut short" {
 	background "$HOLDFAST" record -o t -- "$VICTIM" pool flood 3000000 touch ready wait .
 	wait_for test -e ready
 	program=$(pgrep -P "$pid")
@@ -61,7 +61,7 @@ teardown() {
 	gone() { ! kill -0 "$program"; }
 	wait_for gone
 	run holdfast dump t
-	output_has "incomplete"
+	output_has "Recorded   cut short"
 }
 
 @test "with --follow-forks a second Ctrl-C ends the wait for a daemon" {
@@ -73,4 +73,36 @@ teardown() {
 	ended
 	run -0 holdfast dump t
 	output_has store
+}
+
+@test "Ctrl-C typed at a terminal reaches the program exactly once" {
+	cat >count <<-'END'
+		#!/bin/sh
+		n=0
+		trap 'n=$((n + 1)); echo "interrupts: $n"' INT
+		: >ready
+		while [ ! -e enough ]; do sleep 0.05; done
+		echo "in all: $n"
+	END
+	chmod +x count
+	cat >type <<-'END'
+		import os, pty, sys, time
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], ["holdfast", "record", "-q", "-o", "t", "--", "./count"])
+		while not os.path.exists("ready"):
+		    time.sleep(0.02)
+		os.write(fd, b"\x03")
+		time.sleep(0.5)
+		open("enough", "w").close()
+		try:
+		    while text := os.read(fd, 4096):
+		        print(text.decode(), end="")
+		except OSError:
+		    pass
+		sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+	END
+	run -0 timeout 30 python3 type "$HOLDFAST"
+	output_has "in all: 1"
+	is_whole t
 }

@@ -23,7 +23,7 @@ static uint64_t rnd(void)
 
 static void errors_have_text_and_status(void **state)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 
 	(void)state;
 	assert_int_equal(err_set(&e, EXIT_USAGE, "no %s", "way"), -1);
@@ -51,7 +51,7 @@ static void long_errors_are_cut(void **state)
 
 static void vectors_grow(void **state)
 {
-	VEC(uint64_t) v = {0};
+	VEC(uint64_t) v = { 0 };
 
 	(void)state;
 	for (uint64_t i = 0; i < 100000; i++)
@@ -65,7 +65,7 @@ static void vectors_grow(void **state)
 
 static void bufs_are_strings(void **state)
 {
-	struct buf b = {0};
+	struct buf b = { 0 };
 
 	(void)state;
 	buf_puts(&b, "one");
@@ -83,8 +83,8 @@ static void bufs_are_strings(void **state)
 static void hmap_is_a_map(void **state)
 {
 	enum { KEYS = 700 };
-	struct hmap m = {0};
-	uint64_t want[KEYS] = {0}, got;
+	struct hmap m = { 0 };
+	uint64_t want[KEYS] = { 0 }, got;
 	size_t n = 0;
 
 	(void)state;
@@ -117,8 +117,8 @@ static void hmap_is_a_map(void **state)
 static void imap_is_a_map_of_ranges(void **state)
 {
 	enum { SPACE = 300 };
-	struct imap m = {0};
-	uint64_t want[SPACE] = {0};
+	struct imap m = { 0 };
+	uint64_t want[SPACE] = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
@@ -145,7 +145,7 @@ static void imap_is_a_map_of_ranges(void **state)
 
 static void imap_at_the_edges(void **state)
 {
-	struct imap m = {0};
+	struct imap m = { 0 };
 
 	(void)state;
 	assert_null(imap_find(&m, 0));

@@ -12,7 +12,7 @@
 
 static struct trace_writer *create(const char *dir)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	struct trace_writer *w = trace_create(dir, &err);
 
 	if (!w)
@@ -22,7 +22,7 @@ static struct trace_writer *create(const char *dir)
 
 static struct trace_reader *reopen(const char *dir)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	struct trace_reader *r = trace_open(dir, &err);
 
 	if (!r)
@@ -39,7 +39,7 @@ static void three_processes(struct trace_writer *w)
 
 static void assert_reads(struct trace_reader *r, const struct memory *m, size_t n)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	struct trace_event ev;
 
 	for (size_t i = 0; i < n; i++) {
@@ -53,8 +53,8 @@ static void assert_reads(struct trace_reader *r, const struct memory *m, size_t 
 
 static void random_events_come_back(void **state)
 {
-	struct err err = {0};
-	struct memory m = {0};
+	struct err err = { 0 };
+	struct memory m = { 0 };
 	char *dir = new_dir();
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
@@ -77,8 +77,8 @@ static void random_events_come_back(void **state)
 
 static void an_empty_trace_is_whole(void **state)
 {
-	struct err err = {0};
-	struct memory none = {0};
+	struct err err = { 0 };
+	struct memory none = { 0 };
 	char *dir = new_dir();
 	struct trace_reader *r;
 
@@ -95,7 +95,7 @@ static void an_empty_trace_is_whole(void **state)
 
 static void assert_seeks(struct trace_reader *r, const struct memory *m, uint64_t num)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	struct trace_event ev;
 
 	assert_ok(trace_seek(r, num, &err));
@@ -106,7 +106,7 @@ static void assert_seeks(struct trace_reader *r, const struct memory *m, uint64_
 
 static void seek_to_each(struct trace_reader *r, const struct memory *m)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 
 	for (uint64_t i = 0; i <= m->ev.n; i++)
 		assert_seeks(r, m, i);
@@ -121,8 +121,8 @@ static void seek_to_each(struct trace_reader *r, const struct memory *m)
 /* Big payloads make many chunks; the second time there is no index. */
 static void every_event_can_be_sought(void **state)
 {
-	struct err err = {0};
-	struct memory m = {0};
+	struct err err = { 0 };
+	struct memory m = { 0 };
 	char *dir = new_dir(), *path = file_in(dir, "trace");
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
@@ -131,7 +131,9 @@ static void every_event_can_be_sought(void **state)
 	three_processes(w);
 	for (unsigned i = 0; i < 300; i++) {
 		static uint8_t big[TRACE_MAX_PAYLOAD];
-		struct trace_event ev = {.kind = TRACE_FILE_WRITE, .nargs = 2, .size = 40000, .data = big};
+		struct trace_event ev = {
+			.kind = TRACE_FILE_WRITE, .nargs = 2, .size = 40000, .data = big
+		};
 
 		assert_ok(trace_put_event(w, &ev, &err));
 		remember(&m, ev);
@@ -152,10 +154,36 @@ static void every_event_can_be_sought(void **state)
 	drop_dir(dir);
 }
 
+/* More chunks than one index chunk lists. */
+static void a_long_index_is_in_pieces(void **state)
+{
+	struct err err = { 0 };
+	struct memory m = { 0 };
+	char *dir = new_dir();
+	struct trace_writer *w = create(dir);
+	struct trace_reader *r;
+
+	(void)state;
+	three_processes(w);
+	for (unsigned i = 0; i < 70000; i++) {
+		put_random(w, &m, 1, 100);
+		assert_ok(trace_writer_flush(w, &err));
+	}
+	assert_ok(trace_finish(w, &err));
+	r = reopen(dir);
+	assert_true(trace_is_whole(r, NULL));
+	assert_reads(r, &m, m.ev.n);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_seeks(r, &m, rnd() % m.ev.n);
+	trace_close(r);
+	forget(&m);
+	drop_dir(dir);
+}
+
 static void a_cut_trace_has_its_whole_chunks(void **state)
 {
-	struct err err = {0};
-	struct memory m = {0};
+	struct err err = { 0 };
+	struct memory m = { 0 };
 	char *dir = new_dir(), *path = file_in(dir, "trace");
 	struct trace_writer *w = create(dir);
 	uint64_t before = UINT64_MAX;
@@ -189,8 +217,8 @@ static void a_cut_trace_has_its_whole_chunks(void **state)
 /* With the index in place a damaged chunk is found when it is reached. */
 static void damage_is_found_where_it_is(void **state)
 {
-	struct err err = {0};
-	struct memory m = {0};
+	struct err err = { 0 };
+	struct memory m = { 0 };
 	char *dir = new_dir(), *path = file_in(dir, "trace");
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
@@ -225,16 +253,18 @@ static void damage_is_found_where_it_is(void **state)
 
 static void put_site(struct trace_writer *w, uint32_t process, uint32_t id, uint64_t ip)
 {
-	struct trace_site_def def = {.ip = ip, .class = TRACE_SITE_CLWB, .size = 64};
-	struct err err = {0};
+	struct trace_site_def def = { .ip = ip, .class = TRACE_SITE_CLWB, .size = 64 };
+	struct err err = { 0 };
 
 	assert_ok(trace_put_site(w, process, id, &def, &err));
 }
 
 static void put_fence(struct trace_writer *w, uint32_t process, uint32_t site)
 {
-	struct trace_event ev = {.kind = TRACE_FENCE, .process = process, .site = site, .thread = 1};
-	struct err err = {0};
+	struct trace_event ev = {
+		.kind = TRACE_FENCE, .process = process, .site = site, .thread = 1
+	};
+	struct err err = { 0 };
 
 	assert_ok(trace_put_event(w, &ev, &err));
 }
@@ -242,7 +272,7 @@ static void put_fence(struct trace_writer *w, uint32_t process, uint32_t site)
 static void assert_next_ip(struct trace_reader *r, uint64_t ip)
 {
 	struct trace_event ev;
-	struct err err = {0};
+	struct err err = { 0 };
 
 	assert_int_equal(trace_next(r, &ev, &err), 1);
 	assert_int_equal(ev.ip, ip);
@@ -251,7 +281,7 @@ static void assert_next_ip(struct trace_reader *r, uint64_t ip)
 /* Ids go on in a fork as they were at the fork, start afresh after exec, and may change. */
 static void definitions_belong_to_processes(void **state)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	char *dir = new_dir();
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
@@ -294,13 +324,15 @@ static void definitions_belong_to_processes(void **state)
 
 static void other_definitions_come_back(void **state)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	char *dir = new_dir();
 	struct trace_writer *w = create(dir);
 	char lib[] = "/lib/x.so", pool[] = "/dev/shm/pool";
-	struct trace_module_def module = {.build_id_len = 3, .build_id = {1, 2, 3}, .path = lib};
-	struct trace_file_def file = {.dev = 5, .ino = UINT64_MAX, .size = 1 << 20, .path = pool};
-	struct trace_ctx_def ctx = {.parent = 1, .call_ip = 0x401000, .target = 0x402000};
+	struct trace_module_def module = { .build_id_len = 3,
+					   .build_id = { 1, 2, 3 },
+					   .path = lib };
+	struct trace_file_def file = { .dev = 5, .ino = UINT64_MAX, .size = 1 << 20, .path = pool };
+	struct trace_ctx_def ctx = { .parent = 1, .call_ip = 0x401000, .target = 0x402000 };
 	const struct trace_defs *d;
 	struct trace_reader *r;
 	uint32_t id;
@@ -312,7 +344,7 @@ static void other_definitions_come_back(void **state)
 	assert_ok(trace_put_file(w, &file, -1, &id, &err));
 	assert_ok(trace_put_ctx(w, 0, 2, &ctx, &err));
 	assert_int_equal(trace_put_ctx(w, 0, 1, &ctx, &err), -1); /* its own parent */
-	assert_int_equal(trace_put_site(w, 0, UINT32_MAX, &(struct trace_site_def){0}, &err), -1);
+	assert_int_equal(trace_put_site(w, 0, UINT32_MAX, &(struct trace_site_def){ 0 }, &err), -1);
 	put_fence(w, 0, 0);
 	assert_ok(trace_put_ended(w, 0, &err));
 	assert_ok(trace_finish(w, &err));
@@ -358,7 +390,7 @@ static void names_are_those_of_the_table(void **state)
 
 static void bad_folders_are_refused(void **state)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	char *dir = new_dir(), *sub = file_in(dir, "no/such"), *path = file_in(dir, "trace");
 
 	(void)state;
@@ -379,8 +411,8 @@ static void bad_folders_are_refused(void **state)
 static void write_until_full(const char *dir)
 {
 	static uint8_t bytes[TRACE_MAX_PAYLOAD];
-	struct err err = {0};
-	struct memory m = {0};
+	struct err err = { 0 };
+	struct memory m = { 0 };
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
 	const char *why = NULL;
@@ -413,7 +445,7 @@ static void write_until_full(const char *dir)
 
 static void a_size_limit_leaves_whole_chunks(void **state)
 {
-	struct rlimit old, small = {3000000, 0};
+	struct rlimit old, small = { 3000000, 0 };
 	char *dir = new_dir();
 
 	(void)state;
@@ -449,7 +481,8 @@ static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = p + ph->p_memsz;
+		const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr),
+			   *end = p + ph->p_memsz;
 
 		while (ph->p_type == PT_NOTE && p < end) {
 			const ElfW(Nhdr) *n = (const ElfW(Nhdr) *)p;
@@ -465,7 +498,7 @@ static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 
 static void build_ids_are_found(void **state)
 {
-	struct buf want = {0};
+	struct buf want = { 0 };
 	uint8_t id[32];
 
 	(void)state;
@@ -485,6 +518,7 @@ int main(void)
 		cmocka_unit_test(random_events_come_back),
 		cmocka_unit_test(an_empty_trace_is_whole),
 		cmocka_unit_test(every_event_can_be_sought),
+		cmocka_unit_test(a_long_index_is_in_pieces),
 		cmocka_unit_test(a_cut_trace_has_its_whole_chunks),
 		cmocka_unit_test(damage_is_found_where_it_is),
 		cmocka_unit_test(definitions_belong_to_processes),

@@ -26,7 +26,7 @@ struct twin {
 
 static void put(struct twin *t, struct trace_event ev)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 
 	ev.nargs = (uint8_t)trace_kind_args(ev.kind);
 	ev.thread = 1;
@@ -41,19 +41,23 @@ static void do_map(struct twin *t, uint32_t p, unsigned f)
 		if (t->process[p].addr[i] == addr)
 			t->process[p].addr[i] = 0;
 	if (t->process[p].addr[f]) /* one mapping of a file at a time keeps the twin simple */
-		put(t, (struct trace_event){.kind = TRACE_UNMAP, .process = p,
-					    .arg = {t->process[p].addr[f], MOST}});
+		put(t, (struct trace_event){ .kind = TRACE_UNMAP,
+					     .process = p,
+					     .arg = { t->process[p].addr[f], MOST } });
 	t->process[p].addr[f] = addr;
-	put(t, (struct trace_event){.kind = TRACE_MAP, .process = p, .flags = TRACE_F_PM,
-				    .arg = {addr, MOST, f, 0, PROT_READ | PROT_WRITE, MAP_SHARED}});
+	put(t, (struct trace_event){
+		       .kind = TRACE_MAP,
+		       .process = p,
+		       .flags = TRACE_F_PM,
+		       .arg = { addr, MOST, f, 0, PROT_READ | PROT_WRITE, MAP_SHARED } });
 }
 
 static void do_unmap(struct twin *t, uint32_t p, unsigned f)
 {
 	if (!t->process[p].addr[f])
 		return;
-	put(t, (struct trace_event){.kind = TRACE_UNMAP, .process = p,
-				    .arg = {t->process[p].addr[f], MOST}});
+	put(t, (struct trace_event){
+		       .kind = TRACE_UNMAP, .process = p, .arg = { t->process[p].addr[f], MOST } });
 	t->process[p].addr[f] = 0;
 }
 
@@ -68,9 +72,13 @@ static void do_store(struct twin *t, uint32_t p, unsigned f)
 	off = rnd() % t->size[f];
 	for (uint32_t i = 0; i < n; i++)
 		data[i] = (uint8_t)rnd();
-	put(t, (struct trace_event){.kind = TRACE_STORE, .process = p, .size = n, .data = data,
-				    .arg = {(t->process[p].addr[f] ? t->process[p].addr[f]
-								   : PM - 16 * MOST) + off}});
+	put(t, (struct trace_event){
+		       .kind = TRACE_STORE,
+		       .process = p,
+		       .size = n,
+		       .data = data,
+		       .arg = { (t->process[p].addr[f] ? t->process[p].addr[f] : PM - 16 * MOST) +
+				off } });
 	if (!t->process[p].addr[f])
 		return; /* to memory that is not persistent */
 	for (uint32_t i = 0; i < n && off + i < t->size[f]; i++)
@@ -85,8 +93,11 @@ static void do_write(struct twin *t, uint32_t p, unsigned f)
 
 	for (uint32_t i = 0; i < n; i++)
 		data[i] = rnd() % 3 ? 0 : (uint8_t)rnd();
-	put(t, (struct trace_event){.kind = TRACE_FILE_WRITE, .process = p, .size = n, .data = data,
-				    .arg = {f, off}});
+	put(t, (struct trace_event){ .kind = TRACE_FILE_WRITE,
+				     .process = p,
+				     .size = n,
+				     .data = data,
+				     .arg = { f, off } });
 	memcpy(t->bytes[f] + off, data, n);
 	if (n && off + n > t->size[f])
 		t->size[f] = off + n;
@@ -96,20 +107,22 @@ static void do_truncate(struct twin *t, uint32_t p, unsigned f)
 {
 	uint64_t size = rnd() % MOST;
 
-	put(t, (struct trace_event){.kind = TRACE_FILE_TRUNCATE, .process = p, .arg = {f, size}});
+	put(t,
+	    (struct trace_event){ .kind = TRACE_FILE_TRUNCATE, .process = p, .arg = { f, size } });
 	memset(t->bytes[f] + size, 0, sizeof t->bytes[f] - size);
 	t->size[f] = size;
 }
 
 static void do_allocate(struct twin *t, uint32_t p, unsigned f)
 {
-	static const int modes[] = {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				    FALLOC_FL_ZERO_RANGE};
+	static const int modes[] = { 0, FALLOC_FL_KEEP_SIZE,
+				     FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				     FALLOC_FL_ZERO_RANGE };
 	unsigned mode = (unsigned)modes[rnd() % 4];
 	uint64_t off = rnd() % (MOST / 2), len = 1 + rnd() % (rnd() % 2 ? 5000 : MOST / 2 - 1);
 
-	put(t, (struct trace_event){.kind = TRACE_FILE_ALLOCATE, .process = p,
-				    .arg = {f, mode, off, len}});
+	put(t, (struct trace_event){
+		       .kind = TRACE_FILE_ALLOCATE, .process = p, .arg = { f, mode, off, len } });
 	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		memset(t->bytes[f] + off, 0, len);
 	if (!(mode & FALLOC_FL_KEEP_SIZE) && off + len > t->size[f])
@@ -127,8 +140,10 @@ static void do_move(struct twin *t, uint32_t p, unsigned f)
 	off = rnd() % (pages - 5) * PAGE;
 	len = (1 + rnd() % 3) * PAGE;
 	put(t, (struct trace_event){
-		       .kind = TRACE_FILE_ALLOCATE, .process = p,
-		       .arg = {f, insert ? FALLOC_FL_INSERT_RANGE : FALLOC_FL_COLLAPSE_RANGE, off, len}});
+		       .kind = TRACE_FILE_ALLOCATE,
+		       .process = p,
+		       .arg = { f, insert ? FALLOC_FL_INSERT_RANGE : FALLOC_FL_COLLAPSE_RANGE, off,
+				len } });
 	if (insert) {
 		memmove(b + off + len, b + off, t->size[f] - off);
 		memset(b + off, 0, len);
@@ -144,7 +159,7 @@ static void do_move(struct twin *t, uint32_t p, unsigned f)
 static void do_fork(struct twin *t, uint32_t p)
 {
 	uint32_t pid = 1000 + t->processes;
-	struct trace_event ev = {.kind = TRACE_FORK, .process = p, .arg = {pid}};
+	struct trace_event ev = { .kind = TRACE_FORK, .process = p, .arg = { pid } };
 	bool parent_first = rnd() % 2;
 
 	if (t->processes == 8)
@@ -166,31 +181,18 @@ static void do_something(struct twin *t)
 	unsigned f = rnd() % FILES;
 
 	switch (rnd() % 40) {
-	case 0:
-		do_map(t, p, f);
-		break;
-	case 1:
-		do_unmap(t, p, f);
-		break;
-	case 2:
-		do_truncate(t, p, f);
-		break;
-	case 3:
-		do_allocate(t, p, f);
-		break;
+	case 0: do_map(t, p, f); break;
+	case 1: do_unmap(t, p, f); break;
+	case 2: do_truncate(t, p, f); break;
+	case 3: do_allocate(t, p, f); break;
 	case 4:
-	case 5:
-		do_write(t, p, f);
-		break;
-	case 6:
-		do_move(t, p, f);
-		break;
+	case 5: do_write(t, p, f); break;
+	case 6: do_move(t, p, f); break;
 	case 7:
 		if (rnd() % 20 == 0)
 			do_fork(t, p);
 		break;
-	default:
-		do_store(t, p, f);
+	default: do_store(t, p, f);
 	}
 }
 
@@ -230,7 +232,7 @@ static int initial_file(struct twin *t, const char *path, unsigned f)
 static void start(struct twin *t, const char *dir)
 {
 	char *path = xasprintf("%s.pool", dir);
-	struct err err = {0};
+	struct err err = { 0 };
 
 	memset(t, 0, sizeof *t);
 	t->w = trace_create(dir, &err);
@@ -238,7 +240,7 @@ static void start(struct twin *t, const char *dir)
 	t->processes = 1;
 	put_process(t->w, 999, TRACE_NO_PROCESS, TRACE_BIRTH_START);
 	for (unsigned f = 0; f < FILES; f++) {
-		struct trace_file_def def = {.ino = f, .path = path};
+		struct trace_file_def def = { .ino = f, .path = path };
 		int fd = initial_file(t, path, f);
 		uint32_t id;
 
@@ -255,7 +257,7 @@ static void start(struct twin *t, const char *dir)
 static void an_image_is_what_memory_was(void **state)
 {
 	static struct twin t;
-	struct err err = {0};
+	struct err err = { 0 };
 
 	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
@@ -303,11 +305,11 @@ static void assert_same_sparse(const char *a, const char *b, const uint64_t *at,
 
 static void sparse_files_and_equal_pages_are_small(void **state)
 {
-	static const uint64_t at[] = {0, 1 << 20, 3ull << 30, (4ull << 30) - 2 * PAGE};
-	struct err err = {0};
+	static const uint64_t at[] = { 0, 1 << 20, 3ull << 30, (4ull << 30) - 2 * PAGE };
+	struct err err = { 0 };
 	char *dir = new_dir(), *pool = xasprintf("%s.pool", dir), *copy = xasprintf("%s.copy", dir);
 	struct trace_writer *w = trace_create(dir, &err);
-	struct trace_file_def def = {.size = 4ull << 30, .path = pool};
+	struct trace_file_def def = { .size = 4ull << 30, .path = pool };
 	int fd = open(pool, O_RDWR | O_CREAT, 0666);
 	struct trace_reader *r;
 	struct trace_image *im;

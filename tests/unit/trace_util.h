@@ -115,8 +115,8 @@ static inline void assert_same_event(const struct trace_event *a, const struct t
 /* An event of any kind: sometimes like others before it, sometimes with odd values. */
 static inline struct trace_event random_event(uint32_t processes, uint8_t *bytes, uint32_t biggest)
 {
-	static const uint32_t sizes[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100};
-	struct trace_event ev = {0};
+	static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100 };
+	struct trace_event ev = { 0 };
 	uint64_t shape = rnd();
 
 	ev.kind = shape % 3 ? (uint8_t)(TRACE_STORE + shape / 3 % 3)
@@ -143,10 +143,13 @@ static inline struct trace_event random_event(uint32_t processes, uint8_t *bytes
 static inline uint32_t put_process(struct trace_writer *w, uint32_t pid, uint32_t parent,
 				   uint8_t birth)
 {
-	struct err err = {0};
+	struct err err = { 0 };
 	char command[] = "prog\0arg";
-	struct trace_process_def def = {.pid = pid, .birth = birth, .command = command,
-					.command_len = sizeof command, .parent_index = parent};
+	struct trace_process_def def = { .pid = pid,
+					 .birth = birth,
+					 .command = command,
+					 .command_len = sizeof command,
+					 .parent_index = parent };
 	uint32_t index;
 
 	assert_ok(trace_put_process(w, &def, &index, &err));
@@ -154,10 +157,11 @@ static inline uint32_t put_process(struct trace_writer *w, uint32_t pid, uint32_
 }
 
 /* Writes n random events of three processes; they are added to `m`. */
-static inline void put_random(struct trace_writer *w, struct memory *m, unsigned n, uint32_t biggest)
+static inline void put_random(struct trace_writer *w, struct memory *m, unsigned n,
+			      uint32_t biggest)
 {
 	static uint8_t bytes[TRACE_MAX_PAYLOAD];
-	struct err err = {0};
+	struct err err = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		struct trace_event ev = random_event(3, bytes, biggest);

@@ -5,15 +5,16 @@
  *   line 0     magic
  *   line 1     geometry: where directory and heap are, and how large
  *   line 2     search hint (only in some variants)
- *   line 3     redo log: committed count            line 4   redo log: up to 4 (offset, value) pairs
- *   512        bitmap: one bit per heap block       1024        directory: one offset per key
+ *   line 3     redo log: committed count        line 4   its entries, up to 4 (offset, value)
+ *   512        bitmap: one bit per heap block
+ *   1024       directory: the number of objects, then one offset per key
  *   4096       heap: blocks of 64 bytes
  *
- * An object takes 1-4 blocks in a row, all covered by one bitmap word. put writes the object into free
- * blocks; then the bitmap words and the directory slot (and the number of objects, slot 0 of the directory)
- * must change together. That is what the redo log is for: the new words are written to the log, made
- * persistent together with the object, and the log's count is set (the commit); then the words are
- * written to their places, and the count cleared. Recovery repeats a committed log.
+ * An object takes 1-4 blocks in a row, all covered by one bitmap word. put writes the object into
+ * free blocks; then the bitmap words, the directory slot and the number of objects must change
+ * together. That is what the redo log is for: the new words are written to the log, made persistent
+ * together with the object, and the log's count is set (the commit); then the words are written to
+ * their places, and the count cleared. Recovery repeats a committed log.
  */
 #include "common/corpus.h"
 #include "common/pm.h"
@@ -53,8 +54,10 @@ struct header {
 	struct {
 		uint64_t offset;
 		uint64_t value;
-	} PM_ALIGNED entry[LOG_MAX];
+	} entry[LOG_MAX] PM_ALIGNED;
 };
+
+_Static_assert(sizeof(struct header) == 5 * PM_LINE, "as drawn above");
 
 struct object {
 	uint64_t key;
@@ -119,12 +122,11 @@ static void log_apply(struct heap *h, uint64_t n)
 #ifndef BUG_ALLOC_CLEAR_EARLY
 	pm_fence();
 #endif
-	pm_store64(&h->header->log.committed,
-		   0); /* BUG(alloc-clear-unfenced) BUG(alloc-clear-early) */
+	pm_store64(&h->header->log.committed, 0); /* BUG(alloc-clear-unfenced) BUG(alloc-clear-early) */
 	pm_flush(&h->header->log, sizeof(h->header->log));
 }
 
-/* The entries and everything flushed so far, the object included, become persistent; then the log commits. */
+/* The entries and all that is flushed, the object included, become persistent; then the commit. */
 static void log_commit(struct heap *h)
 {
 	pm_flush(h->header->entry, h->logged * sizeof(h->header->entry[0]));
@@ -157,12 +159,10 @@ static uint64_t find_blocks(struct heap *h, uint64_t blocks)
 			if (word >> bit & ((1ull << blocks) - 1))
 				continue;
 #if defined(BUG_ALLOC_HINT) || defined(TRAP_ALLOC_HINT) || defined(TRAP_ALLOC_HINT_FLUSHED)
-			h->header->hint.word =
-				index; /* BUG(alloc-hint) TRAP(alloc-hint-volatile) */
+			h->header->hint.word = index; /* BUG(alloc-hint) TRAP(alloc-hint-volatile) */
 #endif
 #ifdef TRAP_ALLOC_HINT_FLUSHED
-			pm_flush(&h->header->hint,
-				 sizeof(h->header->hint)); /* TRAP(alloc-hint-flushed) */
+			pm_flush(&h->header->hint, sizeof(h->header->hint)); /* TRAP(alloc-hint-flushed) */
 #endif
 			return HEAP_START + (index * 64 + bit) * BLOCK;
 		}
@@ -182,8 +182,7 @@ static uint64_t create_object(struct heap *h, uint64_t key, uint64_t value)
 	o->value = value;
 	o->blocks = blocks;
 	for (uint64_t i = 0; i < payload_words(blocks); i++)
-		o->payload[i] = payload_word(key, value,
-					     i); /* BUG(alloc-object-late) BUG(alloc-large-short) */
+		o->payload[i] = payload_word(key, value, i); /* BUG(alloc-object-late) BUG(alloc-large-short) */
 #ifdef BUG_ALLOC_LARGE_SHORT
 	pm_flush(o, blocks < OBJECT_BLOCKS_MAX ? blocks * BLOCK : (blocks - 1) * BLOCK);
 #elif !defined(BUG_ALLOC_OBJECT_LATE)
@@ -200,7 +199,7 @@ static uint64_t bits_of_object(const struct heap *h, uint64_t offset)
 	return offset ? bits_of(offset, object_at(h, offset)->blocks) : 0;
 }
 
-/* Logs the bitmap words for taking the object at `taken` and freeing the one at `freed`; 0 is none. */
+/* Logs the bitmap words for taking the object at `taken` and freeing that at `freed`; 0 is none. */
 static void log_bitmap(struct heap *h, uint64_t taken, uint64_t freed)
 {
 	uint64_t *set = taken ? word_of(h, taken) : NULL, *clear = freed ? word_of(h, freed) : NULL;
@@ -349,10 +348,13 @@ static void recover(struct heap *h)
 
 static int object_ok(const struct heap *h, uint64_t key, uint64_t offset)
 {
-	const struct object *o = object_at(h, offset);
+	const struct object *o;
 
-	if (offset < HEAP_START || offset >= POOL_SIZE || offset % BLOCK || o->key != key ||
-	    o->blocks != o->value % OBJECT_BLOCKS_MAX + 1 || offset + o->blocks * BLOCK > POOL_SIZE)
+	if (offset < HEAP_START || offset >= POOL_SIZE || offset % BLOCK)
+		return 0;
+	o = object_at(h, offset);
+	if (o->key != key || o->blocks != o->value % OBJECT_BLOCKS_MAX + 1 ||
+	    offset + o->blocks * BLOCK > POOL_SIZE)
 		return 0;
 	for (uint64_t i = 0; i < payload_words(o->blocks); i++)
 		if (o->payload[i] != payload_word(key, o->value, i))

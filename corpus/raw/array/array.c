@@ -6,15 +6,15 @@
  *   line 1   root: size << 32 | class        line 2   journal: index, value, stamp, valid
  *   4096     area of class 0 (16 elements), then class 1 (32), ... class 6 (1024)
  *
- * Class c's area has room for 16 << c elements; the array lives in the area its root names. Growing past
- * the area copies everything to the next one with non-temporal stores; shrinking below a quarter of it
- * copies back down. New elements are persistent before the one eight-byte store of `root` makes them
- * part of the array, and that store changes size and area together.
+ * Class c's area has room for 16 << c elements; the array lives in the area its root names.
+ * Growing past the area copies everything to a larger one with non-temporal stores; shrinking
+ * below a quarter of it copies back down. New elements are persistent before the one eight-byte
+ * store of `root` makes them part of the array, and that store changes size and area together.
  *
- * An element is a value and a stamp computed from index and value: two words that must change together.
- * Overwriting one therefore goes through the journal, one line: index, value, stamp, and last, `valid`.
- * Stores to one line reach the medium in program order, so a persistent `valid` implies the rest.
- * Recovery repeats the write of a valid journal.
+ * An element is a value and a stamp computed from index and value: two words that must change
+ * together. Overwriting one therefore goes through the journal, one line: index, value, stamp, and
+ * last, `valid`. Stores to one line reach the medium in program order, so a persistent `valid`
+ * implies the rest. Recovery repeats the write of a valid journal.
  */
 #include "common/corpus.h"
 #include "common/pm.h"
@@ -26,6 +26,7 @@
 #define AREAS_START 4096u
 #define POOL_SIZE (AREAS_START + 16u * 16u * (1u << CLASSES))
 #define CAPACITY(class) (16u << (class))
+#define ELEMENTS_PER_LINE (PM_LINE / sizeof(struct element))
 
 struct element {
 	uint64_t value;
@@ -69,7 +70,7 @@ static unsigned class_of(const struct array *a)
 	return (unsigned)a->header->shape.root & 0xff;
 }
 
-/* The areas lie one behind the other: the classes before `class` take 16 * (2^class - 1) elements. */
+/* The areas lie in a row: the classes before `class` take 16 * (2^class - 1) elements. */
 static struct element *area(const struct array *a, unsigned class)
 {
 	return (struct element *)(a->base + AREAS_START) + 16 * ((1u << class) - 1);
@@ -83,11 +84,8 @@ static struct element *elements(const struct array *a)
 /* Fills in one element, wherever it is: in the pool or in a local variable. */
 static void set_element(struct element *e, uint64_t index, uint64_t value)
 {
-	e->value =
-		value; /* BUG(array-helper-unflushed) BUG(array-masked-flush) TRAP(array-same-value) */
-	e->stamp = stamp_of(
-		index,
-		value); /* BUG(array-torn-element) BUG(array-no-redo) BUG(array-short-range) */
+	e->value = value;                  /* BUG(array-helper-unflushed) BUG(array-masked-flush) TRAP(array-same-value) */
+	e->stamp = stamp_of(index, value); /* BUG(array-torn-element) BUG(array-no-redo) BUG(array-short-range) */
 }
 
 static void copy_elements(struct element *to, const struct element *from, uint64_t n)
@@ -114,7 +112,7 @@ static void publish(struct array *a, uint64_t size, unsigned class)
 	pm_persist(root, sizeof(*root));
 }
 
-/* Writes elements [size, index) as 0 and element `index` as value, and flushes (but does not fence) them. */
+/* Writes elements [size, index) as 0 and element `index` as value; flushed, not fenced. */
 static void fill(struct element *e, uint64_t size, uint64_t index, uint64_t value)
 {
 #ifdef BUG_ARRAY_DIRTY_OVERWRITE
@@ -166,8 +164,7 @@ static void shrink(struct array *a, uint64_t new_size)
 #ifdef BUG_ARRAY_SHRINK_UNDERFLOW
 	/* The number of new elements is negative, and unsigned. */
 	uint64_t size = size_of(a), added = new_size - size;
-	for (uint64_t i = 0; i < added && size + i < CAPACITY(class_of(a));
-	     i += PM_LINE / sizeof(struct element))
+	for (uint64_t i = 0; i < added && size + i < CAPACITY(class_of(a)); i += ELEMENTS_PER_LINE)
 		pm_clwb(&elements(a)[size + i]); /* BUG(array-shrink-underflow) */
 	pm_fence();
 #endif

@@ -4,20 +4,23 @@
  *
  *   line 0   magic
  *   line 1   depth G of the directory (and, in one variant, where the directory is)
- *   4096     directories: that of depth G is at 4096 + 8 * 2^G and has 2^G entries, each a segment's offset
- *   8192     segments: one line with the local depth, then 8 buckets of one line with 4 pairs each
+ *   4096     directories: that of depth G is at 4096 + 8 * 2^G, 2^G offsets of segments
+ *   8192     segments: a line with the local depth, then 8 buckets of one line with 4 pairs each
  *
- *   directory, G = 2      00 -> A      01 -> B      10 -> C      11 -> C        (C has local depth 1)
+ *   directory, G = 2      00 -> A    01 -> B    10 -> C    11 -> C      (C has local depth 1)
  *
- * The top G bits of a key's hash choose the directory entry, its low 3 bits a bucket; the pair is in that bucket
- * or the next. 2^(G-L) entries in a row point to a segment of local depth L.
- *   insert   value, then key, into a free pair of one line: the line persists its stores in that order, so a
- *            persistent key implies the value. Overwriting a value or clearing a key is one store
- *   split    of segment S: copy the pairs whose next hash bit is 1 to a new segment T, persist; point the upper
- *            half of S's entries to T, persist; increase S's local depth, persist. S keeps the pairs that moved;
- *            they no longer have its prefix and count as free. A crash before the last step leaves entries of
- *            both kinds under S's old depth: recovery points them all to S again
- *   double   if S has only one entry: write the directory of depth G+1, persist; then one store of G+1
+ * The top G bits of a key's hash choose the directory entry, its low 3 bits a bucket; the pair is
+ * in that bucket or the next. 2^(G-L) entries in a row point to a segment of local depth L.
+ *   insert   value, then key, into a free pair of one line: the line persists its stores in that
+ *            order, so a persistent key implies the value. Overwriting a value or clearing a key
+ *            is one store
+ *   split    of segment S: copy the pairs whose next hash bit is 1 to a new segment T, persist;
+ *            point the upper half of S's entries to T, persist; increase S's local depth, persist.
+ *            S keeps the pairs that moved; they no longer have its prefix and count as free. A
+ *            crash before the last step leaves entries of both kinds under S's old depth: recovery
+ *            points them all to S again
+ *   double   if S has only one entry: write the directory of depth G+1, persist; then one store
+ *            of G+1
  * Which segments are in use is not stored; it is found out at every open.
  */
 #include "common/corpus.h"
@@ -31,7 +34,7 @@
 #define MAGIC 0x3168656363687268ull
 #define DIRECTORIES_START 4096u
 #define SEGMENTS_START 8192u
-#define SEGMENTS 160u
+#define SEGMENTS 128u
 #define DEPTH_MAX 8u
 #define BUCKETS 8u
 #define PAIRS 4u
@@ -49,6 +52,8 @@ struct segment {
 	} head;
 	struct pair PM_ALIGNED pair[BUCKETS * PAIRS]; /* PAIRS to a bucket */
 };
+
+_Static_assert(sizeof(struct segment) == (1 + BUCKETS) * PM_LINE, "as drawn above");
 
 struct header {
 	struct PM_ALIGNED {
@@ -175,8 +180,8 @@ static int double_directory(struct table *t)
 	return 1;
 }
 
-/* Copies the pairs of `from` whose next hash bit is 1 to the same places of `to`, one level deeper; persistent
- * except for the fence. */
+/* Copies the pairs of `from` whose next hash bit is 1 to the same places of `to`, one level deeper;
+ * flushed, not fenced. */
 static void fill_segment(struct segment *to, const struct segment *from, uint64_t old_prefix)
 {
 	struct segment image = { .head = { .depth = from->head.depth + 1 } };
@@ -207,9 +212,7 @@ static void redirect(struct table *t, uint64_t first, uint64_t count, const stru
 		 offset = (uint64_t)((const char *)to - t->base);
 
 	for (uint64_t i = 0; i < count / 2; i++)
-		pm_store64(
-			&entry[i],
-			offset); /* BUG(cceh-entries-short) BUG(cceh-no-rollback) TRAP(cceh-one-fence) */
+		pm_store64(&entry[i], offset); /* BUG(cceh-entries-short) BUG(cceh-no-rollback) TRAP(cceh-one-fence) */
 #ifdef BUG_CCEH_ENTRIES_SHORT
 	pm_persist(&entry[count / 2 - 1], sizeof(*entry));
 #else
@@ -219,10 +222,7 @@ static void redirect(struct table *t, uint64_t first, uint64_t count, const stru
 
 static void deepen(struct segment *s)
 {
-	pm_store64(
-		&s->head.depth,
-		s->head.depth +
-			1); /* BUG(cceh-depth-first) BUG(cceh-depth-unpersisted) BUG(cceh-recovery-loop) */
+	pm_store64(&s->head.depth, s->head.depth + 1); /* BUG(cceh-depth-first) BUG(cceh-depth-unpersisted) BUG(cceh-recovery-loop) */
 #if defined(BUG_CCEH_FLUSH_SEGMENT)
 	pm_flush(s, sizeof(*s)); /* BUG(cceh-flush-segment) */
 	pm_fence();
@@ -427,10 +427,11 @@ static void cceh_check(void *store)
 		return;
 	for (uint64_t first = 0; first < 1u << depth_of(t); first += count) {
 		uint64_t *entry = directory(t) + first;
-		struct segment *s = segment_at(t, entry[0]);
+		struct segment *s;
 
 		if (!entry_ok(t, first))
 			return;
+		s = segment_at(t, entry[0]);
 		if (seen[segment_number(t, s)]++)
 			corpus_wrong("segment %lu is under two prefixes", segment_number(t, s));
 		count = 1u << (depth_of(t) - s->head.depth);

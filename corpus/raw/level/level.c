@@ -3,22 +3,23 @@
  * Level hashing: two levels of buckets, the bottom one half as large as the top one.
  *
  *   line 0   magic
- *   line 1   top: the number t of the top level (and, in some variants, the number of items)
+ *   line 1   top: the number t of the top level (and more in some variants)
  *   line 2   journal: slot, key, value, tag, valid
  *   4096     level 1 (2 buckets), level 2 (4 buckets), level 3 (8), ...
  *
  *   bucket   tokens | slot 0 | slot 1 | slot 2 | slot 3        8 + 4 * 24 bytes, two lines
  *
- * Level n has 2^n buckets. A key has two hashes, hence two buckets in level t and two in level t-1. Byte j of
- * `tokens` says whether slot j is taken. All is done without a log where one store can decide:
+ * Level n has 2^n buckets. A key has two hashes, hence two buckets in level t and two in level t-1.
+ * Byte j of `tokens` says whether slot j is taken. There is no log where one store can decide:
  *   insert   write the slot, persist; then one store of the tokens
- *   update   write a free slot of the same bucket, persist; one store clears the old token and sets the new
- *            one. In a full bucket the slot is overwritten under a journal (one line, `valid` stored last)
+ *   update   write a free slot of the same bucket, persist; one store clears the old token and sets
+ *            the new one. In a full bucket the slot is overwritten under a journal: one line whose
+ *            `valid` is stored last
  *   delete   one store of the tokens
- *   move     (to make room) copy an item to its other bucket, set that token, clear the old one; a crash in
- *            between leaves the item twice, and recovery removes one of the two
- *   rehash   copy the items of level t-1 into level t+1, persist; then one store of t+1 makes the old top
- *            level the bottom level. Whatever is in levels above t means nothing
+ *   move     (to make room) copy an item to its other bucket, set that token, clear the old one; a
+ *            crash in between leaves the item twice, and recovery removes one of the two
+ *   rehash   copy the items of level t-1 into level t+1, persist; then one store of t+1 makes the
+ *            old top level the bottom level. Whatever is in levels above t means nothing
  */
 #include "common/corpus.h"
 #include "common/pm.h"
@@ -110,7 +111,7 @@ static struct bucket *bucket_of(const struct table *t, uint64_t level, uint64_t 
 	return level_start(t, level) + (hash(key, which) & ((1u << level) - 1));
 }
 
-/* The four buckets a key may be in: first and second hash in the top level, then in the bottom level. */
+/* The four buckets a key may be in: by both hashes in the top level, then in the bottom level. */
 static struct bucket *candidate(const struct table *t, uint64_t key, unsigned i)
 {
 	return bucket_of(t, i < 2 ? top_of(t) : bottom_of(t), key, i & 1);
@@ -168,7 +169,7 @@ static void count_items(struct table *t, uint64_t change)
 #endif
 }
 
-/* Stores an item into a slot whose token is not set, and makes it persistent unless the caller wants to. */
+/* Stores an item into a slot whose token is not set, and makes it persistent. */
 static void write_slot(struct slot *s, uint64_t key, uint64_t value)
 {
 	s->key = key;
@@ -204,8 +205,7 @@ static int insert_into(struct bucket *b, uint64_t key, uint64_t value)
 		return 0;
 	write_slot(&b->slot[slot], key, value);
 #if defined(BUG_LEVEL_TOKEN_FIRST) || defined(BUG_LEVEL_INSERT_HALF)
-	pm_store64(&b->tokens,
-		   b->tokens | token_bit(slot)); /* BUG(level-token-first) BUG(level-insert-half) */
+	pm_store64(&b->tokens, b->tokens | token_bit(slot)); /* BUG(level-token-first) BUG(level-insert-half) */
 	pm_flush(b, offsetof(struct bucket, slot[slot + 1]));
 	pm_fence();
 #else
@@ -229,8 +229,7 @@ static int make_room(struct table *t, struct bucket *b, uint64_t level)
 		set_tokens(b, b->tokens & ~token_bit(j)); /* BUG(level-move-clear-first) */
 		insert_into(other, key, value);
 #else
-		insert_into(other, key,
-			    value); /* BUG(level-duplicate) TRAP(level-duplicate-tolerated) */
+		insert_into(other, key, value); /* BUG(level-duplicate) TRAP(level-duplicate-tolerated) */
 		set_tokens(b, b->tokens & ~token_bit(j));
 #endif
 		return 1;
@@ -264,7 +263,7 @@ static int distribute(struct table *t, struct bucket *fresh, uint64_t level)
 	return 1;
 }
 
-/* Brings the image to the pool; an interrupted rehash may have left tokens there, which are cleared. */
+/* Brings the image to the pool, clearing tokens that an interrupted rehash may have left there. */
 static void write_level(struct table *t, const struct bucket *fresh, uint64_t level)
 {
 	for (uint64_t i = 0; i < 1u << level; i++) {
@@ -426,8 +425,7 @@ static enum corpus_result level_del(void *store, uint64_t key, uint64_t *out)
 	if (!at.bucket)
 		return CORPUS_NONE;
 	*out = at.bucket->slot[at.slot].value;
-	pm_store64(&at.bucket->tokens,
-		   at.bucket->tokens & ~token_bit(at.slot)); /* BUG(level-del-unfenced) */
+	pm_store64(&at.bucket->tokens, at.bucket->tokens & ~token_bit(at.slot)); /* BUG(level-del-unfenced) */
 	pm_flush(&at.bucket->tokens, sizeof(at.bucket->tokens));
 #ifndef BUG_LEVEL_DEL_UNFENCED
 	pm_fence();
@@ -462,7 +460,7 @@ static uint64_t for_each_item(struct table *t,
 }
 
 #if !defined(BUG_LEVEL_DUPLICATE) && !defined(TRAP_LEVEL_DUPLICATE_TOLERATED)
-/* An interrupted move has left this item at two places: clear the token of the one that find() does not see. */
+/* If an interrupted move has left this item at two places, drop the one find() does not see. */
 static void remove_duplicate(struct table *t, struct bucket *b, unsigned slot)
 {
 	struct place at = find(t, b->slot[slot].key);

@@ -7,15 +7,15 @@
  *   4096     half 0: record record record ...
  *   8192     half 1
  *
- * Every put, upd and del appends a record (del a tombstone) behind the tail of the active half: first
- * the record is made persistent, then one eight-byte store moves the tail over it, and that is the
- * moment the operation takes effect. A full half is compacted: the live records are copied to the other
- * half with non-temporal stores, that half's tail and generation are set, and one eight-byte store of
- * `active` switches over. Whatever lies behind a tail, or in the inactive half, means nothing; so
- * recovery has nothing to repair.
+ * Every put, upd and del appends a record (del a tombstone) behind the tail of the active half:
+ * first the record is made persistent, then one eight-byte store moves the tail over it, and that
+ * is the moment the operation takes effect. A full half is compacted: the live records are copied
+ * to the other half with non-temporal stores, that half's tail and generation are set, and one
+ * eight-byte store of `active` switches over. Whatever lies behind a tail, or in the inactive
+ * half, means nothing; so recovery has nothing to repair.
  *
- * A record is a header and 0-6 words of payload computed from key and value, so records start and end
- * anywhere in a line. The sum covers all of it and the half's generation.
+ * A record is a header and 0-6 words of payload computed from key and value, so records start and
+ * end anywhere in a line. The sum covers all of it and the half's generation.
  */
 #include "common/corpus.h"
 #include "common/pm.h"
@@ -28,7 +28,8 @@
 #define HALF_START 4096u
 #define POOL_SIZE (HALF_START + 2 * HALF_SIZE)
 
-enum { KIND_VALUE = 1, KIND_TOMBSTONE = 2 };
+enum { KIND_VALUE = 1,
+       KIND_TOMBSTONE = 2 };
 
 struct record {
 	uint32_t length; /* in bytes, header included; a multiple of eight */
@@ -137,8 +138,8 @@ static void compact(struct log *log)
 	h->half[to].generation = generation;
 	h->half[to].tail = end;
 #ifdef TRAP_LOG_SAME_LINE
-	/* `active` lies in the same line: it cannot reach the medium before the tail does. The fence is for the
-	 * copied records. */
+	/* `active` lies in the same line: it cannot reach the medium before the tail does. The
+	 * fence is for the copied records. */
 	pm_fence();
 #elif defined(BUG_LOG_SWITCH_EARLY)
 	pm_flush(&h->half[to], sizeof(h->half[to]));
@@ -149,8 +150,8 @@ static void compact(struct log *log)
 	pm_persist(&h->active, sizeof(h->active));
 }
 
-/* Writes a record behind the tail and makes it persistent. Returns the tail that would include it, or 0
- * when there is no room even after compaction. */
+/* Writes a record behind the tail and makes it persistent. Returns the tail that would include it,
+ * or 0 when there is no room even after compaction. */
 static uint64_t append(struct log *log, uint32_t kind, uint64_t key, uint64_t value)
 {
 	uint64_t words = kind == KIND_VALUE ? value % (PAYLOAD_MAX + 1) : 0;
@@ -193,8 +194,7 @@ static void publish(struct log *log, uint64_t end)
 {
 	struct header *h = log->header;
 
-	pm_store64(&h->half[h->active].tail,
-		   end); /* BUG(log-tail-before-body) TRAP(log-checksum) */
+	pm_store64(&h->half[h->active].tail, end); /* BUG(log-tail-before-body) TRAP(log-checksum) */
 	pm_persist(&h->half[h->active], sizeof(h->half[0]));
 #ifdef BUG_LOG_FENCE_TWICE
 	pm_fence(); /* BUG(log-fence-twice) */
@@ -233,8 +233,7 @@ static enum corpus_result log_upd(void *store, uint64_t key, uint64_t value, uin
 	end = append(store, KIND_VALUE, key, value);
 	if (!end)
 		return CORPUS_FULL;
-	pm_store64(&h->half[h->active].tail,
-		   end); /* BUG(log-upd-no-fence) BUG(log-upd-wrong-line) */
+	pm_store64(&h->half[h->active].tail, end); /* BUG(log-upd-no-fence) BUG(log-upd-wrong-line) */
 #ifdef BUG_LOG_UPD_WRONG_LINE
 	pm_flush(&h->active, sizeof(h->active));
 #else
@@ -290,8 +289,8 @@ static void log_check(void *store)
 }
 
 #ifdef TRAP_LOG_CHECKSUM
-/* The tail may have become persistent before the last record: cut a last record whose sum is wrong. The
- * word behind the tail is cleared so that an abandoned record can never be taken for a later one. */
+/* The tail may have become persistent before the last record: cut a last record whose sum is wrong.
+ * The word behind the tail is cleared, lest an abandoned record be taken for a later one. */
 static void recover(struct log *log)
 {
 	struct header *h = log->header;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmdk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SNAPSHOT 2u /* POBJ_XADD_NO_SNAPSHOT */
+
+const char *const pmdk_functions[] = { "pmemobj_*", "pmem_*", NULL };
+
+void *pmdk_start(const struct holdfast_host *host)
+{
+	struct pmdk *p = calloc(1, sizeof *p);
+	if (p)
+		p->host = host;
+	return p;
+}
+
+void pmdk_end(void *state)
+{
+	struct pmdk *p = state;
+	for (struct pmdk_thread *t = p->threads, *next; t; t = next) {
+		next = t->next;
+		free(t->covered);
+		free(t);
+	}
+	free(p);
+}
+
+struct pmdk_thread *pmdk_thread(struct pmdk *p, const struct holdfast_event *e)
+{
+	struct pmdk_thread *t;
+	for (t = p->threads; t; t = t->next)
+		if (t->thread == e->thread && t->process == e->process)
+			return t;
+	t = calloc(1, sizeof *t);
+	if (!t)
+		abort();
+	t->process = e->process;
+	t->thread = e->thread;
+	t->next = p->threads;
+	return p->threads = t;
+}
+
+int pmdk_is(const struct holdfast_event *e, const char *function)
+{
+	return e->function && strcmp(e->function, function) == 0;
+}
+
+static int one_of(const struct holdfast_event *e, const char *const *names)
+{
+	while (*names && !pmdk_is(e, *names))
+		names++;
+	return *names != NULL;
+}
+
+/* ---- pools and objects ---- */
+
+/* An object id is (pool's id, offset); the pool's address is learnt from calls that give both. */
+static uint64_t direct(const struct pmdk *p, uint32_t process, uint64_t uuid, uint64_t off)
+{
+	for (size_t i = 0; i < p->npools; i++)
+		if (p->pool[i].process == process && (p->pool[i].uuid == uuid || p->npools == 1))
+			return p->pool[i].base + off;
+	return 0;
+}
+
+static void learn(struct pmdk *p, uint32_t process, uint64_t base, uint64_t uuid)
+{
+	size_t i;
+	if (!base)
+		return;
+	for (i = 0; i < p->npools; i++)
+		if (p->pool[i].base == base && p->pool[i].process == process)
+			break;
+	if (i == sizeof p->pool / sizeof *p->pool)
+		return;
+	if (i == p->npools)
+		p->npools++;
+	p->pool[i] = (struct pmdk_pool){ base, uuid ? uuid : p->pool[i].uuid, process };
+}
+
+static void forget(struct pmdk *p, uint32_t process, uint64_t base)
+{
+	for (size_t i = 0; i < p->npools; i++)
+		if (p->pool[i].base == base && p->pool[i].process == process)
+			p->pool[i--] = p->pool[--p->npools];
+}
+
+int pmdk_in_pool(const struct pmdk *p, const struct holdfast_event *e)
+{
+	for (size_t i = 0; i < p->npools; i++)
+		if (p->pool[i].process == e->process && e->addr >= p->pool[i].base)
+			return p->host->is_pm(e->process, e->addr);
+	return 0;
+}
+
+/* ---- ranges ---- */
+
+static void cover(struct pmdk_thread *t, struct pmdk_range r)
+{
+	if (t->n == t->cap) {
+		t->cap = t->cap ? t->cap * 2 : 32;
+		t->covered = realloc(t->covered, t->cap * sizeof *t->covered);
+		if (!t->covered)
+			abort();
+	}
+	t->covered[t->n++] = r;
+}
+
+/* Several ranges may cover it together; the one that covers its beginning is returned. */
+const struct pmdk_range *pmdk_covering(const struct pmdk_thread *t, uint64_t addr, uint64_t size)
+{
+	const struct pmdk_range *first = NULL;
+	uint64_t at = addr;
+	for (size_t i = 0; i < t->n && at < addr + size; i++) {
+		const struct pmdk_range *r = &t->covered[i];
+		if (at < r->addr || at >= r->addr + r->size)
+			continue;
+		if (!first)
+			first = r;
+		at = r->addr + r->size;
+		i = (size_t)-1; /* from the beginning again: ranges are in no order */
+	}
+	return at >= addr + size ? first : NULL;
+}
+
+int pmdk_added_range(const struct pmdk *p, const struct holdfast_event *e, struct pmdk_range *r)
+{
+	const uint64_t *a = e->arg;
+	*r = (struct pmdk_range){ .where = 0 };
+	if (pmdk_is(e, "pmemobj_tx_add_range_direct") || pmdk_is(e, "pmemobj_tx_xadd_range_direct")) {
+		r->addr = a[0];
+		r->size = a[1];
+		r->no_snapshot = pmdk_is(e, "pmemobj_tx_xadd_range_direct") && a[2] & NO_SNAPSHOT;
+	} else if (pmdk_is(e, "pmemobj_tx_add_range") || pmdk_is(e, "pmemobj_tx_xadd_range")) {
+		uint64_t object = direct(p, e->process, a[0], a[1]);
+		r->addr = object ? object + a[2] : 0;
+		r->size = a[3];
+		r->no_snapshot = pmdk_is(e, "pmemobj_tx_xadd_range") && a[4] & NO_SNAPSHOT;
+	}
+	return r->addr != 0;
+}
+
+int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
+{
+	static const char *const with_pool[] = { "pmemobj_persist", "pmemobj_flush", "pmemobj_xpersist",
+						 "pmemobj_xflush", NULL };
+	static const char *const plain[] = { "pmem_persist", "pmem_flush", "pmem_msync", "pmem_deep_persist",
+					     "pmem_deep_flush", NULL };
+	if (one_of(e, with_pool))
+		*r = (struct pmdk_range){ .addr = e->arg[1], .size = e->arg[2] };
+	else if (one_of(e, plain))
+		*r = (struct pmdk_range){ .addr = e->arg[0], .size = e->arg[1] };
+	else
+		return 0;
+	return 1;
+}
+
+/* ---- calls and returns ---- */
+
+/* The size that an allocating function was asked for; 0: it is none. */
+static uint64_t allocation(const struct holdfast_event *e)
+{
+	static const char *const size_first[] = { "pmemobj_tx_alloc", "pmemobj_tx_zalloc", "pmemobj_tx_xalloc", NULL };
+	static const char *const size_third[] = { "pmemobj_tx_realloc", "pmemobj_tx_zrealloc", "pmemobj_reserve",
+						  "pmemobj_xreserve", NULL };
+	return one_of(e, size_first) ? e->arg[0] : one_of(e, size_third) ? e->arg[2] : 0;
+}
+
+void pmdk_call(struct pmdk *p, const struct holdfast_event *e)
+{
+	struct pmdk_thread *t = pmdk_thread(p, e);
+	struct pmdk_range r;
+	if (t->calls++)
+		return;
+	t->call_where = p->host->where(e);
+	t->alloc_size = allocation(e);
+	t->root_pool = pmdk_is(e, "pmemobj_root") || pmdk_is(e, "pmemobj_root_construct") ||
+				       pmdk_is(e, "pmemobj_first")
+			       ? e->arg[0]
+			       : 0;
+	if (pmdk_is(e, "pmemobj_close"))
+		forget(p, e->process, e->arg[0]);
+	if (t->depth && pmdk_added_range(p, e, &r)) {
+		r.where = t->call_where;
+		cover(t, r);
+	}
+}
+
+void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
+{
+	struct pmdk_thread *t = pmdk_thread(p, e);
+	uint64_t object;
+	if (t->calls && --t->calls)
+		return;
+	if (e->unwound)
+		return;
+	if (pmdk_is(e, "pmemobj_open") || pmdk_is(e, "pmemobj_create"))
+		learn(p, e->process, e->result[0], 0);
+	if (t->root_pool && e->result[0])
+		learn(p, e->process, t->root_pool, e->result[0]);
+	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) && e->result[1])
+		cover(t, (struct pmdk_range){ object, t->alloc_size, t->call_where, 1, 0 });
+	if (pmdk_is(e, "pmemobj_tx_begin") && e->result[0] == 0)
+		t->depth++;
+	if (pmdk_is(e, "pmemobj_tx_end") && t->depth && --t->depth == 0)
+		t->n = 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a libpmemobj program's calls say: its pools, its transactions, and what they cover. */
+#ifndef HOLDFAST_ORACLES_PMDK_H
+#define HOLDFAST_ORACLES_PMDK_H
+
+#include "holdfast/oracle.h"
+
+struct pmdk_range {
+	uint64_t addr, size;
+	uint64_t where;    /* the call that covered it */
+	int fresh;         /* allocated in the transaction, not added */
+	int no_snapshot;   /* added without saving the old contents */
+};
+
+struct pmdk_thread {
+	uint32_t process, thread;
+	unsigned calls; /* library functions that are running, one inside the other */
+	unsigned depth; /* transactions, likewise */
+	uint64_t alloc_size, call_where; /* of the outermost call */
+	uint64_t root_pool;
+	struct pmdk_range *covered;
+	size_t n, cap;
+	struct pmdk_thread *next;
+};
+
+struct pmdk_pool {
+	uint64_t base, uuid;
+	uint32_t process;
+};
+
+struct pmdk {
+	const struct holdfast_host *host;
+	struct pmdk_thread *threads;
+	struct pmdk_pool pool[64];
+	size_t npools;
+};
+
+extern const char *const pmdk_functions[]; /* what to watch */
+void *pmdk_start(const struct holdfast_host *);
+void pmdk_end(void *);
+struct pmdk_thread *pmdk_thread(struct pmdk *, const struct holdfast_event *);
+int pmdk_is(const struct holdfast_event *, const char *function);
+/* Give these every call and return; they keep the state. */
+void pmdk_call(struct pmdk *, const struct holdfast_event *);
+void pmdk_ret(struct pmdk *, const struct holdfast_event *);
+/* Is this a call that adds a range to the transaction, or persists one by hand? */
+int pmdk_added_range(const struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
+int pmdk_persisted_range(const struct holdfast_event *, struct pmdk_range *);
+/* The range of the thread's transaction that covers all of [addr, addr+size), or NULL. */
+const struct pmdk_range *pmdk_covering(const struct pmdk_thread *, uint64_t addr, uint64_t size);
+/* Does the event's address lie in a pool that the program has opened? */
+int pmdk_in_pool(const struct pmdk *, const struct holdfast_event *);
+
+#endif

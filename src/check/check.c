@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine: events go through the model, whose steps go to every oracle. */
+#include "check/check.h"
+
+#include <stdlib.h>
+
+#include "check/internal.h"
+
+/* ---- steps to oracles ---- */
+
+#define DISPATCH(hook)                                                                             \
+	static void on_##hook(void *arg, const struct model_step *s)                               \
+	{                                                                                          \
+		struct check *c = arg;                                                             \
+		for (size_t i = 0; check_oracles[i]; i++)                                          \
+			if (check_oracles[i]->hook)                                                \
+				check_oracles[i]->hook(&c->state[i], s);                            \
+	}
+DISPATCH(store)
+DISPATCH(flush)
+DISPATCH(fence)
+DISPATCH(persist)
+DISPATCH(op_end)
+DISPATCH(gone)
+
+struct check *check_new(const struct check_opts *o, const struct trace_defs *defs, struct err *err)
+{
+	struct check *c = xcalloc(1, sizeof *c);
+	struct model_watch watch = { c, on_store, on_flush, on_fence, on_persist, on_op_end, on_gone };
+	size_t n = 0;
+	while (check_oracles[n])
+		n++;
+	c->defs = defs;
+	c->notes = o->notes;
+	c->replay = o->replay;
+	c->model = model_new(o->model, defs, &watch);
+	c->srcloc = srcloc_trace_new(defs);
+	c->state = xcalloc(n, sizeof *c->state);
+	for (size_t i = 0; i < n; i++)
+		c->state[i].check = c;
+	c->plugins = plugins_load(c, o->plugin, o->nplugin, err);
+	if (!c->plugins) {
+		check_free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void check_free(struct check *c)
+{
+	if (!c)
+		return;
+	plugins_free(c->plugins);
+	for (size_t i = 0; check_oracles[i]; i++) {
+		causes_free(&c->state[i].causes);
+		VEC_FREE(&c->state[i].tally);
+	}
+	for (size_t i = 0; i < c->place.n; i++)
+		if (c->place.p[i]) {
+			free(c->place.p[i]->frame);
+			free(c->place.p[i]);
+		}
+	VEC_FREE(&c->place);
+	VEC_FREE(&c->wanted);
+	free(c->state);
+	srcloc_trace_free(c->srcloc);
+	model_free(c->model);
+	free(c);
+}
+
+const char *const *check_watches(const struct check *c, size_t *n)
+{
+	return plugins_watches(c->plugins, n);
+}
+
+/* Source places are looked up when needed, but before the code that they are in goes away. */
+const struct finding_place *check_place(struct check *c, model_where w)
+{
+	while (c->place.n <= w)
+		VEC_PUSH(&c->place, NULL);
+	if (!c->place.p[w]) {
+		const struct model_place *p = model_place(c->model, w);
+		struct srcloc_where path = srcloc_path(c->srcloc, p->process, p->ip, p->ctx);
+		c->place.p[w] = xmalloc(sizeof *c->place.p[w]);
+		*c->place.p[w] = finding_place_copy(srcloc_path_trim(path));
+	}
+	return c->place.p[w];
+}
+
+void check_feed(struct check *c, const struct trace_event *e)
+{
+	if (e->kind == TRACE_MODULE_UNLOAD)
+		for (size_t i = 0; i < c->wanted.n; i++)
+			check_place(c, c->wanted.p[i]);
+	srcloc_trace_feed(c->srcloc, e);
+	c->last_num = e->num;
+	c->last = *e;
+	model_feed(c->model, e);
+	plugins_event(c->plugins, e);
+}
+
+void check_end(struct check *c, bool cut_short, struct finding_set *out)
+{
+	c->cut_short = cut_short;
+	if (c->last.nargs || c->last.num)
+		model_end(c->model, &c->last);
+	for (size_t i = 0; check_oracles[i]; i++)
+		if (check_oracles[i]->report)
+			check_oracles[i]->report(&c->state[i], out);
+	plugins_end(c->plugins, out);
+}
+
+const char *check_stale(const struct check *c, size_t i)
+{
+	return srcloc_trace_stale(c->srcloc, i);
+}
+
+size_t check_lines(const struct check *c)
+{
+	return model_lines(c->model);
+}
+
+size_t check_memory(const struct check *c)
+{
+	return model_memory(c->model);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Misuse of persistent memory, found from one run.
+ *
+ * Feed it every event, live or from a trace; at the end it gives findings. What is wrong is
+ * decided by oracles, one file each, listed in oracles.c; custom ones are loaded as plug-ins.
+ */
+#ifndef HOLDFAST_CHECK_CHECK_H
+#define HOLDFAST_CHECK_CHECK_H
+
+#include "finding/finding.h"
+#include "model/model.h"
+
+struct check_opts {
+	const struct model_ops *model;
+	bool notes;                  /* also report what is only a note */
+	const char *const *plugin;   /* shared objects */
+	size_t nplugin;
+	const char *replay;          /* how to see a finding's events again; may be NULL */
+};
+
+struct check;
+/* NULL and err: a plug-in does not load. */
+struct check *check_new(const struct check_opts *, const struct trace_defs *, struct err *);
+/* Globs of functions that plug-ins want to see called: for the launcher. */
+const char *const *check_watches(const struct check *, size_t *n);
+void check_feed(struct check *, const struct trace_event *);
+/* The events are over. `cut_short`: the program was killed or the trace is not whole, so what
+ * was under way at the end is not held against it. */
+void check_end(struct check *, bool cut_short, struct finding_set *);
+const char *check_stale(const struct check *, size_t i); /* changed objects, see srcloc */
+size_t check_lines(const struct check *);
+size_t check_memory(const struct check *);
+void check_free(struct check *);
+
+#endif

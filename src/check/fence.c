@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences with nothing to order: the thread has neither flushed nor stored non-temporally
+ * since its last fence. Atomic instructions are not fences for their own sake, and mfence
+ * often orders volatile memory; only a place of it that orders flushes at other times counts.
+ */
+#include <inttypes.h>
+
+#include "check/internal.h"
+
+static void fence(struct oracle_state *f, const struct model_step *s)
+{
+	bool fresh;
+	if (s->ev->flags & TRACE_F_ATOMIC || !model_ops(f->check->model)->flushes)
+		return;
+	if (s->thread->waiting.n) {
+		++*oracle_tally(f, s->where);
+		return;
+	}
+	struct cause *k = cause_hit(f, FINDING_REDUNDANT_FENCE, s->where, &fresh);
+	if (fresh)
+		cause_example(f->check, k, s, -1);
+}
+
+static bool is_mfence(struct check *c, model_where w)
+{
+	const struct model_place *p = model_place(c->model, w);
+	const struct trace_site_def *d = trace_site(c->defs, p->process, p->site);
+	return d && d->class == TRACE_SITE_MFENCE;
+}
+
+static void report(struct oracle_state *f, struct finding_set *out)
+{
+	for (size_t i = 0; i < f->causes.v.n; i++) {
+		const struct cause *k = f->causes.v.p[i];
+		uint32_t good = *oracle_tally(f, k->where);
+		if (is_mfence(f->check, k->where) && !good)
+			continue;
+		struct finding *r = cause_finding(f->check, k,
+						  "no flush or non-temporal store of this thread waits for it; %" PRIu64
+						  " of %" PRIu64 " fences here are in vain",
+						  k->count, k->count + good);
+		r->advice = xstrdup("Remove the fence.");
+		finding_add(out, r);
+	}
+}
+
+const struct check_oracle oracle_fence = {
+	.name = "fence",
+	.fence = fence,
+	.report = report,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores that are not persistent when their operation or transaction ends, although the
+ * stores of the same place are in most other instances. What is made persistent later by
+ * habit (a group commit, say) is late every time, and is nothing to report.
+ */
+#include <inttypes.h>
+
+#include "check/internal.h"
+
+enum { LATE, IN_TIME };
+
+/* Was this word stored during the operation that ends? */
+static bool stored_in(const struct model_step *s, int w)
+{
+	const struct model_line *l = s->line;
+	return ((l->open | l->ever) >> (w * 8) & 0xff) && l->storer == s->thread_id &&
+	       model_when(l->when[w], s->ev->num) >= s->thread->op_begin - 1;
+}
+
+static void op_end(struct oracle_state *l, const struct model_step *s)
+{
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		bool fresh;
+		if (!stored_in(s, w))
+			continue;
+		uint32_t *t = oracle_tally(l, s->line->store[w]);
+		if (!(s->line->open >> (w * 8) & 0xff)) {
+			t[IN_TIME]++;
+			continue;
+		}
+		t[LATE]++;
+		struct cause *k = cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);
+		if (fresh) {
+			cause_example(l->check, k, s, w);
+			cause_ends(l->check, k, s);
+		}
+	}
+}
+
+static void report(struct oracle_state *l, struct finding_set *out)
+{
+	for (size_t i = 0; i < l->causes.v.n; i++) {
+		const struct cause *k = l->causes.v.p[i];
+		const uint32_t *t = oracle_tally(l, k->where);
+		if (t[IN_TIME] <= t[LATE])
+			continue;
+		struct finding *f = cause_finding(
+			l->check, k,
+			"the operation ended before the store was persistent; in %" PRIu32 " of %" PRIu32
+			" instances it was in time",
+			t[IN_TIME], t[IN_TIME] + t[LATE]);
+		f->advice = xstrdup("Persist it before the operation ends.");
+		finding_add(out, f);
+	}
+}
+
+const struct check_oracle oracle_late = {
+	.name = "late",
+	.op_end = op_end,
+	.report = report,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values that are overwritten before they were persistent, again and again: either a place
+ * that keeps storing to the same location (a counter in a loop), or a place that time after
+ * time replaces what another scalar store has just put there. Filling a structure with zeros
+ * or copying it first is usual and cheap; block stores are not held against anybody.
+ */
+#include <inttypes.h>
+
+#include "check/internal.h"
+
+#define OFTEN 3
+
+/* Is the newest store to this word one that the new one makes pointless? */
+static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
+{
+	const struct model_line *l = s->line;
+	uint64_t word = s->mask & 0xffull << (w * 8);
+	const struct model_place *p = model_place(o->check->model, l->store[w]);
+	const struct trace_site_def *old;
+	if (!word || (l->open & word) != word || model_pending(o->check->model, l) & word)
+		return false;
+	if (l->store[w] == s->where)
+		return l->again[w] + 1 >= OFTEN;
+	if (s->ev->size > 8 || !s->thread->op_begin ||
+	    model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
+		return false;
+	old = trace_site(o->check->defs, p->process, p->site);
+	return old && old->class == TRACE_SITE_STORE && old->size == s->ev->size;
+}
+
+static void store(struct oracle_state *o, const struct model_step *s)
+{
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		bool fresh;
+		if (!(s->mask >> (w * 8) & 0xff) || !wasted(o, s, w))
+			continue;
+		struct cause *k = cause_hit(o, FINDING_DIRTY_OVERWRITE, s->where, &fresh);
+		if (fresh) {
+			cause_example(o->check, k, s, w);
+			k->store_where = s->line->store[w];
+		}
+	}
+}
+
+static void report(struct oracle_state *o, struct finding_set *out)
+{
+	for (size_t i = 0; i < o->causes.v.n; i++) {
+		const struct cause *k = o->causes.v.p[i];
+		if (k->count < OFTEN)
+			continue;
+		struct finding *f = cause_finding(
+			o->check, k, "the value that it overwrites was never persistent, %" PRIu64 " times", k->count);
+		f->advice = xstrdup("Keep the value in DRAM and store it once, or persist it in between.");
+		finding_add(out, f);
+	}
+}
+
+const struct check_oracle oracle_overwrite = {
+	.name = "overwrite",
+	.store = store,
+	.report = report,
+};

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Custom oracles: load, call, survive.
+ *
+ * A plug-in runs in our process. Before each callback a way back is set; a fatal signal, or a
+ * timer that finds the same callback still running, takes it, and the plug-in is not called
+ * again. That costs a few instructions per callback and no system call. It does not protect
+ * against a plug-in that overwrites our memory.
+ */
+#include "holdfast/oracle.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "check/internal.h"
+
+#define PAGE 4096u
+
+struct plugin {
+	const struct holdfast_oracle *oracle;
+	const char *path;
+	void *handle, *state;
+	struct oracle_state findings;
+	struct finding_kind_info *kind;
+	unsigned nkinds;
+	VEC(char *) message; /* by cause */
+	VEC(uint64_t) related;
+	bool dead;
+	char death[160];
+	model_where death_where;
+};
+
+typedef void callback(void *, const struct holdfast_event *);
+
+/* What the run has stored, for plug-ins that ask for values. */
+struct page {
+	uint8_t byte[PAGE], known[PAGE / 8];
+};
+
+struct plugins {
+	struct check *check;
+	VEC(struct plugin *) v;
+	VEC(const char *) watch;
+	struct hmap pages; /* location / PAGE -> struct page * */
+	const struct trace_event *event;
+	struct sigaction old[8];
+	void *stack;
+};
+
+static const struct holdfast_host functions;
+
+/* Callbacks have no argument for the host's own state, and signal handlers have none at all. */
+static struct plugins *host;
+static struct plugin *running;
+static const char *running_what;
+static sigjmp_buf way_back;
+static volatile uint64_t calls; /* callbacks begun */
+static uint64_t last_calls;
+static int ticks, patience;
+
+static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+#define FATAL (sizeof fatal / sizeof *fatal)
+
+/* ---- signals ---- */
+
+static void on_fatal(int sig)
+{
+	if (running)
+		siglongjmp(way_back, sig);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void on_tick(int sig)
+{
+	if (!running || calls != last_calls) {
+		last_calls = calls;
+		ticks = 0;
+	} else if (++ticks >= patience) {
+		siglongjmp(way_back, sig);
+	}
+}
+
+static void guard_on(struct plugins *p)
+{
+	struct sigaction sa = { .sa_flags = SA_NODEFER | SA_ONSTACK | SA_RESTART };
+	const char *limit = getenv("HOLDFAST_ORACLE_TIMEOUT");
+	stack_t alt = { .ss_sp = p->stack = xmalloc(65536), .ss_size = 65536 };
+	struct itimerval every = { { 1, 0 }, { 1, 0 } };
+	patience = limit && atoi(limit) > 0 ? atoi(limit) : 5;
+	sigaltstack(&alt, NULL);
+	sa.sa_handler = on_fatal;
+	for (size_t i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &sa, &p->old[i]);
+	sa.sa_handler = on_tick;
+	sigaction(SIGALRM, &sa, &p->old[FATAL]);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void guard_off(struct plugins *p)
+{
+	struct itimerval never = { 0 };
+	stack_t none = { .ss_flags = SS_DISABLE };
+	setitimer(ITIMER_REAL, &never, NULL);
+	for (size_t i = 0; i < FATAL; i++)
+		sigaction(fatal[i], &p->old[i], NULL);
+	sigaction(SIGALRM, &p->old[FATAL], NULL);
+	sigaltstack(&none, NULL);
+	free(p->stack);
+}
+
+static void bury(struct plugin *p, int sig)
+{
+	const struct trace_event *e = host->event;
+	p->dead = true;
+	p->death_where = e ? model_where_of(host->check->model, e) : 0;
+	snprintf(p->death, sizeof p->death, "the oracle %s %s in %s() at event %" PRIu64, p->oracle->name,
+		 sig == SIGALRM ? "did not return" : strsignal(sig), running_what, e ? e->num : 0);
+	msg_warn("%s (%s); its later findings are missing", p->death, p->path);
+}
+
+/* Begins a callback; false: it came back here, dead. Only sigsetjmp's caller may return to it,
+ * so this is a macro, used in functions that do nothing else. */
+#define GUARD(p, what) ((running_what = (what), running = (p), calls++), sigsetjmp(way_back, 0))
+
+static __attribute__((noinline)) void call_start(struct plugin *p)
+{
+	int sig = GUARD(p, "start");
+	if (!sig)
+		p->state = p->oracle->start(&functions);
+	running = NULL;
+	if (sig)
+		bury(p, sig);
+}
+
+static __attribute__((noinline)) void call_event(struct plugin *p, const char *what, callback *f,
+						 const struct holdfast_event *h)
+{
+	int sig = GUARD(p, what);
+	if (!sig)
+		f(p->state, h);
+	running = NULL;
+	if (sig)
+		bury(p, sig);
+}
+
+static __attribute__((noinline)) void call_end(struct plugin *p)
+{
+	int sig = GUARD(p, "end");
+	if (!sig)
+		p->oracle->end(p->state);
+	running = NULL;
+	if (sig)
+		bury(p, sig);
+}
+
+/* ---- what a plug-in may ask ---- */
+
+static uint64_t host_where(const struct holdfast_event *e)
+{
+	(void)e;
+	return (uint64_t)model_where_of(host->check->model, host->event) + 1;
+}
+
+static void host_source(uint64_t where, struct holdfast_source *out)
+{
+	const struct srcloc_frame *f;
+	*out = (struct holdfast_source){ 0 };
+	if (!where)
+		return;
+	f = finding_main_frame(check_place(host->check, (model_where)(where - 1)));
+	*out = (struct holdfast_source){ f->function, f->file, f->line };
+}
+
+static int host_is_pm(uint32_t process, uint64_t addr)
+{
+	return model_is_pm(host->check->model, process, addr);
+}
+
+static void host_line(uint32_t process, uint64_t addr, struct holdfast_line *out)
+{
+	const struct model_line *l = model_line_at(host->check->model, process, addr);
+	*out = (struct holdfast_line){ 0 };
+	if (!l)
+		return;
+	out->pending = model_pending(host->check->model, l);
+	out->dirty = l->open & ~out->pending;
+	out->ever = l->ever;
+}
+
+static struct page *page_of(uint64_t loc, bool make)
+{
+	uint64_t v;
+	if (hmap_get(&host->pages, loc / PAGE, &v))
+		return (struct page *)(uintptr_t)v;
+	if (!make)
+		return NULL;
+	struct page *p = xcalloc(1, sizeof *p);
+	hmap_put(&host->pages, loc / PAGE, (uint64_t)(uintptr_t)p);
+	return p;
+}
+
+static void keep_value(const struct trace_event *e)
+{
+	uint64_t loc = model_location(host->check->model, e->process, e->arg[0]);
+	for (uint32_t i = 0; loc && i < e->size; i++, loc++) {
+		struct page *p = page_of(loc, true);
+		p->byte[loc % PAGE] = e->data[i];
+		p->known[loc % PAGE / 8] |= (uint8_t)(1u << (loc % 8));
+	}
+}
+
+static size_t host_value(uint32_t process, uint64_t addr, void *buf, size_t len)
+{
+	uint64_t loc = model_location(host->check->model, process, addr);
+	size_t n = 0;
+	for (; loc && n < len; n++, loc++) {
+		const struct page *p = page_of(loc, false);
+		if (!p || !(p->known[loc % PAGE / 8] >> (loc % 8) & 1))
+			break;
+		((uint8_t *)buf)[n] = p->byte[loc % PAGE];
+	}
+	return n;
+}
+
+static const char *host_describe(uint32_t process, uint64_t addr)
+{
+	static char text[512];
+	uint64_t loc = model_location(host->check->model, process, addr);
+	if (!loc) {
+		snprintf(text, sizeof text, "0x%" PRIx64, addr);
+		return text;
+	}
+	return model_key_text(host->check->model, loc / TRACE_LINE, (unsigned)(loc % TRACE_LINE), text,
+			      sizeof text);
+}
+
+static void host_report(unsigned kind, uint64_t where, uint64_t related, const char *fmt, ...)
+{
+	struct plugin *p = running;
+	char text[512];
+	va_list ap;
+	bool fresh;
+	if (!p || kind >= p->nkinds || !where)
+		return;
+	struct cause *k = cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
+	if (!fresh)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	k->custom = &p->kind[kind];
+	k->event = host->event ? host->event->num : host->check->last_num;
+	VEC_PUSH(&p->message, xstrdup(text));
+	VEC_PUSH(&p->related, related);
+	if (related)
+		VEC_PUSH(&host->check->wanted, (model_where)(related - 1));
+}
+
+static const struct holdfast_host functions = {
+	HOLDFAST_ORACLE_API, host_where, host_source,	host_is_pm,
+	host_line,	     host_value, host_describe, host_report,
+};
+
+/* ---- loading ---- */
+
+static void take_kinds(struct plugin *p)
+{
+	static const enum finding_level level[] = { FINDING_ERROR, FINDING_PERFORMANCE, FINDING_WARNING, FINDING_NOTE };
+	const struct holdfast_kind *k = p->oracle->kinds;
+	while (k && k[p->nkinds].name)
+		p->nkinds++;
+	p->kind = xcalloc(p->nkinds + 1, sizeof *p->kind);
+	for (unsigned i = 0; i < p->nkinds; i++)
+		p->kind[i] = (struct finding_kind_info){ k[i].name, level[k[i].level & 3], k[i].title, k[i].help };
+}
+
+static struct plugin *load(struct check *c, const char *path, struct err *err)
+{
+	char *with_dir = strchr(path, '/') ? xstrdup(path) : xasprintf("./%s", path);
+	void *handle = dlopen(with_dir, RTLD_NOW | RTLD_LOCAL);
+	const struct holdfast_oracle *o;
+	free(with_dir);
+	if (!handle) {
+		err_set(err, EXIT_USAGE, "cannot load the oracle %s: %s", path, dlerror());
+		return NULL;
+	}
+	o = dlsym(handle, "holdfast_oracle");
+	if (!o || o->api != HOLDFAST_ORACLE_API) {
+		if (!o)
+			err_set(err, EXIT_USAGE, "%s is no oracle: it defines no holdfast_oracle", path);
+		else
+			err_set(err, EXIT_USAGE, "the oracle %s is made for version %u of the interface, this is version %u",
+				path, o->api, HOLDFAST_ORACLE_API);
+		dlclose(handle);
+		return NULL;
+	}
+	struct plugin *p = xcalloc(1, sizeof *p);
+	p->oracle = o;
+	p->path = path;
+	p->handle = handle;
+	p->findings.check = c;
+	take_kinds(p);
+	return p;
+}
+
+struct plugins *plugins_load(struct check *c, const char *const *path, size_t n, struct err *err)
+{
+	struct plugins *ps = xcalloc(1, sizeof *ps);
+	ps->check = c;
+	for (size_t i = 0; i < n; i++) {
+		struct plugin *p = load(c, path[i], err);
+		if (!p) {
+			plugins_free(ps);
+			return NULL;
+		}
+		VEC_PUSH(&ps->v, p);
+		for (const char *const *w = p->oracle->watch; w && *w; w++)
+			VEC_PUSH(&ps->watch, *w);
+	}
+	if (n == 0)
+		return ps;
+	host = ps;
+	guard_on(ps);
+	for (size_t i = 0; i < n; i++) {
+		struct plugin *p = ps->v.p[i];
+		if (p->oracle->start)
+			call_start(p);
+	}
+	return ps;
+}
+
+const char *const *plugins_watches(const struct plugins *ps, size_t *n)
+{
+	*n = ps->watch.n;
+	return ps->watch.p;
+}
+
+void plugins_free(struct plugins *ps)
+{
+	uint64_t *v;
+	if (!ps)
+		return;
+	if (host == ps) {
+		guard_off(ps);
+		host = NULL;
+	}
+	for (size_t i = 0; i < ps->v.n; i++) {
+		struct plugin *p = ps->v.p[i];
+		for (size_t k = 0; k < p->message.n; k++)
+			free(p->message.p[k]);
+		VEC_FREE(&p->message);
+		VEC_FREE(&p->related);
+		causes_free(&p->findings.causes);
+		free(p);
+	}
+	v = ps->pages.val;
+	for (size_t i = 0; i < ps->pages.cap; i++)
+		if (ps->pages.used[i] == 1)
+			free((void *)(uintptr_t)v[i]);
+	hmap_free(&ps->pages);
+	VEC_FREE(&ps->v);
+	VEC_FREE(&ps->watch);
+	free(ps);
+}
+
+/* ---- events ---- */
+
+/* Which callback an event is for, and its fields. */
+static callback *translate(const struct holdfast_oracle *o, const struct trace_event *e, struct holdfast_event *h,
+			   const char **what)
+{
+	switch (e->kind) {
+	case TRACE_STORE: *what = "store"; return o->store;
+	case TRACE_FLUSH: *what = "flush"; return o->flush;
+	case TRACE_FENCE: *what = "fence"; return o->fence;
+	case TRACE_MAP: *what = "map"; return o->map;
+	case TRACE_UNMAP: *what = "unmap"; return o->unmap;
+	case TRACE_OP_BEGIN: *what = "op_begin"; return o->op_begin;
+	case TRACE_OP_END: *what = "op_end"; return o->op_end;
+	case TRACE_CALL:
+	case TRACE_RETURN:
+		h->function = trace_string(host->check->defs, e->process, (uint32_t)e->arg[0]);
+		*what = e->kind == TRACE_CALL ? "call" : "ret";
+		return e->kind == TRACE_CALL ? o->call : o->ret;
+	default: return NULL;
+	}
+}
+
+static struct holdfast_event fields(const struct trace_event *e)
+{
+	struct holdfast_event h = { .num = e->num, .process = e->process, .thread = e->thread };
+	h.addr = h.id = e->arg[0];
+	h.size = e->kind == TRACE_STORE ? e->size : e->kind == TRACE_FLUSH ? TRACE_LINE : e->arg[1];
+	h.bytes = e->data;
+	h.nontemporal = (e->flags & TRACE_F_NT) != 0;
+	h.atomic = (e->flags & TRACE_F_ATOMIC) != 0;
+	h.by_kernel = (e->flags & TRACE_F_KERNEL) != 0;
+	h.unwound = (e->flags & TRACE_F_UNWOUND) != 0;
+	if (e->kind == TRACE_CALL)
+		memcpy(h.arg, e->arg + 1, sizeof h.arg);
+	if (e->kind == TRACE_RETURN)
+		memcpy(h.result, e->arg + 1, sizeof h.result);
+	return h;
+}
+
+void plugins_event(struct plugins *ps, const struct trace_event *e)
+{
+	struct holdfast_event h;
+	if (ps->v.n == 0)
+		return;
+	if (e->kind == TRACE_STORE)
+		keep_value(e);
+	ps->event = e;
+	h = fields(e);
+	for (size_t i = 0; i < ps->v.n; i++) {
+		struct plugin *p = ps->v.p[i];
+		const char *what;
+		callback *f = p->dead ? NULL : translate(p->oracle, e, &h, &what);
+		if (f)
+			call_event(p, what, f, &h);
+	}
+	ps->event = NULL;
+}
+
+static void report_death(struct plugin *p, struct finding_set *out)
+{
+	struct cause k = { .kind = FINDING_PLUGIN_FAILED, .where = p->death_where, .count = 1 };
+	struct finding *f = cause_finding(host->check, &k, "%s", p->death);
+	f->advice = xstrdup("Mend the plug-in, or leave it out.");
+	finding_add(out, f);
+}
+
+void plugins_end(struct plugins *ps, struct finding_set *out)
+{
+	for (size_t i = 0; i < ps->v.n; i++) {
+		struct plugin *p = ps->v.p[i];
+		if (!p->dead && p->oracle->end)
+			call_end(p);
+		for (size_t k = 0; k < p->findings.causes.v.n; k++) {
+			struct cause *c = p->findings.causes.v.p[k];
+			struct finding *f = cause_finding(ps->check, c, "%s", p->message.p[k]);
+			cause_relate(ps->check, f, "related", "see also", p->related.p[k]);
+			finding_add(out, f);
+		}
+		if (p->dead && model_places(ps->check->model))
+			report_death(p, out);
+	}
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Findings: what an analysis says about a program, whoever says it.
+ *
+ * A finding has a kind (one table), a place with its full call path, related places, and a
+ * witness. Its identity survives unrelated edits: it is made from the kind, the functions on
+ * the call path and the text of the statement, never from line numbers or addresses.
+ */
+#ifndef HOLDFAST_FINDING_FINDING_H
+#define HOLDFAST_FINDING_FINDING_H
+
+#include "base/base.h"
+#include "srcloc/srcloc.h"
+
+enum finding_level {
+	FINDING_ERROR,
+	FINDING_PERFORMANCE,
+	FINDING_WARNING,
+	FINDING_NOTE,
+	FINDING_LEVELS
+};
+const char *finding_level_name(enum finding_level);
+
+/*
+ * The kinds. X(NAME, "name", LEVEL, "title", "what it means and what to do").
+ * Append only: names are rule ids in reports, suppressions and baselines.
+ */
+#define FINDING_KINDS(X)                                                                           \
+	X(MISSING_FLUSH, "missing-flush", ERROR, "store is never flushed",                         \
+	  "The store is followed by a fence but its cache line is not flushed, so a crash may "    \
+	  "lose it. Flush the line (clwb, pmem_flush) between the store and the fence.")           \
+	X(MISSING_FENCE, "missing-fence", ERROR, "flush is never fenced",                          \
+	  "The line is flushed, but the flushing thread executes no fence afterwards, so the "     \
+	  "flush need not be complete when a crash comes. Add sfence (pmem_drain) after it.")      \
+	X(MISSING_FLUSH_AND_FENCE, "missing-flush-and-fence", ERROR, "store is never persisted",   \
+	  "The store is neither flushed nor fenced, so a crash may lose it. Persist it "           \
+	  "(clwb and sfence, pmem_persist).")                                                      \
+	X(LATE_PERSIST, "late-persist", WARNING,                                                   \
+	  "store is not persistent when its operation ends",                                       \
+	  "The operation returns before the store is persistent, although other instances of it "  \
+	  "are: a crash now loses an acknowledged change.")                                        \
+	X(TRANSIENT_DATA, "transient-data", PERFORMANCE, "data in PM that is never persisted",     \
+	  "Nothing ever flushes what this statement stores: it belongs in DRAM, or its flush is "  \
+	  "missing everywhere.")                                                                   \
+	X(DIRTY_OVERWRITE, "dirty-overwrite", WARNING,                                             \
+	  "value overwritten before it was persisted",                                             \
+	  "The same location is stored again and again without being persisted in between: "       \
+	  "keep the value in DRAM and store it once.")                                             \
+	X(REDUNDANT_FLUSH, "redundant-flush", PERFORMANCE,                                         \
+	  "flush of a line with nothing to flush",                                                 \
+	  "The line has no unflushed store: it is clean, was flushed already, or was written "     \
+	  "with non-temporal stores. Remove the flush, or flush a shorter range.")                 \
+	X(FLUSH_OF_VOLATILE, "flush-of-volatile", PERFORMANCE, "flush of memory that is not PM",   \
+	  "The flushed address is not in persistent memory: the flush only costs time.")           \
+	X(REDUNDANT_FENCE, "redundant-fence", PERFORMANCE, "fence with nothing to order",          \
+	  "No flush or non-temporal store of this thread is waiting for a fence. Remove it.")      \
+	X(FLUSH_COVERS_MANY, "flush-covers-many-stores", NOTE, "one flush covers many stores",     \
+	  "Several stores to one line are made persistent together; if they must become "          \
+	  "persistent in order, a flush and fence between them is missing.")                       \
+	X(FENCE_ORDERS_MANY, "fence-orders-many-lines", NOTE, "one fence orders many lines",       \
+	  "Several lines become persistent under one fence, in any order; if their order "         \
+	  "matters, a fence between them is missing.")                                             \
+	X(PLUGIN_FAILED, "plugin-failed", WARNING, "a custom oracle failed",                       \
+	  "The plug-in crashed or did not return; its later findings are missing.")
+
+enum finding_kind {
+#define X(NAME, name, level, title, help) FINDING_##NAME,
+	FINDING_KINDS(X)
+#undef X
+		FINDING_KINDS_COUNT,
+};
+/* Custom oracles bring kinds of their own; a kind lives as long as the process. */
+struct finding_kind_info {
+	const char *name;
+	enum finding_level level;
+	const char *title, *help;
+};
+const struct finding_kind_info *finding_kind_info(enum finding_kind);
+
+/* A place: the event's call path, innermost frame first; outlives the srcloc it came from. */
+struct finding_place {
+	struct srcloc_frame *frame;
+	size_t n;
+};
+struct finding_related {
+	const char
+		*role; /* "last-store", "last-flush", "last-fence", "end", "persisted", "lost", … */
+	char *message;
+	uint64_t event; /* number in the trace */
+	struct finding_place place;
+};
+/* One step in the life of the line, for the picture. */
+struct finding_step {
+	uint64_t event;
+	uint32_t thread;
+	const char *what; /* "store", "nt-store", "flush", "fence", "persistent", "end", … */
+	char *text;       /* "list.c:41 insert" */
+};
+struct finding {
+	const struct finding_kind_info *kind;
+	char id[17];    /* 16 hex digits, set by finding_add */
+	char *message;  /* one sentence: what happened */
+	char *advice;   /* one sentence: the missing or superfluous step */
+	uint64_t count; /* how often */
+	uint64_t event; /* the example's number in the trace */
+	char *data;     /* the location in PM, "pool+0x40, 8 bytes"; may be NULL */
+	struct finding_place place;
+	VEC(struct finding_related) related;
+	VEC(struct finding_step) steps;
+	const char *witness; /* "trace", "crash", "input" */
+	char *replay;        /* a command that shows it again; may be NULL */
+	bool suppressed;     /* by a suppression or the baseline */
+	uint64_t shape;      /* what the identity is made from, hashed; set by finding_add */
+};
+
+struct finding_set {
+	VEC(struct finding *) v;
+	struct hmap by_shape; /* for finding_add */
+};
+/* Counts once, has the witness "trace"; the strings that are `char *` belong to it. */
+struct finding *finding_new(const struct finding_kind_info *);
+void finding_free(struct finding *);
+struct finding_place finding_place_copy(struct srcloc_where path);
+/* The frame that people think of as the place: the first with a source file that does more
+ * than wrap an instruction (place.c has the rule). NULL if the place has no frames. */
+const struct srcloc_frame *finding_main_frame(const struct finding_place *);
+/* A function's name as identities and suppressions have it: "f" for "f.part.0" and "f<int>". */
+char *finding_function(const struct srcloc_frame *);
+/*
+ * Takes the finding. One of the same identity is one finding: the counts are added up, the
+ * earlier event is kept. Ids are final when the last finding was added.
+ */
+void finding_add(struct finding_set *, struct finding *);
+void finding_sort(struct finding_set *); /* by level, file, line, kind */
+void finding_set_free(struct finding_set *);
+size_t finding_count(const struct finding_set *, enum finding_level); /* not suppressed */
+size_t finding_suppressed(const struct finding_set *);
+
+/*
+ * Suppressions: a text file of entries
+ *	kind function [file]        # globs; or a line "id 3f9c0a…"
+ * A word with blanks stands in double quotes. The file's glob is matched against the whole path
+ * and against its last parts.
+ */
+struct finding_suppressions;
+struct finding_suppressions *finding_suppressions_load(const char *path, struct err *);
+void finding_suppressions_apply(struct finding_suppressions *, struct finding_set *);
+/* Calls back for each entry that suppressed nothing. */
+void finding_suppressions_stale(const struct finding_suppressions *,
+				void (*say)(void *, const char *path, unsigned line,
+					    const char *entry),
+				void *);
+void finding_suppressions_write(const struct finding_set *, FILE *);
+void finding_suppressions_free(struct finding_suppressions *);
+/* The baseline: identities that are known already. */
+void finding_baseline_apply(struct finding_set *, const char *const *ids, size_t n);
+
+/* The text of a source line; NULL if it cannot be read. Files are read once and kept. */
+const char *finding_source_line(const char *file, uint32_t line);
+/* The source file is newer than the object that was compiled from it. */
+bool finding_source_changed(const char *file, const char *module);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The identity of a finding: what stays the same when other code is edited.
+ *
+ *   kind             "missing-flush"
+ *   function path    from the innermost frame to main, inlined functions included, without
+ *                    what the compiler or a template adds to a name (f.part.0, f<int>). Loops
+ *                    are cut out: h g f g f main is h g f main, so the depth of a recursion
+ *                    does not matter.
+ *   statement        the main frame's source line without comments and with white space made
+ *                    one blank, and its number among equal lines of the same function
+ *
+ * Where there is no source, the module stands for the statement, and places in one function
+ * are told apart by the order of their addresses (set.c): code added elsewhere moves them
+ * without changing that.
+ *
+ * Known limits: a statement that stands in two lines is known by the line that the debug
+ * information names; renaming a function on the path makes a new finding.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/internal.h"
+
+/* Skips "<…>" from p on; p itself if it is not closed. */
+static const char *skip_template(const char *p)
+{
+	int depth = 0;
+
+	for (const char *q = p; *q; q++) {
+		if (*q == '<')
+			depth++;
+		else if (*q == '>' && q[-1] != '-' && --depth == 0)
+			return q + 1;
+	}
+	return p;
+}
+
+static bool after_operator(const char *name, const char *p)
+{
+	while (p > name && (p[-1] == '<' || p[-1] == ' '))
+		p--;
+	return p - name >= 8 && !memcmp(p - 8, "operator", 8);
+}
+
+char *finding_function(const struct srcloc_frame *f)
+{
+	const char *name = f->function ? f->function : "?";
+	struct buf out = { 0 };
+
+	if (*name == '<') /* "<signal 11>" */
+		return xstrdup(name);
+	for (const char *p = name; *p;) {
+		const char *next = *p == '<' && !after_operator(name, p) ? skip_template(p) : p;
+		if (next != p) {
+			p = next;
+			continue;
+		}
+		if (!strncmp(p, " [clone ", 8) ||
+		    (*p == '.' && p > name && p[1] != '.' && p[-1] != '.'))
+			break;
+		buf_add(&out, p++, 1);
+	}
+	buf_add(&out, "", 1);
+	return out.p;
+}
+
+/*
+ * A source line without comments, with runs of white space made one blank. White space that
+ * only lays out (beside an operator or a bracket) is dropped: "a = b" and "a=b" are the same.
+ */
+static void normalise(const char *line, struct buf *out)
+{
+	char quote = 0;
+	bool blank = false;
+
+	if (!strncmp(line + strspn(line, " \t"), "*/", 2))
+		line = strstr(line, "*/") + 2;
+	for (const char *p = line; *p; p++) {
+		if (!quote && p[0] == '/' && p[1] == '/')
+			break;
+		if (!quote && p[0] == '/' && p[1] == '*') {
+			const char *end = strstr(p + 2, "*/");
+			if (!end)
+				break;
+			p = end + 1;
+			blank = true;
+			continue;
+		}
+		if (!quote && isspace((unsigned char)*p)) {
+			blank = true;
+			continue;
+		}
+		char last = out->n ? out->p[out->n - 1] : ' ';
+		bool words = (isalnum((unsigned char)last) || last == '_') &&
+			     (isalnum((unsigned char)*p) || *p == '_');
+		if (blank && words)
+			buf_add(out, " ", 1);
+		blank = false;
+		buf_add(out, p, 1);
+		if (quote && *p == '\\' && p[1])
+			buf_add(out, ++p, 1);
+		else if (quote ? *p == quote : *p == '"' || *p == '\'')
+			quote = quote ? 0 : *p;
+	}
+}
+
+/* How many equal lines stand above, back to the end of the function before: "}" in column 1. */
+static unsigned ordinal(const char *file, uint32_t line, const struct buf *statement)
+{
+	struct buf other = { 0 };
+	unsigned n = 0;
+
+	while (--line > 0) {
+		const char *text = finding_source_line(file, line);
+		if (!text || *text == '}')
+			break;
+		other.n = 0;
+		normalise(text, &other);
+		n += other.n == statement->n && !memcmp(other.p, statement->p, other.n);
+	}
+	buf_free(&other);
+	return n;
+}
+
+/* The functions from the innermost to main, without loops. */
+static void add_path(const struct finding_place *place, struct buf *out)
+{
+	struct srcloc_where path =
+		srcloc_path_trim((struct srcloc_where){ place->frame, place->n });
+	VEC(const char *) seen = { 0 };
+	struct hmap at = { 0 }; /* name -> its number in seen, and 1 */
+
+	for (size_t i = 0; i < path.n; i++) {
+		char *own = finding_function(&path.frame[i]);
+		const char *name = finding_intern(own);
+		uint64_t old = 0;
+		free(own);
+		if (hmap_get(&at, (uintptr_t)name, &old)) {
+			while (seen.n > old)
+				hmap_del(&at, (uintptr_t)seen.p[--seen.n]);
+			continue;
+		}
+		VEC_PUSH(&seen, name);
+		hmap_put(&at, (uintptr_t)name, seen.n);
+	}
+	for (size_t i = 0; i < seen.n; i++)
+		buf_printf(out, "\n%s", seen.p[i]);
+	VEC_FREE(&seen);
+	hmap_free(&at);
+}
+
+uint64_t finding_shape(const struct finding *f, bool *by_offset)
+{
+	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
+	struct buf what = { 0 }, statement = { 0 };
+	const char *line = NULL;
+
+	if (main_frame && main_frame->file)
+		line = finding_source_line(main_frame->file, main_frame->line);
+	buf_puts(&what, f->kind->name);
+	add_path(&f->place, &what);
+	if (line)
+		normalise(line, &statement);
+	*by_offset = statement.n == 0;
+	if (statement.n) {
+		buf_puts(&what, "\n=");
+		buf_add(&what, statement.p, statement.n);
+		buf_printf(&what, "\n%u", ordinal(main_frame->file, main_frame->line, &statement));
+	} else if (main_frame && main_frame->module) {
+		buf_printf(&what, "\n@%s", finding_basename(main_frame->module));
+	}
+	uint64_t shape = hash_bytes(what.p, what.n);
+	buf_free(&what);
+	buf_free(&statement);
+	return shape;
+}

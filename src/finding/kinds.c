@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of kinds, as data. */
+#include "finding/finding.h"
+
+static const struct finding_kind_info kinds[] = {
+#define X(NAME, name, level, title, help) [FINDING_##NAME] = { name, FINDING_##level, title, help },
+	FINDING_KINDS(X)
+#undef X
+};
+
+const struct finding_kind_info *finding_kind_info(enum finding_kind kind)
+{
+	return &kinds[kind];
+}
+
+const char *finding_level_name(enum finding_level level)
+{
+	static const char *const names[] = {
+		[FINDING_ERROR] = "error",
+		[FINDING_PERFORMANCE] = "performance",
+		[FINDING_WARNING] = "warning",
+		[FINDING_NOTE] = "note",
+	};
+
+	return level < FINDING_LEVELS ? names[level] : "?";
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings and sets of them: one per identity. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "finding/internal.h"
+
+struct finding *finding_new(const struct finding_kind_info *kind)
+{
+	struct finding *f = xcalloc(1, sizeof *f);
+
+	f->kind = kind;
+	f->count = 1;
+	f->witness = "trace";
+	return f;
+}
+
+void finding_free(struct finding *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->related.n; i++) {
+		free(f->related.p[i].message);
+		free(f->related.p[i].place.frame);
+	}
+	for (size_t i = 0; i < f->steps.n; i++)
+		free(f->steps.p[i].text);
+	VEC_FREE(&f->related);
+	VEC_FREE(&f->steps);
+	free(f->place.frame);
+	free(f->message);
+	free(f->advice);
+	free(f->data);
+	free(f->replay);
+	free(f);
+}
+
+static uint64_t offset_of(const struct finding *f)
+{
+	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
+
+	return main_frame ? main_frame->offset : 0;
+}
+
+static void set_id(struct finding *f, uint64_t identity)
+{
+	snprintf(f->id, sizeof f->id, "%016llx", (unsigned long long)identity);
+}
+
+/* Findings of one shape, told apart by offsets: the identity is the rank of the offset. */
+static void number_by_offset(struct finding_set *set, struct finding *added)
+{
+	uint64_t offset = offset_of(added), rank = 0;
+
+	for (size_t i = 0; i < set->v.n; i++) {
+		struct finding *f = set->v.p[i];
+		if (f->shape != added->shape || f == added)
+			continue;
+		uint64_t at = offset_of(f), own = at > offset;
+		rank += at < offset;
+		for (size_t k = 0; k < set->v.n; k++)
+			own += set->v.p[k]->shape == f->shape && set->v.p[k] != added &&
+			       offset_of(set->v.p[k]) < at;
+		set_id(f, hash_mix(f->shape, own));
+	}
+	set_id(added, hash_mix(added->shape, rank));
+}
+
+/* The two are one: the earlier example stays, with both counts. */
+static void merge(struct finding *kept, struct finding *f)
+{
+	uint64_t count = kept->count + f->count;
+
+	if (f->event < kept->event) {
+		struct finding earlier = *f;
+		memcpy(earlier.id, kept->id, sizeof earlier.id);
+		earlier.shape = kept->shape;
+		earlier.suppressed = kept->suppressed;
+		*f = *kept;
+		*kept = earlier;
+	}
+	kept->count = count;
+	finding_free(f);
+}
+
+void finding_add(struct finding_set *set, struct finding *f)
+{
+	bool by_offset;
+	uint64_t old = 0;
+
+	f->shape = finding_shape(f, &by_offset);
+	uint64_t key = by_offset ? hash_mix(f->shape, offset_of(f) + 1) : f->shape;
+	if (hmap_get(&set->by_shape, key, &old)) {
+		merge((struct finding *)(uintptr_t)old, f);
+		return;
+	}
+	VEC_PUSH(&set->v, f);
+	hmap_put(&set->by_shape, key, (uintptr_t)f);
+	if (by_offset)
+		number_by_offset(set, f);
+	else
+		set_id(f, f->shape);
+}
+
+/* A finding with its main frame, which is not cheap to find. */
+struct sorted {
+	struct finding *f;
+	const struct srcloc_frame *at;
+};
+
+static int compare(const void *a, const void *b)
+{
+	static const struct srcloc_frame nowhere;
+	const struct sorted *f = a, *g = b;
+	const struct srcloc_frame *x = f->at ? f->at : &nowhere, *y = g->at ? g->at : &nowhere;
+	int order = (int)f->f->kind->level - (int)g->f->kind->level;
+
+	if (!order) /* without source: last */
+		order = strcmp(x->file ? x->file : "\x7f", y->file ? y->file : "\x7f");
+	if (!order && x->line != y->line)
+		order = x->line < y->line ? -1 : 1;
+	if (!order)
+		order = strcmp(f->f->kind->name, g->f->kind->name);
+	return order ? order : strcmp(f->f->id, g->f->id);
+}
+
+void finding_sort(struct finding_set *set)
+{
+	struct sorted *all = xcalloc(set->v.n + 1, sizeof *all);
+
+	for (size_t i = 0; i < set->v.n; i++)
+		all[i] = (struct sorted){ set->v.p[i], finding_main_frame(&set->v.p[i]->place) };
+	qsort(all, set->v.n, sizeof *all, compare);
+	for (size_t i = 0; i < set->v.n; i++)
+		set->v.p[i] = all[i].f;
+	free(all);
+}
+
+void finding_set_free(struct finding_set *set)
+{
+	for (size_t i = 0; i < set->v.n; i++)
+		finding_free(set->v.p[i]);
+	VEC_FREE(&set->v);
+	hmap_free(&set->by_shape);
+	set->by_shape = (struct hmap){ 0 };
+}
+
+size_t finding_count(const struct finding_set *set, enum finding_level level)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->v.n; i++)
+		n += !set->v.p[i]->suppressed && set->v.p[i]->kind->level == level;
+	return n;
+}
+
+size_t finding_suppressed(const struct finding_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->v.n; i++)
+		n += set->v.p[i]->suppressed;
+	return n;
+}

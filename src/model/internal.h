@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside src/model: who keeps what. */
+#ifndef HOLDFAST_MODEL_INTERNAL_H
+#define HOLDFAST_MODEL_INTERNAL_H
+
+#include "model/model.h"
+
+/*
+ * A location is a byte of a PM file, (file + 1) << 44 | offset, or of a range without a file,
+ * 1 << 63 | process << 48 | address. A line's key is its location / 64.
+ */
+#define LOC_FILE_SHIFT 44
+#define LOC_ANONYMOUS (1ull << 63)
+#define LINE_BLOCK 4096u
+
+struct process {
+	bool known;
+	struct imap maps; /* address range -> what to add to get the location */
+	struct imap_item last;
+	struct hmap where; /* site, ctx -> model_where */
+	VEC(uint32_t) thread; /* thread number -> global index + 1 */
+	bool ended;
+};
+
+/* A flush that waits, of a thread other than the line's `flusher`. */
+struct extra {
+	uint64_t mask;
+	uint32_t thread, next;
+};
+
+struct model {
+	const struct model_ops *ops;
+	const struct trace_defs *defs;
+	struct model_watch watch;
+	VEC(struct process) process;
+	VEC(struct model_thread *) thread;
+	VEC(struct model_place) place;
+	VEC(struct model_line *) block; /* of LINE_BLOCK lines each: lines never move */
+	size_t nlines;
+	uint32_t *slot; /* hash: line index + 1 */
+	size_t slots;
+	VEC(struct extra) extra; /* index 0 is unused */
+	uint32_t extra_free;
+	struct imap volatiles; /* locations that the program declared volatile */
+	uint32_t volatile_age, op;
+};
+
+/* lines.c */
+struct model_line *model_line(struct model *, uint32_t index);
+struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index);
+struct model_line *model_line_get(struct model *, uint64_t key, uint32_t *index);
+typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
+void model_lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
+
+/* ranges.c */
+struct process *model_process(struct model *, uint32_t process);
+void model_map(struct model *, const struct trace_event *);
+void model_register(struct model *, uint32_t process, uint64_t addr, uint64_t len);
+void model_unregister(struct model *, uint32_t process, uint64_t addr, uint64_t len);
+void model_set_volatile(struct model *, uint64_t lo, uint64_t hi, bool on);
+uint64_t model_unwatched(struct model *, struct model_line *);
+
+/* Bits of the bytes [from, to) of a line. */
+static inline uint64_t model_mask(unsigned from, unsigned to)
+{
+	uint64_t upto = to >= 64 ? ~0ull : (1ull << to) - 1;
+	return upto & ~((1ull << from) - 1);
+}
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transitions.
+ *
+ * For each line and thread T let P(T) be the open bytes that T has flushed since they were
+ * stored. A store takes its bytes out of every P; a flush by T sets P(T) to all open bytes; a
+ * fence by T makes P(T) persistent. Nearly always at most one thread has flushed a line, so
+ * the first P lives in the line (`flusher`, `flushed`), further ones in a list.
+ *
+ * A thread keeps the lines for which it holds a P, even an empty one, in `waiting`, so that a
+ * fence costs what was flushed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/internal.h"
+
+#define MS_SYNC 4
+
+struct model *model_new(const struct model_ops *ops, const struct trace_defs *defs,
+			const struct model_watch *watch)
+{
+	struct model *m = xcalloc(1, sizeof *m);
+	m->ops = ops;
+	m->defs = defs;
+	if (watch)
+		m->watch = *watch;
+	VEC_PUSH(&m->extra, (struct extra){ 0 });
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->process.n; i++) {
+		imap_free(&m->process.p[i].maps);
+		hmap_free(&m->process.p[i].where);
+		VEC_FREE(&m->process.p[i].thread);
+	}
+	for (size_t i = 0; i < m->thread.n; i++) {
+		VEC_FREE(&m->thread.p[i]->waiting);
+		VEC_FREE(&m->thread.p[i]->op_lines);
+		free(m->thread.p[i]);
+	}
+	for (size_t i = 0; i < m->block.n; i++)
+		free(m->block.p[i]);
+	VEC_FREE(&m->process);
+	VEC_FREE(&m->thread);
+	VEC_FREE(&m->place);
+	VEC_FREE(&m->block);
+	VEC_FREE(&m->extra);
+	imap_free(&m->volatiles);
+	free(m->slot);
+	free(m);
+}
+
+/* ---- who and where ---- */
+
+static uint32_t thread_of(struct model *m, const struct trace_event *e)
+{
+	struct process *p = model_process(m, e->process);
+	while (p->thread.n <= e->thread)
+		VEC_PUSH(&p->thread, 0);
+	if (!p->thread.p[e->thread]) {
+		struct model_thread *t = xcalloc(1, sizeof *t);
+		t->process = e->process;
+		t->thread = e->thread;
+		VEC_PUSH(&m->thread, t);
+		p->thread.p[e->thread] = (uint32_t)m->thread.n;
+	}
+	return p->thread.p[e->thread] - 1;
+}
+
+model_where model_where_of(struct model *m, const struct trace_event *e)
+{
+	struct process *p = model_process(m, e->process);
+	uint64_t key = (uint64_t)e->ctx << 32 | e->site, found;
+	if (hmap_get(&p->where, key, &found))
+		return (model_where)found;
+	VEC_PUSH(&m->place, ((struct model_place){ e->process, e->site, e->ctx, e->ip }));
+	hmap_put(&p->where, key, m->place.n - 1);
+	return (model_where)(m->place.n - 1);
+}
+
+const struct model_place *model_place(const struct model *m, model_where w)
+{
+	return &m->place.p[w];
+}
+
+size_t model_places(const struct model *m)
+{
+	return m->place.n;
+}
+
+struct model_thread *model_thread(struct model *m, uint32_t id)
+{
+	return m->thread.p[id];
+}
+
+const struct model_ops *model_ops(const struct model *m)
+{
+	return m->ops;
+}
+
+struct model_line *model_line_at(struct model *m, uint32_t process, uint64_t addr)
+{
+	uint64_t loc = model_location(m, process, addr);
+	return loc ? model_line_find(m, loc / TRACE_LINE, NULL) : NULL;
+}
+
+uint64_t model_when(uint32_t when, uint64_t now)
+{
+	return now - (uint32_t)((uint32_t)now - when);
+}
+
+/* ---- what waits for a fence ---- */
+
+uint64_t model_pending(const struct model *m, const struct model_line *l)
+{
+	uint64_t mask = l->flushed;
+	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
+		mask |= m->extra.p[i].mask;
+	return mask & l->open;
+}
+
+uint64_t model_pending_by(const struct model *m, const struct model_line *l, uint32_t thread_id)
+{
+	if (l->flusher == thread_id)
+		return l->flushed & l->open;
+	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
+		if (m->extra.p[i].thread == thread_id)
+			return m->extra.p[i].mask & l->open;
+	return 0;
+}
+
+/* The newest values of these bytes are others now: no earlier flush covers them. */
+static void unflush(struct model *m, struct model_line *l, uint64_t mask)
+{
+	l->flushed &= ~mask;
+	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
+		m->extra.p[i].mask &= ~mask;
+}
+
+/* Adds bytes to P(T), and the line to T's list if T holds no P for it yet. */
+static void add_pending(struct model *m, struct model_line *l, uint32_t index, uint32_t id, uint64_t mask)
+{
+	uint32_t i;
+	if (l->flusher == id) {
+		l->flushed |= mask;
+		return;
+	}
+	for (i = l->more; i; i = m->extra.p[i].next)
+		if (m->extra.p[i].thread == id) {
+			m->extra.p[i].mask |= mask;
+			return;
+		}
+	if (l->flusher == MODEL_NOBODY) {
+		l->flusher = id;
+		l->flushed = mask;
+	} else {
+		if (!m->extra_free) {
+			VEC_PUSH(&m->extra, (struct extra){ 0 });
+			m->extra_free = (uint32_t)m->extra.n - 1;
+		}
+		i = m->extra_free;
+		m->extra_free = m->extra.p[i].next;
+		m->extra.p[i] = (struct extra){ mask, id, l->more };
+		l->more = i;
+	}
+	VEC_PUSH(&m->thread.p[id]->waiting, index);
+}
+
+/* Takes P(T) from the line; a further thread's P moves into the line. */
+static uint64_t take_pending(struct model *m, struct model_line *l, uint32_t id)
+{
+	uint64_t mask = 0;
+	uint32_t *link = &l->more, i;
+	if (l->flusher == id) {
+		mask = l->flushed;
+		l->flusher = MODEL_NOBODY;
+		l->flushed = 0;
+		if ((i = l->more) == 0)
+			return mask;
+		l->flusher = m->extra.p[i].thread;
+		l->flushed = m->extra.p[i].mask;
+	} else {
+		while (*link && m->extra.p[*link].thread != id)
+			link = &m->extra.p[*link].next;
+		if ((i = *link) == 0)
+			return 0;
+		mask = m->extra.p[i].mask;
+	}
+	*link = m->extra.p[i].next;
+	m->extra.p[i].next = m->extra_free;
+	m->extra_free = i;
+	return mask;
+}
+
+/* These bytes are persistent from now on. */
+static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
+{
+	struct model_line *l = s->line;
+	mask &= l->open;
+	if (!mask)
+		return;
+	s->mask = mask;
+	if (m->watch.persist)
+		m->watch.persist(m->watch.arg, s);
+	l->open &= ~mask;
+	l->nt &= ~mask;
+	l->late &= ~mask;
+	l->ever |= mask;
+	unflush(m, l, mask);
+	for (unsigned w = 0; w < MODEL_WORDS; w++)
+		if (mask >> (w * 8) & 0xff)
+			l->again[w] = 0;
+}
+
+/* ---- stores, flushes, fences ---- */
+
+static void list_in_operation(struct model *m, struct model_thread *t, struct model_line *l, uint32_t index)
+{
+	(void)m;
+	if (t->depth && l->op != t->op) {
+		l->op = t->op;
+		VEC_PUSH(&t->op_lines, index);
+	}
+}
+
+static void note_store(struct model_step *s)
+{
+	struct model_line *l = s->line;
+	l->storer = s->thread_id;
+	for (unsigned w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask >> (w * 8) & 0xff;
+		if (!word)
+			continue;
+		bool own = (l->open >> (w * 8) & word) == word && l->store[w] == s->where;
+		l->again[w] = own ? (l->again[w] < 255 ? l->again[w] + 1 : 255) : 0;
+		l->store[w] = s->where;
+		l->when[w] = (uint32_t)s->ev->num;
+	}
+}
+
+static void store_line(struct model *m, struct model_step *s, uint64_t key, uint64_t mask)
+{
+	bool nt = (s->ev->flags & TRACE_F_NT) != 0;
+	uint32_t index;
+	struct model_line *l = s->line = model_line_get(m, key, &index);
+	s->mask = mask & ~model_unwatched(m, l);
+	if (!s->mask)
+		return;
+	mask = s->mask;
+	if (m->watch.store)
+		m->watch.store(m->watch.arg, s);
+	note_store(s);
+	unflush(m, l, mask);
+	l->open |= mask;
+	l->late &= ~mask;
+	l->nt = nt ? l->nt | mask : l->nt & ~mask;
+	list_in_operation(m, s->thread, l, index);
+	if (nt ? !m->ops->nt_open : !m->ops->stores_open)
+		guarantee(m, s, mask);
+	else if (nt && m->ops->flushes)
+		add_pending(m, l, index, s->thread_id, mask);
+}
+
+/* Splits [loc, loc+len) at line boundaries. */
+static void store_range(struct model *m, struct model_step *s, uint64_t loc, uint64_t len)
+{
+	while (loc && len) {
+		unsigned from = (unsigned)(loc % TRACE_LINE);
+		uint64_t n = TRACE_LINE - from < len ? TRACE_LINE - from : len;
+		store_line(m, s, loc / TRACE_LINE, model_mask(from, from + (unsigned)n));
+		loc += n;
+		len -= n;
+	}
+}
+
+static void do_flush(struct model *m, struct model_step *s)
+{
+	const struct trace_site_def *site = trace_site(m->defs, s->ev->process, s->ev->site);
+	uint64_t loc = model_location(m, s->ev->process, s->ev->arg[0]);
+	uint32_t index = 0;
+	s->line = loc ? model_line_find(m, loc / TRACE_LINE, &index) : NULL;
+	if (s->line && model_unwatched(m, s->line) == ~0ull)
+		return;
+	s->mask = s->line ? s->line->open : 0;
+	if (m->watch.flush)
+		m->watch.flush(m->watch.arg, s);
+	if (!s->line || !m->ops->flushes)
+		return;
+	s->line->flush = s->where;
+	s->line->flush_when = (uint32_t)s->ev->num;
+	if (site && site->class == TRACE_SITE_CLFLUSH)
+		guarantee(m, s, s->line->open);
+	else if (s->line->open)
+		add_pending(m, s->line, index, s->thread_id, s->line->open);
+}
+
+static void do_fence(struct model *m, struct model_step *s)
+{
+	struct model_thread *t = s->thread;
+	s->line = NULL;
+	if (m->watch.fence)
+		m->watch.fence(m->watch.arg, s);
+	t->fence_num = s->ev->num + 1;
+	t->fence = s->where;
+	for (size_t i = 0; i < t->waiting.n; i++) {
+		s->line = model_line(m, t->waiting.p[i]);
+		guarantee(m, s, take_pending(m, s->line, s->thread_id));
+	}
+	t->waiting.n = 0;
+}
+
+/* ---- ranges ---- */
+
+static void persist_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
+{
+	struct model_step *s = arg;
+	s->line = l;
+	guarantee(m, s, mask);
+}
+
+/* Nothing is known of these bytes any more, and nothing is to be said of them. */
+static void forget_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
+{
+	(void)arg;
+	l->open &= ~mask;
+	l->nt &= ~mask;
+	unflush(m, l, mask);
+}
+
+static void gone_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
+{
+	struct model_step *s = arg;
+	s->line = l;
+	s->mask = l->open & mask & ~model_unwatched(m, l);
+	if (s->mask && m->watch.gone)
+		m->watch.gone(m->watch.arg, s);
+}
+
+/* Calls `each` for the lines behind [addr, addr+len) of a process. */
+static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len, model_each *each,
+		    void *arg)
+{
+	struct process *p = model_process(m, process);
+	for (size_t i = 0; i < p->maps.n; i++) {
+		struct imap_item it = p->maps.p[i];
+		uint64_t lo = it.lo > addr ? it.lo : addr, hi = it.hi < addr + len ? it.hi : addr + len;
+		if (lo < hi)
+			model_lines_in(m, lo + it.val, hi + it.val, each, arg);
+	}
+}
+
+static void do_unmap(struct model *m, struct model_step *s)
+{
+	each_in(m, s->ev->process, s->ev->arg[0], s->ev->arg[1], gone_piece, s);
+	model_unregister(m, s->ev->process, s->ev->arg[0], s->ev->arg[1]);
+}
+
+static void do_sync(struct model *m, struct model_step *s)
+{
+	const struct trace_event *e = s->ev;
+	uint64_t lo = e->arg[0] & ~4095ull, hi = (e->arg[0] + e->arg[1] + 4095) & ~4095ull;
+	if (e->arg[2] & MS_SYNC)
+		each_in(m, e->process, lo, hi - lo, persist_piece, s);
+}
+
+static void do_file(struct model *m, struct model_step *s)
+{
+	const struct trace_event *e = s->ev;
+	uint64_t base = (e->arg[0] + 1) << LOC_FILE_SHIFT, end = base + (1ull << LOC_FILE_SHIFT);
+	switch (e->kind) {
+	case TRACE_FILE_SYNC:
+		if (e->arg[1] != 2) /* sync_file_range promises nothing */
+			model_lines_in(m, base, end, persist_piece, s);
+		break;
+	case TRACE_FILE_WRITE:
+		if (m->ops->file_writes)
+			store_range(m, s, base | e->arg[1], e->size);
+		else
+			model_lines_in(m, base | e->arg[1], (base | e->arg[1]) + e->size, forget_piece, NULL);
+		break;
+	case TRACE_FILE_TRUNCATE: model_lines_in(m, base | e->arg[1], end, forget_piece, NULL); break;
+	case TRACE_FILE_UNLINK: model_lines_in(m, base, end, forget_piece, NULL); break;
+	default: break;
+	}
+}
+
+static void declare_volatile(struct model *m, const struct trace_event *e, bool on)
+{
+	uint64_t loc = model_location(m, e->process, e->arg[0]);
+	if (!loc || !e->arg[1])
+		return;
+	model_set_volatile(m, loc, loc + e->arg[1], on);
+	if (on)
+		model_lines_in(m, loc, loc + e->arg[1], forget_piece, NULL);
+}
+
+/* Requests of the program about a range. */
+static void do_request(struct model *m, struct model_step *s)
+{
+	const struct trace_event *e = s->ev;
+	switch (e->kind) {
+	case TRACE_MARK_PM: model_register(m, e->process, e->arg[0], e->arg[1]); break;
+	case TRACE_HINT_MAP:
+		model_register(m, e->process, e->arg[0], e->arg[1]);
+		declare_volatile(m, e, false);
+		break;
+	case TRACE_MARK_VOLATILE:
+	case TRACE_HINT_UNMAP: declare_volatile(m, e, true); break;
+	case TRACE_HINT_CLEAN: each_in(m, e->process, e->arg[0], e->arg[1], forget_piece, NULL); break;
+	default: break;
+	}
+}
+
+/* ---- operations ---- */
+
+static void do_begin(struct model *m, struct model_step *s)
+{
+	struct model_thread *t = s->thread;
+	if (t->depth++ == 0) {
+		t->op_begin = s->ev->num + 1;
+		t->op_lines.n = 0;
+		t->op = ++m->op;
+	}
+}
+
+static void do_end(struct model *m, struct model_step *s)
+{
+	struct model_thread *t = s->thread;
+	if (t->depth == 0)
+		return;
+	if (--t->depth)
+		return;
+	for (size_t i = 0; i < t->op_lines.n; i++) {
+		s->line = model_line(m, t->op_lines.p[i]);
+		s->mask = s->line->open;
+		if (m->watch.op_end)
+			m->watch.op_end(m->watch.arg, s);
+		s->line->late |= s->line->open;
+	}
+	t->op_begin = 0;
+	t->op_lines.n = 0;
+}
+
+static void process_gone(struct model *m, struct model_step *s, uint32_t process)
+{
+	struct process *p = model_process(m, process);
+	if (p->ended)
+		return;
+	p->ended = true;
+	each_in(m, process, 0, UINT64_MAX, gone_piece, s);
+	p = model_process(m, process);
+	imap_free(&p->maps);
+	p->last = (struct imap_item){ 0 };
+}
+
+void model_feed(struct model *m, const struct trace_event *e)
+{
+	struct model_step s = { .ev = e };
+	s.thread_id = thread_of(m, e);
+	s.thread = m->thread.p[s.thread_id];
+	s.where = model_where_of(m, e);
+	switch (e->kind) {
+	case TRACE_STORE: store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size); break;
+	case TRACE_FLUSH: do_flush(m, &s); break;
+	case TRACE_FENCE: do_fence(m, &s); break;
+	case TRACE_MAP: model_map(m, e); break;
+	case TRACE_UNMAP: do_unmap(m, &s); break;
+	case TRACE_SYNC: do_sync(m, &s); break;
+	case TRACE_OP_BEGIN:
+	case TRACE_TX_BEGIN: do_begin(m, &s); break;
+	case TRACE_OP_END:
+	case TRACE_TX_END: do_end(m, &s); break;
+	case TRACE_EXIT: process_gone(m, &s, e->process); break;
+	case TRACE_FILE_SYNC:
+	case TRACE_FILE_WRITE:
+	case TRACE_FILE_TRUNCATE:
+	case TRACE_FILE_UNLINK: do_file(m, &s); break;
+	default: do_request(m, &s); break;
+	}
+}
+
+void model_end(struct model *m, const struct trace_event *last)
+{
+	struct model_step s = { .ev = last };
+	if (!last)
+		return;
+	s.thread_id = thread_of(m, last);
+	s.thread = m->thread.p[s.thread_id];
+	s.where = model_where_of(m, last);
+	for (uint32_t i = 0; i < m->process.n; i++)
+		process_gone(m, &s, i);
+}

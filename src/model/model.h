@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is guaranteed to survive a crash.
+ *
+ * A model follows the events of a run and knows, for every byte of PM that was stored, whether
+ * its newest value is guaranteed persistent:
+ *
+ *      store         clwb by T          fence by T
+ *   ─────────▶ dirty ─────────▶ pending ──────────▶ persistent
+ *                 └──────────── clflush, msync ────────▲
+ *   a non-temporal store by T is pending at once
+ *
+ * `open` bytes are those that are dirty or pending. Variants (adr, eadr, msync) differ in what
+ * a store, a flush, a fence and a sync do; they are rows of one table. A line is 64 bytes of a
+ * PM file, wherever it is mapped.
+ */
+#ifndef HOLDFAST_MODEL_MODEL_H
+#define HOLDFAST_MODEL_MODEL_H
+
+#include "trace/trace.h"
+
+#define MODEL_WORDS 8
+#define MODEL_NOBODY UINT32_MAX
+
+/* A place in the program: an instruction in its calling context. An index, interned. */
+typedef uint32_t model_where;
+struct model_place {
+	uint32_t process, site, ctx;
+	uint64_t ip;
+};
+
+/* The state of one line. About 160 bytes: a run's memory is bounded by the lines it touches. */
+struct model_line {
+	uint64_t key;     /* see model_key_text */
+	uint64_t open;    /* bytes whose newest value is not guaranteed; one bit each */
+	uint64_t flushed; /* the part of `open` that thread `flusher` has flushed, not fenced */
+	uint64_t nt;      /* the part of `open` whose newest store was non-temporal */
+	uint64_t ever;    /* bytes that were guaranteed at some time */
+	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
+	uint64_t unwatched; /* bytes declared volatile by the program */
+	uint32_t storer;  /* thread of the newest store */
+	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
+	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
+	uint32_t volatile_age;  /* `unwatched` is as of this change of the volatile ranges */
+	uint32_t op;            /* operation that last listed the line in op_lines */
+	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
+	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
+	uint8_t again[MODEL_WORDS];     /* times the same place overwrote its own open value */
+	model_where flush;              /* newest flush, valid if flush_when is not 0 */
+	uint32_t flush_when;
+};
+
+struct model_thread {
+	uint32_t process, thread;
+	VEC(uint32_t) waiting;    /* lines that it has flushed and not fenced */
+	uint64_t fence_num;       /* newest fence: number + 1, 0: none */
+	model_where fence;
+	uint64_t op_begin;        /* number + 1 of the current operation's begin; 0: outside */
+	uint32_t depth;           /* operations and transactions may nest */
+	VEC(uint32_t) op_lines;   /* lines stored to in the current operation, each once */
+	uint32_t op;              /* its number */
+};
+
+/* What happened to a line, before the model applies it. */
+struct model_step {
+	const struct trace_event *ev;
+	struct model_thread *thread;
+	uint32_t thread_id;
+	model_where where;
+	struct model_line *line; /* NULL: a flush of a line that was never stored to */
+	uint64_t mask;           /* bytes of the line that are concerned */
+};
+
+/* Callbacks; any may be NULL. All but `op_end` and `gone` come before the state changes. */
+struct model_watch {
+	void *arg;
+	void (*store)(void *, const struct model_step *);
+	void (*flush)(void *, const struct model_step *);
+	void (*fence)(void *, const struct model_step *); /* line is NULL */
+	void (*persist)(void *, const struct model_step *);
+	void (*op_end)(void *, const struct model_step *);
+	void (*gone)(void *, const struct model_step *);  /* line->open is lost from sight */
+};
+
+struct model_ops {
+	const char *name;
+	const char *about;
+	bool stores_open; /* a plain store is not guaranteed by itself */
+	bool nt_open;     /* nor a non-temporal one */
+	bool flushes;     /* clwb, clflushopt, clflush and fences persist */
+	bool file_writes; /* write() into the file needs a sync like a store */
+};
+const struct model_ops *model_find(const char *name); /* NULL: no such model */
+const struct model_ops *model_at(size_t i);           /* NULL past the last */
+
+struct model;
+struct model *model_new(const struct model_ops *, const struct trace_defs *, const struct model_watch *);
+void model_feed(struct model *, const struct trace_event *);
+/* The trace is over: `gone` for every line that is still mapped and open. */
+void model_end(struct model *, const struct trace_event *last);
+void model_free(struct model *);
+const struct model_ops *model_ops(const struct model *);
+
+const struct model_place *model_place(const struct model *, model_where);
+size_t model_places(const struct model *);
+size_t model_lines(const struct model *);
+size_t model_memory(const struct model *); /* bytes, for the benchmarks */
+struct model_thread *model_thread(struct model *, uint32_t id);
+/* The line that holds addr in a process, or NULL if it was never stored to. */
+struct model_line *model_line_at(struct model *, uint32_t process, uint64_t addr);
+bool model_is_pm(struct model *, uint32_t process, uint64_t addr);
+/* A number for a byte of PM that does not depend on where it is mapped; 0: not PM. */
+uint64_t model_location(struct model *, uint32_t process, uint64_t addr);
+/* The place of an event. */
+model_where model_where_of(struct model *, const struct trace_event *);
+/* Bytes that are flushed by any thread and wait for its fence. */
+uint64_t model_pending(const struct model *, const struct model_line *);
+/* Flushed by this very thread. */
+uint64_t model_pending_by(const struct model *, const struct model_line *, uint32_t thread_id);
+/* "pool+0x40" for a byte of the line. */
+const char *model_key_text(const struct model *, uint64_t key, unsigned byte, char *buf, size_t size);
+/* An event number that was kept modulo 2^32, given a later one. */
+uint64_t model_when(uint32_t when, uint64_t now);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From addresses to locations: what each process has mapped, and what is declared volatile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/internal.h"
+
+/* A child made by fork sees what its parent had mapped. */
+static void inherit(struct model *m, uint32_t child)
+{
+	const struct trace_process_def *c = trace_process(m->defs, child);
+	if (!c || c->birth != TRACE_BIRTH_FORK || c->parent_index >= m->process.n)
+		return;
+	const struct imap *from = &m->process.p[c->parent_index].maps;
+	for (size_t i = 0; i < from->n; i++)
+		imap_set(&m->process.p[child].maps, from->p[i].lo, from->p[i].hi, from->p[i].val);
+}
+
+struct process *model_process(struct model *m, uint32_t process)
+{
+	while (m->process.n <= process)
+		VEC_PUSH(&m->process, (struct process){ 0 });
+	struct process *p = &m->process.p[process];
+	if (!p->known) {
+		p->known = true;
+		inherit(m, process);
+	}
+	return p;
+}
+
+uint64_t model_location(struct model *m, uint32_t process, uint64_t addr)
+{
+	struct process *p = model_process(m, process);
+	if (addr < p->last.lo || addr >= p->last.hi) {
+		const struct imap_item *it = imap_find(&p->maps, addr);
+		if (!it)
+			return 0;
+		p->last = *it;
+	}
+	return addr + p->last.val;
+}
+
+bool model_is_pm(struct model *m, uint32_t process, uint64_t addr)
+{
+	return model_location(m, process, addr) != 0;
+}
+
+void model_map(struct model *m, const struct trace_event *e)
+{
+	struct process *p = model_process(m, e->process);
+	uint64_t loc = (e->arg[2] + 1) << LOC_FILE_SHIFT | e->arg[3];
+	if (!(e->flags & TRACE_F_PM))
+		return;
+	imap_set(&p->maps, e->arg[0], e->arg[0] + e->arg[1], loc - e->arg[0]);
+	p->last = (struct imap_item){ 0 };
+}
+
+/* PM without a file, named by the program; where a file is mapped already, that stays. */
+void model_register(struct model *m, uint32_t process, uint64_t addr, uint64_t len)
+{
+	struct process *p = model_process(m, process);
+	uint64_t base = LOC_ANONYMOUS | (uint64_t)(process & 0x7fff) << 48, at = addr, end = addr + len;
+	while (at < end) {
+		const struct imap_item *it = imap_find(&p->maps, at);
+		uint64_t stop = end;
+		if (it) {
+			at = it->hi;
+			continue;
+		}
+		for (size_t i = 0; i < p->maps.n; i++)
+			if (p->maps.p[i].lo > at && p->maps.p[i].lo < stop)
+				stop = p->maps.p[i].lo;
+		imap_set(&p->maps, at, stop, base);
+		at = stop;
+	}
+	p->last = (struct imap_item){ 0 };
+}
+
+void model_unregister(struct model *m, uint32_t process, uint64_t addr, uint64_t len)
+{
+	struct process *p = model_process(m, process);
+	imap_clear(&p->maps, addr, addr + len);
+	p->last = (struct imap_item){ 0 };
+}
+
+void model_set_volatile(struct model *m, uint64_t lo, uint64_t hi, bool on)
+{
+	if (on)
+		imap_set(&m->volatiles, lo, hi, 1);
+	else
+		imap_clear(&m->volatiles, lo, hi);
+	m->volatile_age++;
+}
+
+/* The line's volatile bytes, brought up to date when the ranges have changed. */
+uint64_t model_unwatched(struct model *m, struct model_line *l)
+{
+	uint64_t lo = l->key * TRACE_LINE, end = lo + TRACE_LINE, at = lo;
+	if (l->volatile_age == m->volatile_age)
+		return l->unwatched;
+	l->volatile_age = m->volatile_age;
+	l->unwatched = 0;
+	while (m->volatiles.n && at < end) {
+		const struct imap_item *it = imap_find(&m->volatiles, at);
+		if (!it) {
+			at++;
+			continue;
+		}
+		uint64_t to = it->hi < end ? it->hi : end;
+		l->unwatched |= model_mask((unsigned)(at - lo), (unsigned)(to - lo));
+		at = to;
+	}
+	return l->unwatched;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report page. The findings are the JSON report of docs/REPORTS.md with excerpts added; every text
+// of it becomes a text node, never markup.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const LEVELS = ["error", "performance", "warning", "note"];
+
+  // An element: el("td.code", {title: "…"}, child, "text", …). null children are left out.
+  function el(name, attributes, ...children) {
+    const [tag, ...classes] = name.split(".");
+    const node = document.createElement(tag);
+    node.className = classes.join(" ");
+    return fill(node, attributes, children);
+  }
+  function svg(tag, attributes, ...children) {
+    return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  }
+  function fill(node, attributes, children) {
+    for (const [key, value] of Object.entries(attributes || {})) node.setAttribute(key, value);
+    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+  const words = (text) => text.replace(/-/g, " ");
+  const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+  const title = (f) => (data.kinds[f.kind] || { title: f.kind }).title;
+
+  function where(at, column) {
+    if (at.file) return `${at.file}:${at.line}${column && at.column ? ":" + at.column : ""}`;
+    return at.module ? `${at.module}+${at.offset || "?"}` : "unknown place";
+  }
+
+  // --- the list ---
+
+  const findings = [
+    ...data.findings.map((f) => ({ f, suppressed: false })),
+    ...data.suppressed.map((f) => ({ f, suppressed: true })),
+  ];
+  for (const item of findings) {
+    const { f } = item;
+    const functions = f.stack.map((frame) => frame.function || "");
+    item.file = f.location.file || "";
+    item.hay = [f.id, f.kind, f.level, title(f), f.message, f.data || "", where(f.location), ...functions]
+      .join("\n").toLowerCase();
+    item.row = row(item);
+  }
+
+  function row(item) {
+    const { f } = item;
+    const button = el("button", { type: "button", "data-id": f.id },
+      el("div.row-top", {},
+        el("span.badge." + f.level, {}, f.level),
+        el("span.row-title", {}, title(f)),
+        el("span.row-count", {}, f.count > 1 ? f.count.toLocaleString("en") + "×" : null)),
+      el("div.row-where", { title: where(f.location) },
+        [where(f.location), f.location.function].filter(Boolean).join("  ")));
+    button.addEventListener("click", () => choose(item));
+    return el(item.suppressed ? "li.is-suppressed" : "li", {}, button);
+  }
+
+  // Options of a filter, with how many findings each has.
+  function options(select, values) {
+    const count = new Map();
+    for (const value of values) if (value) count.set(value, (count.get(value) || 0) + 1);
+    for (const value of [...count.keys()].sort()) {
+      select.append(el("option", { value }, `${value} (${count.get(value)})`));
+    }
+  }
+
+  let chosen = null;
+  let shown = [];
+
+  function filter() {
+    const text = $("text").value.trim().toLowerCase().split(/\s+/);
+    const [level, kind, file] = ["level", "kind", "file"].map((id) => $(id).value);
+    shown = findings.filter((item) =>
+      (!item.suppressed || $("suppressed").checked) &&
+      (!level || item.f.level === level) && (!kind || item.f.kind === kind) && (!file || item.file === file) &&
+      text.every((word) => item.hay.includes(word)));
+    $("list").replaceChildren(...shown.map((item) => item.row));
+    const all = $("suppressed").checked ? findings.length : data.findings.length;
+    $("shown").value = shown.length === all ? plural(all, "finding", "findings") : `${shown.length} of ${all} findings`;
+    $("none").hidden = shown.length > 0;
+    $("none").textContent = all ? "No finding matches the filters." : "Nothing found.";
+    if (!shown.includes(chosen)) choose(shown[0] || null, false);
+  }
+
+  function choose(item, remember = true) {
+    if (chosen) chosen.row.firstChild.removeAttribute("aria-current");
+    chosen = item;
+    $("detail").replaceChildren(...(item ? detail(item) : []));
+    $("detail").scrollTop = 0;
+    if (!item) return;
+    item.row.firstChild.setAttribute("aria-current", "true");
+    if (remember) history.replaceState(null, "", "#" + item.f.id);
+  }
+
+  // --- one finding ---
+
+  function detail(item) {
+    const { f } = item;
+    const help = (data.kinds[f.kind] || {}).help;
+    return [
+      el("div.meta", {},
+        el("span.badge." + f.level, {}, f.level),
+        el("span.kind", {}, f.kind),
+        item.suppressed ? el("span.badge.quiet", {}, "suppressed") : null,
+        el("span.kind", {}, f.count === 1 ? "seen once" : `seen ${f.count.toLocaleString("en")} times`)),
+      el("h2", {}, title(f)),
+      el("p.message", {}, f.message),
+      f.advice ? el("p.fix", {}, el("b", {}, "Fix: "), f.advice) : null,
+      help ? el("details", {}, el("summary", {}, "What this means"), el("p", {}, help)) : null,
+      el("h3", {}, "Source"),
+      excerpt(f.location, f.excerpt),
+      f.steps.length ? el("h3", {}, "Life of the line") : null,
+      f.steps.length ? life(f) : null,
+      el("h3", {}, "Call path"),
+      path(f),
+      f.related.length ? el("h3", {}, "Related places") : null,
+      ...f.related.map(related),
+      el("h3", {}, "Details"),
+      facts(f),
+    ].filter(Boolean);
+  }
+
+  function excerpt(at, source) {
+    const caption = [where(at, true), at.function].filter(Boolean).join("  in ");
+    const note = source.note ? el("p.source-note", {}, source.note) : null;
+    if (!source.lines.length) return el("div", {}, el("p.kind", {}, caption), note);
+    const rows = [];
+    source.lines.forEach((line, i) => {
+      const number = source.first + i;
+      rows.push(el(number === at.line ? "tr.marked" : "tr", {}, el("td", {}, String(number)), el("td", {}, line)));
+      if (number === at.line && at.column && at.column <= line.length) {
+        const blanks = line.slice(0, at.column - 1).replace(/[^\t]/g, " ");
+        rows.push(el("tr.caret", { "aria-hidden": "true" }, el("td", {}), el("td", {}, blanks + "^")));
+      }
+    });
+    return el("div", {}, el("div.code", { tabindex: "0" }, el("table", {}, el("caption", {}, caption), el("tbody", {}, rows))), note);
+  }
+
+  const HOW = { tail: "left by a jump", signal: "", interrupted: "interrupted", cut: "deeper frames are not recorded" };
+
+  function path(f) {
+    const last = f.stack.map((frame) => frame.function).lastIndexOf("main");
+    const frames = last < 0 ? f.stack : f.stack.slice(0, last + 1);
+    const here = frames.findIndex((frame) =>
+      frame.function === f.location.function && where(frame, true) === where(f.location, true));
+    return el("table.path", {}, el("tbody", {}, frames.map((frame, i) => {
+      const tags = [frame.inlined ? "inlined" : "", HOW[frame.how] || ""].filter(Boolean).join(", ");
+      const known = frame.file || frame.module;
+      return el(i === here ? "tr.here" : "tr", {},
+        el("td", {}, i === here ? "▸ " : "  ", frame.function || "?", tags ? el("span.tag", {}, "  " + tags) : null),
+        el("td", {}, known ? where(frame) : ""));
+    })));
+  }
+
+  function related(r) {
+    return el("div.related", {},
+      el("p", {}, el("span.role", {}, words(r.role)), r.message ? ": " + r.message : null,
+        el("span.kind", {}, `  event ${r.event.toLocaleString("en")}`)),
+      r.stack.length ? excerpt(r.location, r.excerpt) : null);
+  }
+
+  function facts(f) {
+    const rows = [
+      ["data", f.data],
+      ["witness", `${f.witness.type}, event ${f.witness.event.toLocaleString("en")}`],
+      ["id", f.id],
+      ["replay", f.witness.replay],
+    ];
+    return el("table.facts", {}, el("tbody", {}, rows.filter(([, value]) => value).map(([name, value]) =>
+      el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value)))));
+  }
+
+  // --- the picture: steps on an axis of time, a lane a thread, and below them what is guaranteed ---
+
+  const STEP = 140, LEFT = 92, TOP = 34, LANE = 64;
+
+  function family(what) {
+    if (/store/.test(what)) return "store";
+    if (/flush|clwb/.test(what)) return "flush";
+    if (/fence|persistent|drain|sync/.test(what)) return "fence";
+    return "other";
+  }
+
+  // What is guaranteed after a step.
+  function after(state, what) {
+    if (/^nt-|non-temporal/.test(what)) return "pending";
+    if (what === "persistent" || /sync/.test(what)) return "persistent";
+    switch (family(what)) {
+      case "store": return "dirty";
+      case "flush": return state === "dirty" ? "pending" : state;
+      case "fence": return state === "pending" ? "persistent" : state;
+      default: return state;
+    }
+  }
+
+  // The steps in order, with those that should have been there.
+  function withMissing(f) {
+    const steps = [...f.steps].sort((a, b) => a.event - b.event);
+    const last = (name) => steps.map((s) => family(s.what)).lastIndexOf(name);
+    const ghost = (what, at) => {
+      const before = steps[at];
+      steps.splice(at + 1, 0, { what, ghost: true, thread: before ? before.thread : 0, text: "missing" });
+    };
+    if (f.kind === "missing-fence" && last("flush") >= 0) ghost("fence", last("flush"));
+    else if (f.kind === "missing-flush" && last("store") >= 0) ghost("flush", last("store"));
+    else if (f.kind === "missing-flush-and-fence" && last("store") >= 0) {
+      const at = last("store");
+      ghost("flush", at);
+      ghost("fence", at + 1);
+    }
+    return steps;
+  }
+
+  const cut = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
+
+  function mark(step, x, y, here) {
+    const ghost = step.ghost ? "ghost" : family(step.what);
+    const label = step.ghost ? "ghost-text" : "";
+    return svg("g", {},
+      svg("title", {}, [words(step.what), step.text, step.ghost ? "" : `event ${step.event}, thread ${step.thread}`].filter(Boolean).join("\n")),
+      svg("circle", { cx: x, cy: y, r: 8, class: ghost }),
+      here ? svg("circle", { cx: x, cy: y, r: 13, class: "here" }) : null,
+      svg("text", { x, y: y - 18, "text-anchor": "middle", class: label, "font-weight": 600 }, words(step.what)),
+      svg("text", { x, y: y + 25, "text-anchor": "middle", class: step.ghost ? label : "soft", "font-size": 11 }, cut(step.text || "", 22)));
+  }
+
+  function band(x, width, y, state) {
+    if (width <= 0) return null;
+    return svg("g", {},
+      svg("rect", { x, y, width, height: 18, class: "band-" + state }),
+      width > 60 ? svg("text", { x: x + width / 2, y: y + 13, "text-anchor": "middle",
+        class: state === "dirty" || state === "persistent" ? "band-text" : "band-text dark" }, state) : null);
+  }
+
+  function life(f) {
+    const steps = withMissing(f);
+    const threads = [...new Set(steps.map((s) => s.thread))].sort((a, b) => a - b);
+    const bottom = TOP + LANE * threads.length;
+    const right = LEFT + STEP * steps.length;
+    const x = (i) => LEFT + STEP * i + STEP / 2 - 20;
+    const y = (thread) => TOP + LANE * threads.indexOf(thread);
+    const picture = svg("svg", { width: right, height: bottom + 44, role: "img", "aria-label":
+      "Life of the line: " + steps.map((s) => words(s.what) + (s.ghost ? " (missing)" : "")).join(", then ") });
+    for (const thread of threads) {
+      picture.append(svg("text", { x: 6, y: y(thread) + 4, class: "soft" }, `thread ${thread}`),
+        svg("line", { x1: LEFT - 20, x2: right - 8, y1: y(thread), y2: y(thread), class: "axis" }));
+    }
+    let state = "clean", from = LEFT - 20;
+    picture.append(svg("text", { x: 6, y: bottom + 13, class: "soft" }, "guaranteed"));
+    steps.forEach((step, i) => {
+      if (!step.ghost) {
+        const next = after(state, step.what);
+        if (next !== state) {
+          picture.append(...[band(from, x(i) - from, bottom, state)].filter(Boolean));
+          from = x(i);
+          state = next;
+        }
+        picture.append(svg("line", { x1: x(i), x2: x(i), y1: y(step.thread) + 32, y2: bottom + 22, class: "stem" }),
+          svg("text", { x: x(i), y: bottom + 36, "text-anchor": "middle", class: "soft", "font-size": 11 }, `event ${step.event.toLocaleString("en")}`));
+      }
+      picture.append(mark(step, x(i), y(step.thread), !step.ghost && step.event === f.witness.event));
+    });
+    picture.append(...[band(from, right - 8 - from, bottom, state)].filter(Boolean));
+    return el("div.life", { tabindex: "0" }, picture);
+  }
+
+  // --- the page ---
+
+  function head() {
+    $("what").textContent = [data.verb, data.model ? `model ${data.model}` : "", data.command.join(" ")].filter(Boolean).join(" · ");
+    document.title = `Holdfast ${data.verb}: ${data.command[0] || ""}`;
+    for (const level of LEVELS) {
+      if (data.summary[level] || level !== "note") {
+        const badge = data.summary[level] ? "span.badge." + level : "span.badge.quiet";
+        $("summary").append(el(badge, {}, `${data.summary[level].toLocaleString("en")} ${level}`));
+      }
+    }
+    if (data.summary.suppressed) $("summary").append(el("span.badge.quiet", {}, `${data.summary.suppressed} suppressed`));
+    $("incomplete").hidden = !data.incomplete;
+    $("incomplete").textContent = "Incomplete: " + data.incomplete;
+    $("suppressed-label").hidden = !data.suppressed.length;
+  }
+
+  function move(by) {
+    const to = shown[Math.min(Math.max(shown.indexOf(chosen) + by, 0), shown.length - 1)];
+    if (!to) return;
+    choose(to);
+    to.row.firstChild.focus();
+    to.row.scrollIntoView({ block: "nearest" });
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const typing = /^(INPUT|SELECT)$/.test(event.target.tagName);
+    if (event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    const inList = $("list").contains(event.target);
+    if (event.key === "/") $("text").focus();
+    else if (event.key === "j" || (inList && event.key === "ArrowDown")) move(1);
+    else if (event.key === "k" || (inList && event.key === "ArrowUp")) move(-1);
+    else return;
+    event.preventDefault();
+  });
+  $("filters").addEventListener("input", filter);
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+  $("filters").addEventListener("reset", () => setTimeout(filter));
+
+  head();
+  for (const level of LEVELS.filter((name) => findings.some((item) => item.f.level === name))) {
+    $("level").append(el("option", { value: level }, level));
+  }
+  options($("kind"), findings.map((item) => item.f.kind));
+  options($("file"), findings.map((item) => item.file));
+  const linked = findings.find((item) => "#" + item.f.id === location.hash);
+  if (linked && linked.suppressed) $("suppressed").checked = true;
+  filter();
+  if (linked) choose(linked, false);
+})();

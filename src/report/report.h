@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reports: the same findings as text, JSON, SARIF 2.1.0 and one HTML page. */
+#ifndef HOLDFAST_REPORT_REPORT_H
+#define HOLDFAST_REPORT_REPORT_H
+
+#include "finding/finding.h"
+
+#define REPORT_SCHEMA 1 /* of the JSON; docs/REPORTS.md */
+
+struct report_stat {
+	const char *name; /* "events", "lines", "seconds", … */
+	double value;
+};
+struct report {
+	const char *verb;           /* "check" */
+	const char *model;          /* "adr", …; may be NULL */
+	const char *const *command; /* the program under test */
+	size_t ncommand;
+	const char *incomplete; /* why the run says less than it could; NULL: it is whole */
+	const struct finding_set *findings; /* sorted */
+	const struct report_stat *stats;
+	size_t nstats;
+};
+
+/* For people: source excerpts, call paths, a summary line last. */
+void report_text(const struct report *, FILE *);
+/* `path` "-" is stdout. Files are written aside and renamed: never half a report. */
+int report_json(const struct report *, const char *path, struct err *);
+int report_sarif(const struct report *, const char *path, struct err *);
+int report_html(const struct report *, const char *path, struct err *);
+/* The ids in a JSON report of ours, suppressed findings' too, for --baseline. */
+int report_read_ids(const char *path, char ***ids, size_t *n, struct err *);
+void report_free_ids(char **ids, size_t n);
+
+#endif

