@@ -113,8 +113,8 @@ class ArrayReference(MapReference):
 
 
 class QueueReference(MapReference):
-    """First in, first out. put enqueues (key, value); del dequeues and get reads the oldest entry, the
-    key being ignored; upd replaces the oldest entry's value; scan lists from the oldest."""
+    """First in, first out. put enqueues (key, value); del dequeues and get reads the oldest entry,
+    the key being ignored; upd replaces the oldest entry's value; scan lists from the oldest."""
 
     def __init__(self, scan=False):
         super().__init__(scan)

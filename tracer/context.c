@@ -100,6 +100,36 @@ static UInt node_intern(UInt parent, Addr call_ip, Addr target)
 	return nodes[i].id;
 }
 
+/* The watched functions of this frame will not return. */
+static void watched_left(const struct frame *f)
+{
+	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
+		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
+		if (w->frame != f)
+			break;
+		ULong args[3] = { w->fn, 0, 0 };
+		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0), f->node,
+		     3, args, NULL, 0);
+		VG_(dropTailXA)(cur->watches, 1);
+	}
+}
+
+static void watched_moved(const struct frame *from, struct frame *to)
+{
+	for (Word i = 0; i < VG_(sizeXA)(cur->watches); i++) {
+		struct watch *w = VG_(indexXA)(cur->watches, i);
+		if (w->frame == from)
+			w->frame = to;
+	}
+}
+
+/* Is this frame on the alternate stack, or the handler's that runs there? */
+static Bool on_alternate(const struct frame *f)
+{
+	Addr sp = f->sp & ~(Addr)1;
+	return f->flags & FRAME_ALT || (f > cur->base && sp >= cur->alt_lo && sp < cur->alt_hi);
+}
+
 /* Drops the frames of a signal handler that was left by siglongjmp from an alternate stack. */
 static void drop_left_handlers(void)
 {
@@ -107,13 +137,17 @@ static void drop_left_handlers(void)
 	if (sp >= cur->alt_lo && sp < cur->alt_hi)
 		return;
 	struct frame *to = cur->base, *f;
+	for (f = ctx_top; f > cur->base; f--)
+		if (f->flags & FRAME_WATCHED && on_alternate(f))
+			watched_left(f);
 	for (f = cur->base; f <= ctx_top; f++) {
-		Addr fsp = f->sp & ~(Addr)1;
-		if (f->flags & FRAME_ALT || (f > cur->base && fsp >= cur->alt_lo && fsp < cur->alt_hi))
+		if (on_alternate(f))
 			continue;
 		if (to != f) {
 			*to = *f;
 			to->node = 0;
+			if (f->flags & FRAME_WATCHED)
+				watched_moved(f, to);
 		}
 		to++;
 	}
@@ -258,6 +292,8 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 		stack_alloc(t, FIRST_FRAMES);
 		t->watches = VG_(newXA)(VG_(malloc), "hf.watches", VG_(free), sizeof(struct watch));
 	}
+	/* Whoever had the place before may have ended inside a watched function. */
+	VG_(dropTailXA)(t->watches, VG_(sizeXA)(t->watches));
 	/* The bottom frame never fits a return and is never dropped. */
 	*t->base = (struct frame){ 0, ~(Addr)0xff, 0, 0, 0 };
 	t->top = t->base;

@@ -144,9 +144,9 @@ Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload
 		return False;
 	requests++;
 	ring_doorbell();
-	while (slot->answered != requests) {
+	while ((Int)(slot->answered - requests) < 0) {
 		UInt seen = slot->room;
-		if (slot->answered == requests)
+		if ((Int)(slot->answered - requests) >= 0)
 			break;
 		futex_wait(&slot->room, seen, 100);
 		if (consumer_gone()) {
@@ -155,6 +155,25 @@ Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload
 		}
 	}
 	return slot->answer == RING_ANSWER_OK;
+}
+
+/*
+ * Waits until holdfast has taken all that this process has said. Each process has a ring of
+ * its own, and nothing else orders them: what others do after hearing from this process, by
+ * whatever system call, must be read after what it did before.
+ */
+void emit_sync(void)
+{
+	if (!emit_on || slot->tail == head)
+		return;
+	ring_doorbell();
+	for (UInt seen = slot->room; slot->tail != head; seen = slot->room) {
+		futex_wait(&slot->room, seen, 100);
+		if (consumer_gone()) {
+			give_up();
+			return;
+		}
+	}
 }
 
 void emit_thread(UInt thread)
@@ -262,9 +281,9 @@ static Bool claim_slot(enum trace_birth *birth)
 	return False;
 }
 
-static void announce_process(enum trace_birth birth)
+static void announce_process(enum trace_birth birth, UInt parent)
 {
-	ULong args[3] = { (ULong)VG_(getpid)(), (ULong)VG_(getppid)(), birth };
+	ULong args[3] = { (ULong)VG_(getpid)(), parent, birth };
 	HChar command[4096];
 	UInt n = 0;
 	for (Word i = -1; i < VG_(sizeXA)(VG_(args_for_client)); i++) {
@@ -310,14 +329,14 @@ void emit_init(void)
 		return;
 	}
 	emit_on = True;
-	announce_process(birth);
+	announce_process(birth, (UInt)VG_(getppid)());
 }
 
 /* After fork, in a child that is followed: the same ids go on, in a ring of its own. */
 void emit_fork_child(void)
 {
 	enum trace_birth birth = TRACE_BIRTH_FORK;
-	UInt thread = current_thread;
+	UInt thread = current_thread, parent = slot ? slot->pid : 0; /* it may be gone by now */
 	if (!emit_on)
 		return;
 	if (!claim_slot(&birth)) {
@@ -325,7 +344,7 @@ void emit_fork_child(void)
 		region_forget_all();
 		return;
 	}
-	announce_process(TRACE_BIRTH_FORK);
+	announce_process(TRACE_BIRTH_FORK, parent);
 	emit_thread(thread);
 }
 
@@ -335,6 +354,8 @@ void emit_end(void)
 	if (!emit_on)
 		return;
 	emit(TRACE_DEF_END, 0, 0, 0, 1, &arg, NULL, 0);
+	if (opt.follow_forks)
+		emit_sync(); /* before whoever waits for this process goes on */
 	emit_on = False;
 	slot->state = RING_DONE;
 	ring_doorbell();

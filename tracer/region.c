@@ -250,8 +250,8 @@ static Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 	Bool dax = (st->mode & VKI_S_IFMT) == VKI_S_IFCHR && VG_(strncmp)(path, "/dev/dax", 8) == 0;
 	if (!regular && !dax)
 		return False;
-	/* memory that has no name, and the C library's semaphores, are not meant to survive */
-	if (VG_(strncmp)(path, "/memfd:", 7) == 0 || VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
+	/* what has no name, and the C library's semaphores, are not meant to survive */
+	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 || VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
 		return False;
 	return VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path);
 }
@@ -299,7 +299,8 @@ void module_scan(void)
 	for (Int i = 0; i < n; i++) {
 		NSegment const *seg = VG_(am_find_nsegment)(starts[i]);
 		const HChar *path = seg && seg->hasX ? VG_(am_get_filename)(seg) : NULL;
-		if (path)
+		/* the tool's own page of trampolines is no part of the program */
+		if (path && VG_(strstr)(path, "/holdfast-amd64-linux") == NULL)
 			module_mapped(VG_INVALID_THREADID, seg->start, seg->end - seg->start + 1, (ULong)seg->offset, path);
 	}
 }

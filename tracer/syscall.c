@@ -225,10 +225,20 @@ static void exec_pre(ThreadId tid, const HChar *path)
 		event_at_syscall(tid, TRACE_EXEC, 0, 0, NULL, path, (UInt)VG_(strlen)(path));
 }
 
+static Bool is_fork(UInt no, const UWord *a)
+{
+	return no == __NR_fork || no == __NR_vfork || (no == __NR_clone && !(a[0] & CLONE_THREAD));
+}
+
 void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 {
+	static Bool family = False; /* more than one process is recorded */
 	if (!emit_on)
 		return;
+	if (opt.follow_forks && is_fork(no, a))
+		family = True;
+	if (family)
+		emit_sync();
 	if (no == __NR_exit_group || (no == __NR_exit && VG_(count_living_threads)() == 1)) {
 		exit_seen = True;
 		exit_status = (Int)a[0] & 0xff;
@@ -248,7 +258,6 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 	    names_post(tid, no, a))
 		return;
 	child = sr_Res(res);
-	if (child && (no == __NR_fork || no == __NR_vfork ||
-		      (no == __NR_clone && !(a[0] & CLONE_THREAD))))
+	if (child && is_fork(no, a))
 		event_at_syscall(tid, TRACE_FORK, 0, 1, &child, NULL, 0);
 }

@@ -8,6 +8,7 @@
  *   region.c      which addresses are persistent memory, and which files back them
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
  *   request.c     client requests: our markers, and pmemcheck's
+ *   debuginfo.c   keeps Valgrind from reading what we do not need
  *   emit.c        records -> the ring that holdfast drains
  *   main.c        options, start, end
  *
@@ -69,6 +70,7 @@ Bool glob_any(XArray *globs, const HChar *text);
 extern Bool emit_on; /* False: record nothing (not started, told to stop, unfollowed child) */
 void emit_init(void);
 void emit_fork_child(void);
+void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
 void emit_thread(UInt thread); /* whose events follow */
 /* Generic record: args, then a payload of `size` bytes (may be NULL). */

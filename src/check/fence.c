@@ -29,6 +29,22 @@ static bool is_mfence(struct check *c, model_where w)
 	return d && d->class == TRACE_SITE_MFENCE;
 }
 
+/* Where the flush before it is missing a fence has nothing to order: that is said already. */
+static bool explained(const struct finding *fence, const struct finding_set *others)
+{
+	const struct srcloc_frame *at = finding_main_frame(&fence->place), *f;
+	for (size_t i = 0; i < others->v.n; i++) {
+		const struct finding_kind_info *kind = others->v.p[i]->kind;
+		if (kind != finding_kind_info(FINDING_MISSING_FLUSH) && kind != finding_kind_info(FINDING_LATE_PERSIST) &&
+		    kind != finding_kind_info(FINDING_TRANSIENT_DATA))
+			continue;
+		f = finding_main_frame(&others->v.p[i]->place);
+		if (at && f && at->function && f->function && strcmp(at->function, f->function) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void report(struct oracle_state *f, struct finding_set *out)
 {
 	for (size_t i = 0; i < f->causes.v.n; i++) {
@@ -41,7 +57,10 @@ static void report(struct oracle_state *f, struct finding_set *out)
 						  " of %" PRIu64 " fences here are in vain",
 						  k->count, k->count + good);
 		r->advice = xstrdup("Remove the fence.");
-		finding_add(out, r);
+		if (explained(r, out))
+			finding_free(r);
+		else
+			finding_add(out, r);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The universal oracles: one file and one line each. */
+/* The universal oracles: one file and one line each. They report in this order; `fence` looks
+ * at what the others have said. */
 #include "check/internal.h"
 
 extern const struct check_oracle oracle_unpersisted, oracle_late, oracle_overwrite, oracle_flush,

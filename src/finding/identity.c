@@ -11,8 +11,8 @@
  *                    one blank, and its number among equal lines of the same function
  *
  * Where there is no source, the module stands for the statement, and places in one function
- * are told apart by the order of their addresses (set.c): code added elsewhere moves them
- * without changing that.
+ * are told apart by the order of their lines or addresses (set.c): code added elsewhere moves
+ * them without changing that.
  *
  * Known limits: a statement that stands in two lines is known by the line that the debug
  * information names; renaming a function on the path makes a new finding.
@@ -151,7 +151,7 @@ static void add_path(const struct finding_place *place, struct buf *out)
 	hmap_free(&at);
 }
 
-uint64_t finding_shape(const struct finding *f, bool *by_offset)
+uint64_t finding_shape(const struct finding *f, bool *by_position)
 {
 	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
 	struct buf what = { 0 }, statement = { 0 };
@@ -163,7 +163,7 @@ uint64_t finding_shape(const struct finding *f, bool *by_offset)
 	add_path(&f->place, &what);
 	if (line)
 		normalise(line, &statement);
-	*by_offset = statement.n == 0;
+	*by_position = statement.n == 0;
 	if (statement.n) {
 		buf_puts(&what, "\n=");
 		buf_add(&what, statement.p, statement.n);
@@ -171,6 +171,8 @@ uint64_t finding_shape(const struct finding *f, bool *by_offset)
 	} else if (main_frame && main_frame->module) {
 		buf_printf(&what, "\n@%s", finding_basename(main_frame->module));
 	}
+	if (!f->place.n && f->message) /* about the run, not about a place */
+		buf_printf(&what, "\n%s", f->message);
 	uint64_t shape = hash_bytes(what.p, what.n);
 	buf_free(&what);
 	buf_free(&statement);

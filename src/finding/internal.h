@@ -13,8 +13,8 @@ bool finding_match_any(const char *const *globs, const char *word);
 
 /*
  * What the identity is made from, see identity.c. Without source it lacks the statement:
- * `by_offset` then asks to tell places in one function apart by their order.
+ * `by_position` then asks to tell places in one function apart by their order.
  */
-uint64_t finding_shape(const struct finding *, bool *by_offset);
+uint64_t finding_shape(const struct finding *, bool *by_position);
 
 #endif

@@ -35,11 +35,14 @@ void finding_free(struct finding *f)
 	free(f);
 }
 
-static uint64_t offset_of(const struct finding *f)
+/* Where a finding without readable source is, for its order: the line if it is known. */
+static uint64_t position_of(const struct finding *f)
 {
 	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
 
-	return main_frame ? main_frame->offset : 0;
+	if (!main_frame)
+		return 0;
+	return main_frame->file && main_frame->line ? main_frame->line : main_frame->offset;
 }
 
 static void set_id(struct finding *f, uint64_t identity)
@@ -47,20 +50,20 @@ static void set_id(struct finding *f, uint64_t identity)
 	snprintf(f->id, sizeof f->id, "%016llx", (unsigned long long)identity);
 }
 
-/* Findings of one shape, told apart by offsets: the identity is the rank of the offset. */
-static void number_by_offset(struct finding_set *set, struct finding *added)
+/* Findings of one shape, told apart by where they are: the identity is the rank of that. */
+static void number_by_position(struct finding_set *set, struct finding *added)
 {
-	uint64_t offset = offset_of(added), rank = 0;
+	uint64_t position = position_of(added), rank = 0;
 
 	for (size_t i = 0; i < set->v.n; i++) {
 		struct finding *f = set->v.p[i];
 		if (f->shape != added->shape || f == added)
 			continue;
-		uint64_t at = offset_of(f), own = at > offset;
-		rank += at < offset;
+		uint64_t at = position_of(f), own = at > position;
+		rank += at < position;
 		for (size_t k = 0; k < set->v.n; k++)
 			own += set->v.p[k]->shape == f->shape && set->v.p[k] != added &&
-			       offset_of(set->v.p[k]) < at;
+			       position_of(set->v.p[k]) < at;
 		set_id(f, hash_mix(f->shape, own));
 	}
 	set_id(added, hash_mix(added->shape, rank));
@@ -85,19 +88,19 @@ static void merge(struct finding *kept, struct finding *f)
 
 void finding_add(struct finding_set *set, struct finding *f)
 {
-	bool by_offset;
+	bool by_position;
 	uint64_t old = 0;
 
-	f->shape = finding_shape(f, &by_offset);
-	uint64_t key = by_offset ? hash_mix(f->shape, offset_of(f) + 1) : f->shape;
+	f->shape = finding_shape(f, &by_position);
+	uint64_t key = by_position ? hash_mix(f->shape, position_of(f) + 1) : f->shape;
 	if (hmap_get(&set->by_shape, key, &old)) {
 		merge((struct finding *)(uintptr_t)old, f);
 		return;
 	}
 	VEC_PUSH(&set->v, f);
 	hmap_put(&set->by_shape, key, (uintptr_t)f);
-	if (by_offset)
-		number_by_offset(set, f);
+	if (by_position)
+		number_by_position(set, f);
 	else
 		set_id(f, f->shape);
 }

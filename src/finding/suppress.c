@@ -139,9 +139,11 @@ void finding_suppressions_free(struct finding_suppressions *s)
 /* "src/list.c" and "list.c" match "/home/me/src/list.c". */
 static bool match_file(const char *glob, const char *file)
 {
-	for (const char *p = file; p; p = strchr(p, '/')) {
-		p += p != file;
-		if (!fnmatch(glob, p, 0))
+	for (; file; file = strchr(file, '/')) {
+		if (!fnmatch(glob, file, 0))
+			return true;
+		file += strspn(file, "/");
+		if (!fnmatch(glob, file, 0))
 			return true;
 	}
 	return false;

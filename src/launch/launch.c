@@ -32,7 +32,7 @@ struct launch {
 	int status;   /* from waitpid */
 };
 
-static const int caught[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD };
+static const int caught[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGXFSZ };
 #define NCAUGHT (sizeof caught / sizeof *caught)
 
 static volatile sig_atomic_t target;    /* the program's pid, 0: none */
@@ -42,7 +42,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	int saved = errno;
-	if (sig == SIGCHLD) /* only there to end a wait */
+	if (sig == SIGCHLD || sig == SIGXFSZ) /* ends a wait; makes a write fail, not us */
 		return;
 	if (!target)
 		asked_end = 1;

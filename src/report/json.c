@@ -139,7 +139,7 @@ static cJSON *excerpt(const struct srcloc_frame *f, uint32_t context)
 				     report_text_item(finding_source_line(f->file, e.first + i)));
 	add_number(o, "first", e.first);
 	cJSON_AddItemToObject(o, "lines", lines);
-	if (report_source_note(e.state))
+	if (f && report_source_note(e.state))
 		report_add_text(o, "note", report_source_note(e.state));
 	return o;
 }

@@ -6,6 +6,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const LEVELS = ["error", "performance", "warning", "note"];
+  const COUNTED = { error: "errors", performance: "performance", warning: "warnings", note: "notes" };
 
   // An element: el("td.code", {title: "…"}, child, "text", …). null children are left out.
   function el(name, attributes, ...children) {
@@ -28,7 +29,7 @@
 
   function where(at, column) {
     if (at.file) return `${at.file}:${at.line}${column && at.column ? ":" + at.column : ""}`;
-    return at.module ? `${at.module}+${at.offset || "?"}` : "unknown place";
+    return at.module ? `${at.module}+${at.offset || "?"}` : "";
   }
 
   // --- the list ---
@@ -105,18 +106,19 @@
       el("div.meta", {},
         el("span.badge." + f.level, {}, f.level),
         el("span.kind", {}, f.kind),
+        el("span.kind", {}, "·"),
         item.suppressed ? el("span.badge.quiet", {}, "suppressed") : null,
         el("span.kind", {}, f.count === 1 ? "seen once" : `seen ${f.count.toLocaleString("en")} times`)),
       el("h2", {}, title(f)),
       el("p.message", {}, f.message),
       f.advice ? el("p.fix", {}, el("b", {}, "Fix: "), f.advice) : null,
       help ? el("details", {}, el("summary", {}, "What this means"), el("p", {}, help)) : null,
-      el("h3", {}, "Source"),
-      excerpt(f.location, f.excerpt),
+      f.stack.length ? el("h3", {}, "Source") : null,
+      f.stack.length ? excerpt(f.location, f.excerpt) : null,
       f.steps.length ? el("h3", {}, "Life of the line") : null,
       f.steps.length ? life(f) : null,
-      el("h3", {}, "Call path"),
-      path(f),
+      f.stack.length ? el("h3", {}, "Call path") : null,
+      f.stack.length ? path(f) : null,
       f.related.length ? el("h3", {}, "Related places") : null,
       ...f.related.map(related),
       el("h3", {}, "Details"),
@@ -174,7 +176,7 @@
       el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value)))));
   }
 
-  // --- the picture: steps on an axis of time, a lane a thread, and below them what is guaranteed ---
+  // --- the picture: steps on an axis of time, a lane a thread, and below them what is guaranteed of the data ---
 
   const STEP = 140, LEFT = 92, TOP = 34, LANE = 64;
 
@@ -233,7 +235,7 @@
     return svg("g", {},
       svg("rect", { x, y, width, height: 18, class: "band-" + state }),
       width > 60 ? svg("text", { x: x + width / 2, y: y + 13, "text-anchor": "middle",
-        class: state === "dirty" || state === "persistent" ? "band-text" : "band-text dark" }, state) : null);
+        class: "band-text " + state }, state) : null);
   }
 
   function life(f) {
@@ -250,7 +252,7 @@
         svg("line", { x1: LEFT - 20, x2: right - 8, y1: y(thread), y2: y(thread), class: "axis" }));
     }
     let state = "clean", from = LEFT - 20;
-    picture.append(svg("text", { x: 6, y: bottom + 13, class: "soft" }, "guaranteed"));
+    picture.append(svg("text", { x: 6, y: bottom + 13, class: "soft" }, "the data is"));
     steps.forEach((step, i) => {
       if (!step.ghost) {
         const next = after(state, step.what);
@@ -276,7 +278,7 @@
     for (const level of LEVELS) {
       if (data.summary[level] || level !== "note") {
         const badge = data.summary[level] ? "span.badge." + level : "span.badge.quiet";
-        $("summary").append(el(badge, {}, `${data.summary[level].toLocaleString("en")} ${level}`));
+        $("summary").append(el(badge, {}, plural(data.summary[level], level, COUNTED[level])));
       }
     }
     if (data.summary.suppressed) $("summary").append(el("span.badge.quiet", {}, `${data.summary.suppressed} suppressed`));

@@ -77,7 +77,7 @@ const char *report_source_note(enum report_source state)
 		[REPORT_SOURCE] = NULL,
 		[REPORT_SOURCE_CHANGED] = "source changed since the build: lines may be off",
 		[REPORT_SOURCE_GONE] = "source file cannot be read",
-		[REPORT_NO_SOURCE] = "no debug information (compile with -g to see source lines)",
+		[REPORT_NO_SOURCE] = "no debug information: compile with -g to see source lines",
 	};
 
 	return notes[state];

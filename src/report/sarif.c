@@ -9,7 +9,7 @@
  *
  * GitHub follows a result from run to run by partialFingerprints.primaryLocationLineHash, so the
  * finding's id is given under that name too. It wants a physical location with a line: a place
- * without source gets its object file and line 1.
+ * without source gets its object file and line 1, and no place at all the program's.
  *
  * A result has two code flows: the call path, from main to the place, and, if it has related places,
  * what happened to the data, in the order of time.
@@ -203,17 +203,25 @@ static void add_properties(cJSON *result, const struct finding *f)
 		report_add_text(p, "replay", f->replay);
 }
 
-static cJSON *result(const struct finding *f, const struct report_rules *rules)
+/* The program under test, for what is about the run and not about a place. */
+static struct srcloc_frame program_frame(const struct report *r)
+{
+	return (struct srcloc_frame){ .module = r->ncommand ? r->command[0] : r->verb };
+}
+
+static cJSON *result(const struct report *r, const struct finding *f,
+		     const struct report_rules *rules)
 {
 	cJSON *o = cJSON_CreateObject();
+	const struct srcloc_frame program = program_frame(r);
+	const struct srcloc_frame *at = finding_main_frame(&f->place);
 
 	report_add_text(o, "ruleId", f->kind->name);
 	cJSON_AddNumberToObject(o, "ruleIndex", (double)report_rule_index(rules, f->kind));
 	report_add_text(o, "level", report_sarif_level(f->kind->level));
 	add_result_message(o, f);
 	cJSON *locations = cJSON_AddArrayToObject(o, "locations");
-	if (f->place.n)
-		cJSON_AddItemToArray(locations, location(finding_main_frame(&f->place), NULL));
+	cJSON_AddItemToArray(locations, location(at ? at : &program, NULL));
 	cJSON_AddNumberToObject(o, "occurrenceCount", f->count ? (double)f->count : 1);
 	cJSON *prints = cJSON_AddObjectToObject(o, "partialFingerprints");
 	report_add_text(prints, "holdfast/v1", f->id);
@@ -280,15 +288,16 @@ static void add_tool(cJSON *run, const struct report_rules *rules)
 }
 
 /* The findings that count come first: those that are suppressed are left out first. */
-static cJSON *results(const struct finding_set *set, const struct report_rules *rules)
+static cJSON *results(const struct report *r, const struct report_rules *rules)
 {
+	const struct finding_set *set = r->findings;
 	cJSON *a = cJSON_CreateArray();
 	size_t n = 0;
 
 	for (int suppressed = 0; suppressed < 2; suppressed++)
 		for (size_t i = 0; i < set->v.n; i++)
 			if (set->v.p[i]->suppressed == (bool)suppressed && n++ < MAX_RESULTS)
-				cJSON_AddItemToArray(a, result(set->v.p[i], rules));
+				cJSON_AddItemToArray(a, result(r, set->v.p[i], rules));
 	return a;
 }
 
@@ -308,7 +317,7 @@ int report_sarif(const struct report *r, const char *path, struct err *err)
 		add_uri(cJSON_AddObjectToObject(bases, ROOT), report_folder(), true);
 	}
 	report_add_text(run, "columnKind", "utf16CodeUnits");
-	cJSON_AddItemToObject(run, "results", results(r->findings, &rules));
+	cJSON_AddItemToObject(run, "results", results(r, &rules));
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(log, "runs"), run);
 	VEC_FREE(&rules.kind);
 	return report_write_json(path, log, err);

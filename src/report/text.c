@@ -273,7 +273,7 @@ static void put_facts(const struct out *o, const struct finding *f)
 		       ? xasprintf("once, at event %llu", (unsigned long long)f->event)
 		       : xasprintf("%llu times, first at event %llu", (unsigned long long)f->count,
 				   (unsigned long long)f->event);
-	put_labelled(o, "seen", columns, seen);
+	put_labelled(o, "seen", columns, f->place.n ? seen : NULL);
 	free(seen);
 	put_labelled(o, "id", columns, f->id);
 	put_labelled(o, "replay", columns, f->replay);

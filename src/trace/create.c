@@ -16,8 +16,8 @@
 #include "trace/internal.h"
 
 /*
- * Level 1: on the traces of bench/trace_encode, level 3 saves 3 % and costs 15 % of the
- * speed; negative levels are no faster and lose 10 %.
+ * Level 1: on recordings of a libpmemobj program and of a hash table, level 3 saved 3 to 4 %
+ * of the bytes for 15 to 17 % of the speed; level -1 was 8 to 10 % faster, 3 to 15 % larger.
  */
 #define LEVEL 1
 #define INDEX_ENTRIES 65536u

@@ -143,7 +143,7 @@ static uint64_t quiet_mark(void)
 	return n;
 }
 
-static uint64_t quiet[200000];
+static uint64_t quiet[20000];
 
 static NOINLINE void leaf(int i)
 {
@@ -157,11 +157,11 @@ static NOINLINE void branch(int i)
 
 static void timer(void)
 {
-	struct itimerval t = { { 0, 2000 }, { 0, 2000 } }, off = { 0 };
+	struct itimerval t = { { 0, 500 }, { 0, 500 } }, off = { 0 };
 	int n = 0;
 	set(SIGALRM, tick, 0);
 	setitimer(ITIMER_REAL, &t, NULL);
-	while (ticks < 40 && n < 200000)
+	while (ticks < 100 && n < 20000)
 		branch(n++);
 	setitimer(ITIMER_REAL, &off, NULL);
 	for (int i = 0; i < n; i++)

@@ -189,6 +189,15 @@ static struct finding *sample_nasty(const struct sample *s)
 	return f;
 }
 
+/* About the run, not about a place in the program. */
+static struct finding *sample_nowhere(void)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_PLUGIN_FAILED));
+
+	f->message = xstrdup("the oracle mine.so crashed (signal 11)");
+	return f;
+}
+
 static struct finding *sample_simple(const struct sample *s, const struct finding_kind_info *kind,
 				     uint32_t line)
 {
@@ -218,6 +227,7 @@ static void sample_make(struct sample *s, bool empty)
 		finding_add(&s->set, sample_missing_fence(s));
 		finding_add(&s->set, sample_missing_flush(s));
 		finding_add(&s->set, sample_simple(s, &sample_custom_kind, 9));
+		finding_add(&s->set, sample_nowhere());
 		struct finding *known =
 			sample_simple(s, finding_kind_info(FINDING_REDUNDANT_FENCE), 10);
 		known->suppressed = true;

@@ -304,6 +304,20 @@ static void test_identity_without_source(void **state)
 	finding_set_free(&b);
 }
 
+/* Two plug-ins that failed are two findings. */
+static void test_identity_without_place(void **state)
+{
+	struct finding_set set = { 0 };
+
+	(void)state;
+	for (uint64_t event = 0; event < 2; event++)
+		finding_add(&set,
+			    make(FINDING_PLUGIN_FAILED, (struct finding_place){ NULL, 0 }, event));
+	assert_int_equal(set.v.n, 2);
+	assert_string_not_equal(set.v.p[0]->id, set.v.p[1]->id);
+	finding_set_free(&set);
+}
+
 static void test_sort_and_count(void **state)
 {
 	struct finding_set set = { 0 };
@@ -507,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_identity_of_recursion),
 		cmocka_unit_test(test_merge_keeps_the_earliest),
 		cmocka_unit_test(test_identity_without_source),
+		cmocka_unit_test(test_identity_without_place),
 		cmocka_unit_test(test_sort_and_count),
 		cmocka_unit_test(test_suppressions),
 		cmocka_unit_test(test_suppressions_need_all_words),

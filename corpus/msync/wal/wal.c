@@ -183,8 +183,7 @@ static int write_page(struct wal *w, unsigned first)
 	for (unsigned i = first; i < first + PAGE / sizeof(struct slot); i++) {
 		if (!w->changed[i])
 			continue;
-		w->pool->table[i].key = w->table[i].key;
-		w->pool->table[i].value = w->table[i].value; /* BUG(wal-table-short) */
+		w->pool->table[i] = w->table[i]; /* BUG(wal-table-short) */
 		w->changed[i] = 0;
 		any = 1;
 	}
@@ -260,7 +259,7 @@ static void change(struct wal *w, const struct slot *place, struct slot slot, in
 	r->index = (uint32_t)(place - w->table);
 	r->slot = slot;
 	for (uint64_t i = 0; i < words; i++)
-		r->payload[i] = mix(slot.key + i, slot.value); /* BUG(wal-wrong-range) */
+		*(volatile uint64_t *)&r->payload[i] = mix(slot.key + i, slot.value); /* BUG(wal-wrong-range) */
 	r->sum = sum_of(w, offset); /* BUG(wal-del-unsynced) */ /* BUG(wal-async) */
 #ifdef BUG_WAL_ASYNC
 	if (is_upd)

@@ -169,6 +169,9 @@ static void finish_rehash(struct map *map)
 
 static void set_dirty(struct map *map)
 {
+#ifdef TRAP_HASHMAP_ATOMIC_COUNT
+	return;
+#endif
 	map->root->dirty = 1; /* BUG(hashmap-atomic-dirty-unpersisted) */
 #ifndef BUG_HASHMAP_ATOMIC_DIRTY_UNPERSISTED
 	pmemobj_persist(map->pop, &map->root->dirty, sizeof(map->root->dirty));
@@ -238,7 +241,7 @@ static enum corpus_result map_put(void *store, uint64_t key, uint64_t value, uin
 #ifdef BUG_HASHMAP_ATOMIC_COUNT_FIRST
 	root->count++; /* BUG(hashmap-atomic-count-first) */
 	pmemobj_persist(map->pop, &root->count, sizeof(root->count));
-#elif !defined(TRAP_HASHMAP_ATOMIC_COUNT)
+#else
 	set_dirty(map);
 #endif
 	oid = POBJ_LIST_INSERT_NEW_HEAD(map->pop, bucket, links, sizeof(struct entry), construct_entry, &pair);
@@ -257,9 +260,7 @@ static enum corpus_result map_del(void *store, uint64_t key, uint64_t *out)
 	if (TOID_IS_NULL(entry))
 		return CORPUS_NONE;
 	*out = D_RO(entry)->value;
-#ifndef TRAP_HASHMAP_ATOMIC_COUNT
 	set_dirty(map);
-#endif
 	POBJ_LIST_REMOVE_FREE(map->pop, bucket, entry, links);
 	set_count(map, map->root->count - 1);
 	return CORPUS_OLD;
@@ -347,12 +348,15 @@ static void recover(struct map *map)
 #if defined(TRAP_HASHMAP_ATOMIC_COUNT)
 	HOLDFAST_VOLATILE(&root->count, sizeof(root->count));
 	root->count = count_entries(map);
-#elif defined(BUG_HASHMAP_ATOMIC_NO_RECOUNT)
-	if (root->dirty)
-		set_count(map, root->count); /* BUG(hashmap-atomic-no-recount) */
 #else
-	if (root->dirty)
-		set_count(map, count_entries(map));
+	if (root->dirty) {
+		uint64_t count = count_entries(map);
+
+#ifdef BUG_HASHMAP_ATOMIC_NO_RECOUNT
+		count = root->count;
+#endif
+		set_count(map, count); /* BUG(hashmap-atomic-no-recount) */
+	}
 #endif
 }
 

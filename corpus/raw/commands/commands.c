@@ -255,7 +255,7 @@ static unsigned write_cell(struct commands *s, const struct record *old, const s
 		return i;
 	cell = &s->pool->cell[i];
 	cell->owner = c->key;
-	cell->value = c->value; /* BUG(commands-other-cell) */
+	pm_store64(&cell->value, c->value); /* BUG(commands-other-cell) */
 #ifdef BUG_COMMANDS_OTHER_CELL
 	pm_flush(&s->pool->cell[old && is_wide(old) ? cell_of(old) : i], sizeof(*cell));
 #else
@@ -408,7 +408,6 @@ static size_t step(struct commands *s, const unsigned char *bytes, size_t n, enu
 	/* What was executed last is of interest after a crash, and no harm if it is not there. */
 	memcpy(s->pool->scratch.last, bytes, size);
 	pm_flush(s->pool->scratch.last, size); /* TRAP(commands-scratch) */
-	pm_fence();
 #endif
 	*result = execute(s, &c, out);
 	return size;

@@ -202,7 +202,7 @@ static void publish(uint64_t *place, uint64_t pointer)
 static void write_node4(struct node4 *n, uint64_t head, unsigned d0, uint64_t child0, unsigned d1, uint64_t child1)
 {
 #ifdef BUG_RADIX_DIRTY_OVERWRITE
-	pm_store64(&n->map, 16 + d0);
+	pm_store64(&n->map, 0);
 #endif
 	n->head = head;
 	n->child[0] = child0;
