@@ -9,6 +9,7 @@
  * the low-level protocol and is left alone.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "pmdk.h"
 
@@ -29,6 +30,7 @@ struct open_store {
 	uint64_t addr, size, where;
 	uint32_t process, thread;
 	int in_tx;
+	char *name;
 };
 
 static struct open_store *list;
@@ -45,12 +47,13 @@ static void keep(struct open_store s)
 	list[n++] = s;
 }
 
-static void report(const struct pmdk *p, const struct open_store *s)
+static void report(const struct pmdk *p, struct open_store *s)
 {
 	p->host->report(s->in_tx ? UNLOGGED : OUTSIDE, s->where, 0, "%llu bytes at %s are changed %s",
-			(unsigned long long)s->size, p->host->describe(s->process, s->addr),
+			(unsigned long long)s->size, s->name,
 			s->in_tx ? "in a transaction, but not in its undo log"
 				 : "outside a transaction, and not persisted");
+	free(s->name);
 }
 
 /* The thread's transaction is over: what it left open stays open. */
@@ -69,10 +72,11 @@ static void store(void *state, const struct holdfast_event *e)
 {
 	struct pmdk *p = state;
 	struct pmdk_thread *t = pmdk_thread(p, e);
-	struct open_store s = { e->addr, e->size, 0, e->process, e->thread, t->depth > 0 };
+	struct open_store s = { e->addr, e->size, 0, e->process, e->thread, t->depth > 0, NULL };
 	if (t->calls || !pmdk_in_pool(p, e) || pmdk_covering(t, e->addr, e->size))
 		return;
 	s.where = p->host->where(e);
+	s.name = strdup(p->host->describe(e->process, e->addr));
 	keep(s);
 }
 
@@ -86,6 +90,8 @@ static void call(void *state, const struct holdfast_event *e)
 		for (size_t i = 0; i < n; i++)
 			if (list[i].addr < r.addr || list[i].addr + list[i].size > r.addr + r.size)
 				list[kept++] = list[i];
+			else
+				free(list[i].name);
 		n = kept;
 	}
 	if (t->calls == 0 && pmdk_is(e, "pmemobj_tx_begin") && t->depth == 0)

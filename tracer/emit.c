@@ -312,6 +312,12 @@ static Bool map_ring(void)
 	return shm->magic == RING_MAGIC && shm->version == RING_VERSION;
 }
 
+static void say_no_slot(void)
+{
+	VG_(umsg)("holdfast: more than %u processes at once: process %d (%s) is not recorded\n",
+		  RING_SLOTS, VG_(getpid)(), VG_(args_the_exename));
+}
+
 void emit_init(void)
 {
 	enum trace_birth birth = TRACE_BIRTH_START;
@@ -324,8 +330,7 @@ void emit_init(void)
 	if (shm->stop)
 		return; /* recording has ended: run on untraced */
 	if (!claim_slot(&birth)) {
-		VG_(umsg)("holdfast: more than %u processes at once: %s is not recorded\n", RING_SLOTS,
-			  VG_(args_the_exename));
+		say_no_slot();
 		return;
 	}
 	emit_on = True;
@@ -340,6 +345,7 @@ void emit_fork_child(void)
 	if (!emit_on)
 		return;
 	if (!claim_slot(&birth)) {
+		say_no_slot();
 		emit_on = False;
 		region_forget_all();
 		return;

@@ -17,104 +17,6 @@
  */
 #include "tracer.h"
 
-Bool fence_needed = False;
-
-/* ---- what generated code calls ---- */
-
-/* site and size and flags in one word, to save an argument */
-#define PACK(site, size, flags) ((ULong)(site) | (ULong)(size) << 32 | (ULong)(flags) << 56)
-
-/* A store that begins before PM, ends behind it or goes from one mapping into the next. */
-static void store_across(Addr a, UInt size, UInt flags, UInt site)
-{
-	for (Addr end = a + size, stop; (a = region_next(a)) < end; a = stop) {
-		stop = region_find(a)->hi;
-		if (stop > end)
-			stop = end;
-		emit_store(a, (UInt)(stop - a), flags, site, ctx_node());
-	}
-}
-
-static VG_REGPARM(2) void on_store(Addr a, ULong pack)
-{
-	UInt flags = (UInt)(pack >> 56), size = (UInt)(pack >> 32) & 0xffffff;
-	const struct region *r = region_find(a);
-	if (UNLIKELY(r == NULL && region_next(a) >= a + size))
-		return;
-	if (flags & TRACE_F_NT)
-		fence_needed = True;
-	if (LIKELY(r && a + size <= r->hi))
-		emit_store(a, size, flags, (UInt)pack, ctx_node());
-	else
-		store_across(a, size, flags, (UInt)pack);
-}
-
-/* Only the bytes whose mask has the top bit set were stored: one record per run of them. */
-static VG_REGPARM(3) void on_masked_store(Addr a, ULong lo, ULong hi, ULong pack)
-{
-	UInt size = (UInt)(pack >> 32) & 0xffffff;
-	for (UInt i = 0; i < size;) {
-		UInt n = 0;
-		while (i + n < size && (((i + n < 8 ? lo : hi) >> ((i + n) % 8 * 8)) & 0x80))
-			n++;
-		if (n)
-			on_store(a + i, (pack & ~(0xffffffull << 32)) | (ULong)n << 32);
-		i += n ? n : 1;
-	}
-}
-
-static VG_REGPARM(2) void on_flush(Addr a, ULong pack)
-{
-	ULong arg = a;
-	UInt flags = 0;
-	if (!region_ever())
-		return;
-	if (!region_find(a))
-		flags = TRACE_F_VOLATILE;
-	else if (pack >> 32)
-		fence_needed = True;
-	emit(TRACE_FLUSH, flags, (UInt)pack, ctx_node(), 1, &arg, NULL, 0);
-}
-
-static VG_REGPARM(1) void on_fence(ULong pack)
-{
-	if (region_ever())
-		emit(TRACE_FENCE, (UInt)(pack >> 32), (UInt)pack, ctx_node(), 0, NULL, NULL, 0);
-	fence_needed = False;
-}
-
-static VG_REGPARM(2) void on_watched(ULong fn, ULong site)
-{
-	ThreadId tid = VG_(get_running_tid)();
-	ULong args[7] = { fn };
-	static const Int reg[6] = {
-		offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
-		offsetof(VexGuestAMD64State, guest_RDX), offsetof(VexGuestAMD64State, guest_RCX),
-		offsetof(VexGuestAMD64State, guest_R8),  offsetof(VexGuestAMD64State, guest_R9),
-	};
-	for (UInt i = 0; i < 6; i++)
-		VG_(get_shadow_regs_area)(tid, (UChar *)&args[1 + i], 0, reg[i], 8);
-	emit(TRACE_CALL, 0, (UInt)site, ctx_node(), 7, args, NULL, 0);
-	ctx_watch((UInt)fn);
-}
-
-/* Valgrind hides clwb and clflushopt; show the ones that were asked for. */
-static void (*cpuid_stock)(VexGuestAMD64State *);
-
-static void on_cpuid(VexGuestAMD64State *st)
-{
-	const ULong clflushopt = 1u << 23, clwb = 1u << 24;
-	Bool leaf7 = (UInt)st->guest_RAX == 7 && (UInt)st->guest_RCX == 0;
-	cpuid_stock(st);
-	if (!leaf7)
-		return;
-	st->guest_RBX &= ~(clflushopt | clwb);
-	if (opt.cpu >= CPU_CLFLUSHOPT)
-		st->guest_RBX |= clflushopt;
-	if (opt.cpu >= CPU_CLWB)
-		st->guest_RBX |= clwb;
-}
-
 /* ---- small pieces of IR ---- */
 
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
@@ -298,7 +200,7 @@ static void do_dirty(struct block *b, IRStmt *st)
 {
 	IRDirty *d = st->Ist.Dirty.details;
 	if (VG_(strncmp)(d->cee->name, "amd64g_dirtyhelper_CPUID", 24) == 0) {
-		cpuid_stock = d->cee->addr;
+		hook_cpuid_stock = d->cee->addr;
 		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
 	}
 	addStmtToIRSB(b->out, st);
@@ -344,6 +246,26 @@ static void extend(const VexGuestExtents *vge, Addr ip, UInt len)
 			e->len[i] = (UShort)(e->len[i] + len);
 }
 
+/*
+ * Code outside of files may be rewritten in place. VEX has blocks of such code check themselves,
+ * but not this instruction, which it does not know: leave and translate anew if it has changed.
+ */
+static void leave_if_rewritten(struct block *b)
+{
+	NSegment const *seg = VG_(am_find_nsegment)(b->ip);
+	IRSB *sb = b->out;
+	if (seg && seg->kind == SkFileC)
+		return;
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMSTART), u64(b->ip)));
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMLEN), u64(b->insn.len)));
+	for (UInt i = 0; i < b->insn.len; i++) {
+		IRExpr *is = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64(b->ip + i)));
+		IRExpr *was = IRExpr_Const(IRConst_U8(((const UChar *)b->ip)[i]));
+		IRExpr *other = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, is, was));
+		addStmtToIRSB(sb, IRStmt_Exit(other, Ijk_InvalICache, IRConst_U64(b->ip), OFF(RIP)));
+	}
+}
+
 static void end_flush(struct block *b, const VexGuestExtents *vge)
 {
 	static const enum trace_site class[] = { [INSN_CLFLUSH] = TRACE_SITE_CLFLUSH,
@@ -352,6 +274,7 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	IRSB *sb = b->out;
 	Bool ordered = b->insn.insn == INSN_CLFLUSH;
 	UInt site = emit_site(b->ip, class[b->insn.insn], TRACE_LINE);
+	leave_if_rewritten(b);
 	call(sb, "on_flush", on_flush, 2,
 	     mkIRExprVec_2(effective_address(sb, &b->insn.mem), u64(PACK(site, !ordered, 0))), NULL);
 	if (sb->jumpkind == Ijk_NoDecode)

@@ -18,6 +18,7 @@ UChar region_granule[GRANULES];
 static struct region *regions; /* sorted, disjoint */
 static UInt nregions, regions_cap;
 static const struct region *last_hit;
+static Addr gap_lo, gap_hi; /* no PM here: what region_next() found last */
 static Bool ever;
 
 struct file {
@@ -62,6 +63,7 @@ static void granules_rebuild(void)
 			region_granule[g % GRANULES] = 1;
 	}
 	last_hit = NULL;
+	gap_lo = gap_hi = 0;
 }
 
 static void insert_at(UInt i, struct region r)
@@ -117,6 +119,8 @@ const struct region *region_find(Addr a)
 {
 	if (LIKELY(last_hit && a >= last_hit->lo && a < last_hit->hi))
 		return last_hit;
+	if (a >= gap_lo && a < gap_hi)
+		return NULL;
 	UInt i = lower(a);
 	if (i == nregions || a < regions[i].lo || regions[i].shared)
 		return NULL;
@@ -125,10 +129,15 @@ const struct region *region_find(Addr a)
 
 Addr region_next(Addr a)
 {
-	for (UInt i = lower(a); i < nregions; i++)
-		if (!regions[i].shared)
-			return regions[i].lo > a ? regions[i].lo : a;
-	return ~(Addr)0;
+	if (LIKELY(a >= gap_lo && a < gap_hi))
+		return gap_hi;
+	UInt i = lower(a), before = i;
+	while (i < nregions && regions[i].shared)
+		i++;
+	if (i < nregions && regions[i].lo <= a)
+		return a;
+	gap_lo = before ? regions[before - 1].hi : 0;
+	return gap_hi = i < nregions ? regions[i].lo : ~(Addr)0;
 }
 
 Bool region_covers(Addr a, SizeT len)

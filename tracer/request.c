@@ -71,10 +71,7 @@ static UWord check_mapping(Addr a, SizeT len)
 {
 	if (region_covers(a, len))
 		return 1;
-	for (Addr p = a; p < a + len; p += 8)
-		if (region_find(p))
-			return 2;
-	return 0;
+	return region_next(a) < a + len ? 2 : 0;
 }
 
 static void handle_tx(ThreadId tid, UWord *a)

@@ -4,6 +4,7 @@
  *
  *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
  *   instrument.c  puts the calls into each superblock
+ *   hooks.c       what is called there
  *   context.c     the calling context of the current thread, in O(1)
  *   region.c      which addresses are persistent memory, and which files back them
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
@@ -186,9 +187,20 @@ struct decoded {
 };
 void decode(Addr ip, struct decoded *);
 
+/* ---- hooks.c ---- */
+/* site and size and flags in one word, to save an argument */
+#define PACK(site, size, flags) ((ULong)(site) | (ULong)(size) << 32 | (ULong)(flags) << 56)
+extern VG_REGPARM(2) void on_store(Addr a, ULong pack);
+extern VG_REGPARM(3) void on_masked_store(Addr a, ULong lo, ULong hi, ULong pack);
+extern VG_REGPARM(2) void on_flush(Addr a, ULong pack); /* size: does it need a fence? */
+extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
+extern VG_REGPARM(2) void on_watched(ULong fn, ULong site);
+extern void on_cpuid(VexGuestAMD64State *st);
+extern void (*hook_cpuid_stock)(VexGuestAMD64State *); /* what on_cpuid stands in for */
+extern Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+
 /* ---- instrument.c ---- */
 IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
 		 const VexArchInfo *, IRType, IRType);
-extern Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
 
 #endif

@@ -55,6 +55,7 @@ struct holdfast_host {
 	unsigned api;
 	uint64_t (*where)(const struct holdfast_event *); /* the event's place, never 0 */
 	void (*source)(uint64_t where, struct holdfast_source *);
+	/* In persistent memory, and not declared volatile. */
 	int (*is_pm)(uint32_t process, uint64_t addr);
 	void (*line)(uint32_t process, uint64_t addr, struct holdfast_line *);
 	/* Copies what the run has stored at addr; returns how many bytes of it are known. */

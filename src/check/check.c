@@ -19,6 +19,7 @@
 DISPATCH(store)
 DISPATCH(flush)
 DISPATCH(fence)
+DISPATCH(sync)
 DISPATCH(persist)
 DISPATCH(op_end)
 DISPATCH(gone)
@@ -26,7 +27,7 @@ DISPATCH(gone)
 struct check *check_new(const struct check_opts *o, const struct trace_defs *defs, struct err *err)
 {
 	struct check *c = xcalloc(1, sizeof *c);
-	struct model_watch watch = { c, on_store, on_flush, on_fence, on_persist, on_op_end, on_gone };
+	struct model_watch watch = { c, on_store, on_flush, on_fence, on_sync, on_persist, on_op_end, on_gone };
 	size_t n = 0;
 	while (check_oracles[n])
 		n++;

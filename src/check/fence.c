@@ -50,7 +50,7 @@ static void report(struct oracle_state *f, struct finding_set *out)
 	for (size_t i = 0; i < f->causes.v.n; i++) {
 		const struct cause *k = f->causes.v.p[i];
 		uint32_t good = *oracle_tally(f, k->where);
-		if (is_mfence(f->check, k->where) && !good)
+		if ((is_mfence(f->check, k->where) && !good) || check_foreign(f->check, k->where))
 			continue;
 		struct finding *r = cause_finding(f->check, k,
 						  "no flush or non-temporal store of this thread waits for it; %" PRIu64

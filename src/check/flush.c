@@ -40,12 +40,27 @@ static void flush(struct oracle_state *f, const struct model_step *s)
 	hit(f, FINDING_REDUNDANT_FLUSH, s);
 }
 
+/* With files on disks, msync is the flush. */
+static void sync_range(struct oracle_state *f, const struct model_step *s)
+{
+	struct model_step whole = *s;
+	whole.line = NULL;
+	if (model_ops(f->check->model)->flushes)
+		return;
+	if (s->mask) {
+		oracle_tally(f, s->where)[USEFUL]++;
+		return;
+	}
+	oracle_tally(f, s->where)[CLEAN]++;
+	hit(f, FINDING_REDUNDANT_FLUSH, &whole);
+}
+
 static struct finding *redundant(struct oracle_state *f, const struct cause *k)
 {
 	const uint32_t *t = oracle_tally(f, k->where);
 	uint64_t all = t[USEFUL] + k->count;
 	const char *what = t[CLEAN] >= t[PENDING] + t[NON_TEMPORAL]
-				   ? "the line has no store since it was last persisted"
+				   ? "nothing was stored there since it was last persisted"
 			   : t[PENDING] >= t[NON_TEMPORAL]
 				   ? "the same thread has flushed the line already"
 				   : "the line was written with non-temporal stores only, which need no flush";
@@ -60,6 +75,8 @@ static void report(struct oracle_state *f, struct finding_set *out)
 	for (size_t i = 0; i < f->causes.v.n; i++) {
 		const struct cause *k = f->causes.v.p[i];
 		struct finding *r;
+		if (check_foreign(f->check, k->where))
+			continue;
 		if (k->kind == FINDING_REDUNDANT_FLUSH) {
 			r = redundant(f, k);
 		} else {
@@ -73,5 +90,6 @@ static void report(struct oracle_state *f, struct finding_set *out)
 const struct check_oracle oracle_flush = {
 	.name = "flush",
 	.flush = flush,
+	.sync = sync_range,
 	.report = report,
 };

@@ -70,6 +70,7 @@ struct check_oracle {
 	void (*store)(struct oracle_state *, const struct model_step *);
 	void (*flush)(struct oracle_state *, const struct model_step *);
 	void (*fence)(struct oracle_state *, const struct model_step *);
+	void (*sync)(struct oracle_state *, const struct model_step *);
 	void (*persist)(struct oracle_state *, const struct model_step *);
 	void (*op_end)(struct oracle_state *, const struct model_step *);
 	void (*gone)(struct oracle_state *, const struct model_step *);
@@ -89,6 +90,9 @@ struct finding *cause_finding(struct check *, const struct cause *, const char *
 void cause_relate(struct check *, struct finding *, const char *role, const char *what, uint64_t where1);
 void causes_free(struct causes *);
 const struct finding_place *check_place(struct check *, model_where);
+
+/* foreign.c: does the place belong to a library that decided by itself what to do? */
+bool check_foreign(struct check *, model_where);
 
 /* plugin.c: custom oracles. */
 struct plugins *plugins_load(struct check *, const char *const *path, size_t n, struct err *);

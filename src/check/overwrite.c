@@ -3,7 +3,8 @@
  * Values that are overwritten before they were persistent, again and again: either a place
  * that keeps storing to the same location (a counter in a loop), or a place that time after
  * time replaces what another scalar store has just put there. Filling a structure with zeros
- * or copying it first is usual and cheap; block stores are not held against anybody.
+ * or copying it first is usual and cheap; block stores are not held against anybody. Nor are
+ * stores in a transaction: they are persisted together when it commits.
  */
 #include <inttypes.h>
 
@@ -18,12 +19,11 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	uint64_t word = s->mask & 0xffull << (w * 8);
 	const struct model_place *p = model_place(o->check->model, l->store[w]);
 	const struct trace_site_def *old;
-	if (!word || (l->open & word) != word || model_pending(o->check->model, l) & word)
+	if (!word || s->thread->tx || s->ev->size > 8 || (l->open & word) != word || model_pending(o->check->model, l) & word)
 		return false;
 	if (l->store[w] == s->where)
 		return l->again[w] + 1 >= OFTEN;
-	if (s->ev->size > 8 || !s->thread->op_begin ||
-	    model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
+	if (!s->thread->op_begin || model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
 		return false;
 	old = trace_site(o->check->defs, p->process, p->site);
 	return old && old->class == TRACE_SITE_STORE && old->size == s->ev->size;
@@ -43,11 +43,19 @@ static void store(struct oracle_state *o, const struct model_step *s)
 	}
 }
 
+/* The compiler's own way to copy a block: one statement that stores some bytes twice. */
+static bool one_statement(struct check *c, const struct cause *k)
+{
+	const struct srcloc_frame *a = finding_main_frame(check_place(c, k->where));
+	const struct srcloc_frame *b = finding_main_frame(check_place(c, k->store_where));
+	return k->where != k->store_where && a->file && b->file && a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
 static void report(struct oracle_state *o, struct finding_set *out)
 {
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
-		if (k->count < OFTEN)
+		if (k->count < OFTEN || one_statement(o->check, k) || check_foreign(o->check, k->where))
 			continue;
 		struct finding *f = cause_finding(
 			o->check, k, "the value that it overwrites was never persistent, %" PRIu64 " times", k->count);

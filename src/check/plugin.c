@@ -179,7 +179,7 @@ static void host_source(uint64_t where, struct holdfast_source *out)
 
 static int host_is_pm(uint32_t process, uint64_t addr)
 {
-	return model_is_pm(host->check->model, process, addr);
+	return model_is_pm(host->check->model, process, addr) && !model_is_volatile(host->check->model, process, addr);
 }
 
 static void host_line(uint32_t process, uint64_t addr, struct holdfast_line *out)

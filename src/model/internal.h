@@ -42,6 +42,7 @@ struct model {
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
 	struct imap volatiles; /* locations that the program declared volatile */
+	struct imap hinted;    /* … or a library, until it takes it back */
 	uint32_t volatile_age, op;
 };
 
@@ -57,7 +58,7 @@ struct process *model_process(struct model *, uint32_t process);
 void model_map(struct model *, const struct trace_event *);
 void model_register(struct model *, uint32_t process, uint64_t addr, uint64_t len);
 void model_unregister(struct model *, uint32_t process, uint64_t addr, uint64_t len);
-void model_set_volatile(struct model *, uint64_t lo, uint64_t hi, bool on);
+void model_set_volatile(struct model *, struct imap *which, uint64_t lo, uint64_t hi, bool on);
 uint64_t model_unwatched(struct model *, struct model_line *);
 
 /* Bits of the bytes [from, to) of a line. */

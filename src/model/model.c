@@ -51,6 +51,7 @@ void model_free(struct model *m)
 	VEC_FREE(&m->block);
 	VEC_FREE(&m->extra);
 	imap_free(&m->volatiles);
+	imap_free(&m->hinted);
 	free(m->slot);
 	free(m);
 }
@@ -341,6 +342,18 @@ static void gone_piece(struct model *m, struct model_line *l, uint64_t mask, voi
 		m->watch.gone(m->watch.arg, s);
 }
 
+static void gone_and_forgotten(struct model *m, struct model_line *l, uint64_t mask, void *arg)
+{
+	gone_piece(m, l, mask, arg);
+	forget_piece(m, l, mask, arg);
+}
+
+static void count_open(struct model *m, struct model_line *l, uint64_t mask, void *arg)
+{
+	struct model_step *s = arg;
+	s->mask += (l->open & mask & ~model_unwatched(m, l)) != 0;
+}
+
 /* Calls `each` for the lines behind [addr, addr+len) of a process. */
 static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len, model_each *each,
 		    void *arg)
@@ -364,8 +377,13 @@ static void do_sync(struct model *m, struct model_step *s)
 {
 	const struct trace_event *e = s->ev;
 	uint64_t lo = e->arg[0] & ~4095ull, hi = (e->arg[0] + e->arg[1] + 4095) & ~4095ull;
-	if (e->arg[2] & MS_SYNC)
-		each_in(m, e->process, lo, hi - lo, persist_piece, s);
+	if (!(e->arg[2] & MS_SYNC))
+		return;
+	s->mask = 0;
+	each_in(m, e->process, lo, hi - lo, count_open, s);
+	if (m->watch.sync && model_is_pm(m, e->process, e->arg[0]))
+		m->watch.sync(m->watch.arg, s);
+	each_in(m, e->process, lo, hi - lo, persist_piece, s);
 }
 
 static void do_file(struct model *m, struct model_step *s)
@@ -389,14 +407,25 @@ static void do_file(struct model *m, struct model_step *s)
 	}
 }
 
-static void declare_volatile(struct model *m, const struct trace_event *e, bool on)
+static void declare_volatile(struct model *m, const struct trace_event *e, struct imap *which, bool on)
 {
 	uint64_t loc = model_location(m, e->process, e->arg[0]);
 	if (!loc || !e->arg[1])
 		return;
-	model_set_volatile(m, loc, loc + e->arg[1], on);
+	model_set_volatile(m, which, loc, loc + e->arg[1], on);
 	if (on)
 		model_lines_in(m, loc, loc + e->arg[1], forget_piece, NULL);
+}
+
+/* A library takes back part of a mapping because it keeps a lock there, and all of it because
+ * the pool is closed: then what is open now stays so for good. */
+static void do_hint_unmap(struct model *m, struct model_step *s)
+{
+	const struct imap_item *map = imap_find(&model_process(m, s->ev->process)->maps, s->ev->arg[0]);
+	if (map && s->ev->arg[0] == map->lo && s->ev->arg[0] + s->ev->arg[1] >= map->hi)
+		each_in(m, s->ev->process, s->ev->arg[0], s->ev->arg[1], gone_and_forgotten, s);
+	else
+		declare_volatile(m, s->ev, &m->hinted, true);
 }
 
 /* Requests of the program about a range. */
@@ -407,10 +436,10 @@ static void do_request(struct model *m, struct model_step *s)
 	case TRACE_MARK_PM: model_register(m, e->process, e->arg[0], e->arg[1]); break;
 	case TRACE_HINT_MAP:
 		model_register(m, e->process, e->arg[0], e->arg[1]);
-		declare_volatile(m, e, false);
+		declare_volatile(m, e, &m->hinted, false);
 		break;
-	case TRACE_MARK_VOLATILE:
-	case TRACE_HINT_UNMAP: declare_volatile(m, e, true); break;
+	case TRACE_MARK_VOLATILE: declare_volatile(m, e, &m->volatiles, true); break;
+	case TRACE_HINT_UNMAP: do_hint_unmap(m, s); break;
 	case TRACE_HINT_CLEAN: each_in(m, e->process, e->arg[0], e->arg[1], forget_piece, NULL); break;
 	default: break;
 	}
@@ -421,6 +450,7 @@ static void do_request(struct model *m, struct model_step *s)
 static void do_begin(struct model *m, struct model_step *s)
 {
 	struct model_thread *t = s->thread;
+	t->tx += s->ev->kind == TRACE_TX_BEGIN;
 	if (t->depth++ == 0) {
 		t->op_begin = s->ev->num + 1;
 		t->op_lines.n = 0;
@@ -431,9 +461,9 @@ static void do_begin(struct model *m, struct model_step *s)
 static void do_end(struct model *m, struct model_step *s)
 {
 	struct model_thread *t = s->thread;
-	if (t->depth == 0)
-		return;
-	if (--t->depth)
+	if (s->ev->kind == TRACE_TX_END && t->tx)
+		t->tx--;
+	if (t->depth == 0 || --t->depth)
 		return;
 	for (size_t i = 0; i < t->op_lines.n; i++) {
 		s->line = model_line(m, t->op_lines.p[i]);

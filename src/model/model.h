@@ -57,6 +57,7 @@ struct model_thread {
 	model_where fence;
 	uint64_t op_begin;        /* number + 1 of the current operation's begin; 0: outside */
 	uint32_t depth;           /* operations and transactions may nest */
+	uint32_t tx;              /* transactions among them */
 	VEC(uint32_t) op_lines;   /* lines stored to in the current operation, each once */
 	uint32_t op;              /* its number */
 };
@@ -77,6 +78,7 @@ struct model_watch {
 	void (*store)(void *, const struct model_step *);
 	void (*flush)(void *, const struct model_step *);
 	void (*fence)(void *, const struct model_step *); /* line is NULL */
+	void (*sync)(void *, const struct model_step *);  /* msync or fsync; mask: lines that are open */
 	void (*persist)(void *, const struct model_step *);
 	void (*op_end)(void *, const struct model_step *);
 	void (*gone)(void *, const struct model_step *);  /* line->open is lost from sight */
@@ -109,6 +111,8 @@ struct model_thread *model_thread(struct model *, uint32_t id);
 /* The line that holds addr in a process, or NULL if it was never stored to. */
 struct model_line *model_line_at(struct model *, uint32_t process, uint64_t addr);
 bool model_is_pm(struct model *, uint32_t process, uint64_t addr);
+/* Declared volatile by the program, or by a library on its behalf. */
+bool model_is_volatile(struct model *, uint32_t process, uint64_t addr);
 /* A number for a byte of PM that does not depend on where it is mapped; 0: not PM. */
 uint64_t model_location(struct model *, uint32_t process, uint64_t addr);
 /* The place of an event. */

@@ -173,8 +173,16 @@ static void make_step(struct srcloc_trace *st, uint32_t process, uint64_t ip, ui
 	for (size_t i = 0; i < at.n; i++)
 		VEC_PUSH(out, at.frame[i]);
 	const struct srcloc_frame *outermost = &at.frame[at.n - 1];
-	if (e && !e->plt && !outermost->plt && !same_function(e, outermost))
+	if (!e || outermost->plt)
+		return;
+	if (!e->plt && !same_function(e, outermost))
 		add_entered(*e, SRCLOC_TAIL, out);
+	/* Entered through a linkage stub, and now in a nameless function: the stub knows which
+	 * exported function of the library it was that jumped there. */
+	if (e->plt && e->function && !outermost->function) {
+		struct srcloc_frame f = { .function = e->function, .module = outermost->module, .offset = outermost->offset };
+		add_entered(f, SRCLOC_TAIL, out);
+	}
 }
 
 /* The step of the call that made context `ctx`, kept until the modules change. */

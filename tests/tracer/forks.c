@@ -155,6 +155,26 @@ static void crowd(void)
 		wait_for(pid[i]);
 }
 
+/* More than can be recorded at once: they wait for each other. */
+static void too_many(void)
+{
+	int go[2];
+	char c;
+	must(!pipe(go), "pipe");
+	for (int i = 0; i < 70; i++)
+		if (fork() == 0) {
+			close(go[1]);
+			if (read(go[0], &c, 1) == 0)
+				*word(i) = (uint64_t)i + 1;
+			_exit(0);
+		}
+	close(go[0]);
+	close(go[1]);
+	while (wait(NULL) > 0)
+		;
+	*word(70) = 71;
+}
+
 static void orphan(void)
 {
 	int go[2];
@@ -244,6 +264,8 @@ int main(int argc, char **argv)
 		talk();
 	else if (!strcmp(s, "crowd"))
 		crowd();
+	else if (!strcmp(s, "too_many"))
+		too_many();
 	else if (!strcmp(s, "orphan"))
 		orphan();
 	else if (!strcmp(s, "replace"))

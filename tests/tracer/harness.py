@@ -38,6 +38,15 @@ def same(got, wanted, what):
     check(got == wanted, f"{what}: expected {wanted!r}, but it is {got!r}")
 
 
+def need_cpu(*flags):
+    """Skips the case where the processor itself cannot do it."""
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    have = set(text.partition("\nflags")[2].partition("\n")[0].split())
+    lacks = sorted(set(flags) - have)
+    if lacks:
+        raise Skip(f"this processor has no {', '.join(lacks)}")
+
+
 # ---- TAP ----
 
 CASES = []
@@ -79,15 +88,28 @@ def main():
     return 1 if bad else 0
 
 
+SHARED = tempfile.TemporaryDirectory(prefix="hf-tracer-shared-")
+
+
+def shared(name):
+    """A folder that lives until the end, for what several cases look at."""
+    folder = pathlib.Path(SHARED.name) / name
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def once(function):
-    """Runs it at the first call only; if that fails, the later ones just say so."""
+    """Runs it at the first call only; where that fails or is skipped, so are the later ones."""
     kept = []
 
     def call():
         if not kept:
             kept.append(Fail("what this case needs has failed before"))
-            kept[0] = function()
-        if isinstance(kept[0], Fail):
+            try:
+                kept[0] = function()
+            except Skip as skip:
+                kept[0] = skip
+        if isinstance(kept[0], Exception):
             raise kept[0]
         return kept[0]
     return call

@@ -166,7 +166,7 @@ uint8_t stores_source[4096] __attribute__((aligned(64))); /* what rep movs copie
 #define DOUBLE16                                                                                   \
 	"movq (%%rdi), %%rax; movq 8(%%rdi), %%rdx; mov %%rsi, %%rbx; lea 1(%%rsi), %%rcx; "
 
-enum { HAS_MOVBE = 1, HAS_CX16 = 2, HAS_AVX2 = 4, HAS_F16C = 8, HAS_XSAVE = 16 };
+enum { HAS_MOVBE = 1, HAS_CX16 = 2, HAS_AVX2 = 4, HAS_F16C = 8, HAS_XSAVE = 16, HAS_CLWB = 32 };
 
 static unsigned features(void)
 {
@@ -175,7 +175,7 @@ static unsigned features(void)
 	has |= (c & bit_MOVBE ? HAS_MOVBE : 0) | (c & bit_CMPXCHG16B ? HAS_CX16 : 0) |
 	       (c & bit_F16C ? HAS_F16C : 0) | (c & bit_OSXSAVE ? HAS_XSAVE : 0);
 	__cpuid_count(7, 0, a, b, c, d);
-	return has | (b & bit_AVX2 ? HAS_AVX2 : 0);
+	return has | (b & bit_AVX2 ? HAS_AVX2 : 0) | (b & bit_CLWB ? HAS_CLWB : 0);
 }
 
 /* The red zone is in use by X87 only; the compiler keeps out of it for us. */
@@ -337,6 +337,57 @@ static void run_areas(uint8_t *p)
 		AREA("xsave with AVX", 832, "mov $7, %%eax; xor %%edx, %%edx; xsave64 (%%rdi)");
 }
 
+/* ---- atomics as fences: recorded where something of the thread is pending, before the store ---- */
+
+static void clwb(void *p)
+{
+	__asm__ volatile("clwb (%0)" ::"r"(p) : "memory");
+}
+
+static void clflushopt(void *p)
+{
+	__asm__ volatile("clflushopt (%0)" ::"r"(p) : "memory");
+}
+
+static void movnti(void *p)
+{
+	__asm__ volatile("movnti %0, (%1)" ::"r"(next_value()), "r"(p) : "memory");
+}
+
+/* Logging locks, too: nothing may be pending then, so act first and log afterwards. */
+static void run_fences(uint8_t *p)
+{
+	uint8_t *other = p + 64;
+	uint8_t *heap = mmap((void *)0xf000000000ul, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	fprintf(expect_file, "group a flush, then an atomic\n");
+	clwb(p), op_lock_inc(other, 0);
+	expect_flush(p, "clwb"), expect_fence("atomic"), expect_store(other, 8, "atomic");
+	clflushopt(p), op_xchg32(other, next_value()), op_lock_inc(other + 8, 0);
+	expect_flush(p, "clflushopt"), expect_fence("atomic"), expect_store(other, 4, "atomic");
+	expect_store(other + 8, 8, "atomic");
+	fprintf(expect_file, "group a non-temporal store, then an atomic elsewhere\n");
+	movnti(p), op_lock_xadd64(heap, 1);
+	expect_store(p, 8, "nt"), expect_fence("atomic");
+	fprintf(expect_file, "group a compare-and-swap that fails\n");
+	clwb(p), op_cas64_not(other, next_value());
+	expect_flush(p, "clwb"), expect_fence("atomic");
+	fprintf(expect_file, "group not a fence without LOCK\n");
+	clwb(p), op_xadd64(other, 5), op_cmpxchg8b(other + 16, 7), op_mov64(other + 24, 8);
+	__asm__ volatile("sfence" ::: "memory");
+	expect_flush(p, "clwb"), expect_store(other, 8, "plain");
+	expect_store(other + 16, 8, "plain"), expect_store(other + 24, 8, "plain");
+	expect_fence("sfence");
+	fprintf(expect_file, "group nothing pending\n");
+	op_lock_inc(other, 0);
+	expect_store(other, 8, "atomic");
+	__asm__ volatile("clflush (%0)" ::"r"(p) : "memory"); /* orders itself */
+	op_lock_inc(other, 0);
+	expect_flush(p, "clflush"), expect_store(other, 8, "atomic");
+	clwb(heap), op_lock_inc(other, 0); /* of no PM */
+	expect_flush(heap, "clwb"), expect_store(other, 8, "atomic");
+}
+
 /* ---- at the edges of PM: only what is in it counts, and two mappings are two stores ---- */
 
 static void run_edges(uint8_t *pm, const char *second)
@@ -376,6 +427,8 @@ int main(int argc, char **argv)
 	run_table(pm);
 	run_masks(pm);
 	run_areas(pm + 65536);
+	if (features() & HAS_CLWB)
+		run_fences(pm + 131072);
 	run_edges(pm, argv[3]);
 	return 0;
 }

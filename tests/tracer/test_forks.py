@@ -101,6 +101,15 @@ def crowd():
     trace.same_image("pool")
 
 
+@case("more processes at once than can be recorded: it is said which are not")
+def too_many():
+    trace = record("too_many", "--follow-forks")
+    lost = harness.record.output.count("is not recorded")
+    check(lost > 0, "nothing is said")
+    same(len(births(trace)) + lost, 71, "recorded and not recorded processes")
+    same(len(words(trace)), 71 - lost, "stores")
+
+
 @case("a child that outlives its parent")
 def orphan():
     trace = record("orphan", "--follow-forks")

@@ -370,6 +370,9 @@ static int format(struct map *map)
 #endif
 	if (TOID_IS_NULL(root->tables[0]) && create_table(map, 0, 1, BUCKETS_MIN) != 0)
 		return -1;
+#if defined(TRAP_HASHMAP_ATOMIC_COUNT)
+	HOLDFAST_VOLATILE(&root->count, sizeof(root->count));
+#endif
 	pm_store64(&root->ready, READY);
 	pmemobj_persist(map->pop, &root->ready, sizeof(root->ready));
 	return 0;

@@ -116,7 +116,7 @@ static void fill(struct entry *entry, uint64_t key, uint64_t value)
 	entry->sum = sum_of(key, value);
 }
 
-static void set_count(struct map *map, uint64_t count)
+static __attribute__((noinline)) void set_count(struct map *map, uint64_t count)
 {
 #if !defined(BUG_HASHMAP_TX_COUNT_UNLOGGED)
 	add(&map->root->count, sizeof(map->root->count));

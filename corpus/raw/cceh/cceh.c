@@ -188,14 +188,14 @@ static void fill_segment(struct segment *to, const struct segment *from, uint64_
 	const struct pair *p = from->pair;
 	struct pair *out = image.pair;
 
-#ifdef BUG_CCEH_DIRTY_OVERWRITE
+#ifdef TRAP_CCEH_ZERO_FIRST
 	memset(to, 0, sizeof(*to));
 	out = to->pair;
 #endif
 	for (unsigned i = 0; i < BUCKETS * PAIRS; i++)
 		if (p[i].key && prefix(p[i].key, from->head.depth + 1) == 2 * old_prefix + 1)
-			out[i] = p[i]; /* BUG(cceh-dirty-overwrite) */
-#ifdef BUG_CCEH_DIRTY_OVERWRITE
+			out[i] = p[i]; /* TRAP(cceh-zero-first) */
+#ifdef TRAP_CCEH_ZERO_FIRST
 	to->head.depth = image.head.depth;
 #else
 	memcpy(to, &image, sizeof(image)); /* BUG(cceh-segment-late) */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a library does on its own account is not the program's to mend: a transaction's commit
+ * flushes and fences as libpmemobj sees fit. What the program asks of a library in so many
+ * words (pmem_flush, pmemobj_persist) is the program's doing, wherever the instruction is.
+ *
+ * So a place is foreign if its instruction lies in such a library and the library was entered
+ * through anything but a persist primitive. Only performance findings and warnings care.
+ */
+#include <fnmatch.h>
+
+#include "check/internal.h"
+
+static const char *const libraries[] = { "libpmem*.so*", "libc.so*", "libc-*.so", "ld-linux*", "libpthread*", NULL };
+static const char *const primitives[] = { "pmem_*",
+					  "pmem2_*",
+					  "pmemobj_persist",
+					  "pmemobj_flush",
+					  "pmemobj_drain",
+					  "pmemobj_xpersist",
+					  "pmemobj_xflush",
+					  "pmemobj_mem*",
+					  "mem*",
+					  "str*",
+					  "*sync",
+					  NULL };
+
+static bool matches(const char *const *globs, const char *word)
+{
+	for (; word && *globs; globs++)
+		if (fnmatch(*globs, word, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool in_library(const struct srcloc_frame *f)
+{
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+	return matches(libraries, slash ? slash + 1 : f->module);
+}
+
+bool check_foreign(struct check *c, model_where w)
+{
+	const struct finding_place *p = check_place(c, w);
+	size_t i = 0;
+	while (i < p->n && in_library(&p->frame[i]))
+		i++;
+	if (i == 0 || i == p->n) /* the program's own; or nothing but the library */
+		return i != 0;
+	while (i > 1 && p->frame[i - 1].plt)
+		i--;
+	return !matches(primitives, p->frame[i - 1].function);
+}
