@@ -5,7 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test bench install clean fmt
+.PHONY: all deps demo test bench eval corpus install clean fmt
 
 all: build/build.ninja
 	@ninja -C build -k 0 $(if $(V),-v,--quiet)
@@ -32,6 +32,13 @@ test: all build-asan/build.ninja
 
 bench: all
 	@bench/run
+
+eval: all
+	@corpus/eval $(if $(QUICK),--quick) $(EVALFLAGS)
+
+# Every corpus program with both compilers, unoptimised and optimised, and under sanitizers.
+corpus: all
+	@corpus/matrix $(if $(QUICK),--quick)
 
 fmt: deps
 	@scripts/format

@@ -2,15 +2,17 @@
 /*
  * Notes in persistent memory: an append-only log in a mapped file.
  *
- *	notes FILE add TEXT…    appends one note per argument
- *	notes FILE list         prints them
+ *	notes FILE COMMAND…     any number of: add TEXT, done N, list
  *
- *	+--------------+------------------+------------------+----
- *	| magic, used  | len, sum, text … | len, sum, text … |  …
- *	+--------------+------------------+------------------+----
+ *	+-------------------+------------------------+------------------------+----
+ *	| magic, used, open | len, sum, done, text … | len, sum, done, text … |  …
+ *	+-------------------+------------------------+------------------------+----
+ *	  one cache line
  *
  * A note is written and made durable first, then counted in `used`. After a crash all notes
  * up to `used` are whole; the checksum would show it if they were not.
+ *
+ * There is a real bug in here, as easily made as overlooked; `make demo` finds it.
  */
 #include "holdfast.h"
 
@@ -31,26 +33,29 @@
 struct notes {
 	uint64_t magic;
 	uint64_t used; /* bytes of notes, all of them durable */
+	uint64_t open; /* how many are not done */
+	char pad[LINE - 24];
 	char note[];
 };
 
 struct note {
 	uint32_t len;
 	uint32_t sum;
+	uint32_t done;
 	char text[];
 };
 
-static void flush_clwb(void *p)
+static void clwb(void *p)
 {
 	__asm__ volatile("clwb %0" : "+m"(*(volatile char *)p));
 }
 
-static void flush_clflushopt(void *p)
+static void clflushopt(void *p)
 {
 	__asm__ volatile("clflushopt %0" : "+m"(*(volatile char *)p));
 }
 
-static void flush_clflush(void *p)
+static void clflush(void *p)
 {
 	_mm_clflush(p);
 }
@@ -60,7 +65,7 @@ static void (*choose_flush(void))(void *)
 {
 	unsigned a, b = 0, c, d;
 	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	return b & bit_CLWB ? flush_clwb : b & bit_CLFLUSHOPT ? flush_clflushopt : flush_clflush;
+	return b & bit_CLWB ? clwb : b & bit_CLFLUSHOPT ? clflushopt : clflush;
 }
 
 static void (*flush)(void *);
@@ -95,28 +100,53 @@ static int append(struct notes *n, const char *text)
 	struct note *note = (struct note *)(n->note + n->used);
 	note->len = (uint32_t)len;
 	note->sum = checksum(text, len);
+	note->done = 0;
 	memcpy(note->text, text, len);
 	persist(note, sizeof *note + len);
 
 	n->used += room(len);
-	persist(&n->used, sizeof n->used);
+	n->open++;
+	persist(n, sizeof *n);
 	return 0;
 }
 
-static int list(const struct notes *n)
+/* The note at *at, which moves on to the next; NULL at the end, or if it is damaged. */
+static struct note *next(struct notes *n, uint64_t *at)
 {
-	for (uint64_t at = 0; at < n->used;) {
-		const struct note *note = (const struct note *)(n->note + at);
-		if (at + room(note->len) > n->used ||
-		    note->sum != checksum(note->text, note->len)) {
-			fprintf(stderr, "notes: the note at byte %llu is damaged\n",
-				(unsigned long long)at);
-			return 1;
-		}
-		printf("%.*s\n", (int)note->len, note->text);
-		at += room(note->len);
+	struct note *note = (struct note *)(n->note + *at);
+	if (*at >= n->used)
+		return NULL;
+	if (*at + room(note->len) > n->used || note->sum != checksum(note->text, note->len)) {
+		fprintf(stderr, "notes: the note at byte %llu is damaged\n", (unsigned long long)*at);
+		return NULL;
 	}
+	*at += room(note->len);
+	return note;
+}
+
+static int done(struct notes *n, int which)
+{
+	uint64_t at = 0;
+	struct note *note = next(n, &at);
+	while (note && --which > 0)
+		note = next(n, &at);
+	if (!note || note->done)
+		return -1;
+	n->open--;
+	persist(n, sizeof *n);
+	note->done = 1;
+	persist(n, sizeof *n);
 	return 0;
+}
+
+/* Prints what is not done. */
+static int list(struct notes *n)
+{
+	uint64_t at = 0;
+	for (struct note *note; (note = next(n, &at));)
+		if (!note->done)
+			printf("%.*s\n", (int)note->len, note->text);
+	return at == n->used ? 0 : -1;
 }
 
 /* Maps the file; a new one gets its header. */
@@ -130,18 +160,30 @@ static struct notes *open_notes(const char *path)
 	if (n == MAP_FAILED)
 		return NULL;
 	if (n->magic != MAGIC) {
-		n->used = 0;
-		persist(&n->used, sizeof n->used);
+		n->used = n->open = 0;
+		persist(n, sizeof *n);
 		n->magic = MAGIC;
-		persist(&n->magic, sizeof n->magic);
+		persist(n, sizeof *n);
 	}
 	return n;
+}
+
+/* Runs one command, and says how many words it took; 0 if it failed. */
+static int command(struct notes *n, char **word)
+{
+	if (!strcmp(word[0], "list"))
+		return list(n) ? 0 : 1;
+	if (!strcmp(word[0], "add") && word[1])
+		return append(n, word[1]) ? 0 : 2;
+	if (!strcmp(word[0], "done") && word[1])
+		return done(n, atoi(word[1])) ? 0 : 2;
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: notes FILE add TEXT... | notes FILE list\n");
+		fprintf(stderr, "usage: notes FILE (add TEXT | done N | list)...\n");
 		return 2;
 	}
 	flush = choose_flush();
@@ -150,16 +192,14 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	if (!strcmp(argv[2], "list"))
-		return list(n);
-	for (int i = 3; i < argc; i++) {
-		HOLDFAST_OP_BEGIN(i - 2);
-		if (append(n, argv[i])) {
-			fprintf(stderr, "notes: no room left\n");
+	for (int i = 2, op = 1, took; i < argc; i += took, op++) {
+		HOLDFAST_OP_BEGIN(op);
+		took = command(n, argv + i);
+		HOLDFAST_OP_END(op);
+		if (!took) {
+			fprintf(stderr, "notes: cannot do '%s'\n", argv[i]);
 			return 1;
 		}
-		HOLDFAST_OP_END(i - 2);
 	}
-	printf("%d notes added\n", argc - 3);
 	return 0;
 }

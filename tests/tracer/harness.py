@@ -265,18 +265,18 @@ def is_what(event, want):
         return False
     if want.kind == "flush":
         return event["flavour"] == want.what
-    return event["size"] == want.size and event["data"] == want.data and flags_of(event) == want.what
+    return (event["size"], event["data"], flags_of(event)) == (want.size, want.data, want.what)
 
 
 def exactly(events, wanted):
     """The events are the wanted ones, one by one."""
     for got, want in zip(events, wanted):
         check(is_what(got, want), f"expected {want.line}\nrecorded {show(got)}")
-    check(len(events) >= len(wanted),
-          f"{len(events)} events, expected {len(wanted)}: next {wanted[len(events)].line if len(events) < len(wanted) else ''}")
-    check(len(events) == len(wanted),
-          f"{len(events)} events, expected {len(wanted)}; the first too many: "
-          f"{show(events[len(wanted)]) if len(events) > len(wanted) else ''}")
+    count = f"{len(events)} events, expected {len(wanted)}"
+    if len(events) < len(wanted):
+        raise Fail(f"{count}; the first that lacks: {wanted[len(events)].line}")
+    if len(events) > len(wanted):
+        raise Fail(f"{count}; the first too many: {show(events[len(wanted)])}")
 
 
 def take_pieces(events, at, want):

@@ -337,7 +337,7 @@ static void run_areas(uint8_t *p)
 		AREA("xsave with AVX", 832, "mov $7, %%eax; xor %%edx, %%edx; xsave64 (%%rdi)");
 }
 
-/* ---- atomics as fences: recorded where something of the thread is pending, before the store ---- */
+/* ---- atomics as fences: recorded where something is pending, before the store ---- */
 
 static void clwb(void *p)
 {

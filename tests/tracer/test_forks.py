@@ -23,7 +23,8 @@ def record(scenario, *options):
 def words(trace, process=None):
     """(word, value) of each store there, of one process or all."""
     return [((e["offset"] - FIRST) // 64, harness.value(e)) for e in trace.stores()
-            if e["file"].endswith("/pool") and e["offset"] >= FIRST and (process is None or e["process"] == process)]
+            if e["file"].endswith("/pool") and e["offset"] >= FIRST
+            and process in (None, e["process"])]
 
 
 def births(trace):

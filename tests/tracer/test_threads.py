@@ -60,6 +60,17 @@ def fences():
             check(not pending.get(thread), f"no fence before {harness.show(event)}")
 
 
+@case("what is pending in one thread is no business of another's atomics")
+def pending():
+    trace = record("pending")
+    first, second = sorted({e["thread"] for e in trace.stores()})
+    got = [(e["thread"], e.get("flavour") or harness.flags_of(e), e["kind"] == "store" and
+            harness.value(e)) for e in trace.memory()]
+    same(got, [(first, "nt", 1), (second, "atomic", 2), (second, "nt", 3),
+               (first, "atomic", False), (first, "atomic", 4), (first, "atomic", 9),
+               (second, "atomic", False), (second, "atomic", 8)], "events")
+
+
 @case("threads that store to the same words: the image is right")
 def shared():
     trace = record("shared")

@@ -6,6 +6,7 @@
  *   shared  four threads store to the same few words, and take turns at random
  *   many    fifty threads that live for one store, one after the other, then all at once
  *   leave   threads that end in odd ways
+ *   pending one has stored non-temporally when the other does something atomic
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -131,6 +132,39 @@ static void leave(void)
 	all(short_lived, 30, 3, 0);
 }
 
+static volatile int turn;
+
+static void pass_to(int number)
+{
+	turn = number; /* nothing atomic here: that is the point */
+	while (turn != 3 - number)
+		sched_yield();
+}
+
+static void *partner(void *arg)
+{
+	while (turn != 2)
+		sched_yield();
+	__atomic_fetch_add((uint64_t *)pm + 64, 2, __ATOMIC_SEQ_CST);
+	_mm_stream_si64((long long *)pm + 72, 3);
+	pass_to(1);
+	__atomic_fetch_add((uint64_t *)pm + 64, 6, __ATOMIC_SEQ_CST);
+	turn = 1;
+	return arg;
+}
+
+static void pending(void)
+{
+	pthread_t t;
+	start(&t, partner, 0);
+	_mm_stream_si64((long long *)pm + 8, 1);
+	pass_to(2);
+	__atomic_fetch_add((uint64_t *)pm + 16, 4, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add((uint64_t *)pm + 16, 5, __ATOMIC_SEQ_CST);
+	pass_to(2);
+	pthread_join(t, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 4)
@@ -145,6 +179,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[3], "many")) {
 		all(short_lived, 0, 50, 0);
 		all(short_lived, 50, 50, 1);
+	} else if (!strcmp(argv[3], "pending")) {
+		pending();
 	} else {
 		leave();
 	}

@@ -45,7 +45,9 @@ struct tree {
 	uint64_t uuid;
 	uint64_t touched[TOUCHED_MAX];
 	unsigned int n_touched;
-	uint64_t later; /* a node to be put in or freed after the transaction: only in buggy variants */
+	uint64_t later; /* a node to be put in after the transaction: only in a buggy variant */
+	uint64_t freed[32]; /* nodes to be freed after it: likewise */
+	unsigned nfreed;
 };
 
 static struct node *at(struct tree *tree, uint64_t offset)
@@ -265,7 +267,7 @@ static void merge(struct tree *tree, uint64_t parent, unsigned int i)
 	begin(tree); /* BUG(btree-merge-two) */
 #endif
 #ifdef BUG_BTREE_MERGE_LEAK
-	tree->later = right;
+	tree->freed[tree->nfreed++] = right;
 #else
 	free_node(tree, right);
 #endif
@@ -453,8 +455,8 @@ static enum corpus_result btree_del(void *store, uint64_t key, uint64_t *out)
 	set_count(tree, tree->root->count - 1);
 	commit();
 #ifdef BUG_BTREE_MERGE_LEAK
-	if (tree->later) {
-		PMEMoid oid = { tree->uuid, tree->later };
+	while (tree->nfreed) {
+		PMEMoid oid = { tree->uuid, tree->freed[--tree->nfreed] };
 
 		pmemobj_free(&oid); /* BUG(btree-merge-leak) */
 	}
