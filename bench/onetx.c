@@ -82,6 +82,7 @@ static void insert(TOID(struct root) root, uint64_t key, uint64_t value)
 int main(int argc, char **argv)
 {
 	static uint64_t seed = 7;
+	static int failed;
 	const uint64_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
 	PMEMobjpool *pool;
 	if (argc < 2)
@@ -100,7 +101,13 @@ int main(int argc, char **argv)
 			insert(root, seed >> 20, i);
 		}
 	}
+	TX_ONABORT
+	{
+		failed = 1;
+	}
 	TX_END
 	pmemobj_close(pool);
-	return 0;
+	if (failed)
+		fprintf(stderr, "onetx: the transaction was aborted\n");
+	return failed;
 }

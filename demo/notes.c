@@ -117,7 +117,8 @@ static struct note *next(struct notes *n, uint64_t *at)
 	if (*at >= n->used)
 		return NULL;
 	if (*at + room(note->len) > n->used || note->sum != checksum(note->text, note->len)) {
-		fprintf(stderr, "notes: the note at byte %llu is damaged\n", (unsigned long long)*at);
+		fprintf(stderr, "notes: the note at byte %llu is damaged\n",
+			(unsigned long long)*at);
 		return NULL;
 	}
 	*at += room(note->len);
@@ -168,18 +169,6 @@ static struct notes *open_notes(const char *path)
 	return n;
 }
 
-/* Runs one command, and says how many words it took; 0 if it failed. */
-static int command(struct notes *n, char **word)
-{
-	if (!strcmp(word[0], "list"))
-		return list(n) ? 0 : 1;
-	if (!strcmp(word[0], "add") && word[1])
-		return append(n, word[1]) ? 0 : 2;
-	if (!strcmp(word[0], "done") && word[1])
-		return done(n, atoi(word[1])) ? 0 : 2;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
@@ -192,14 +181,23 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
-	for (int i = 2, op = 1, took; i < argc; i += took, op++) {
+	for (int i = 2, op = 1, bad; i < argc; i++, op++) {
+		const char *what = argv[i];
 		HOLDFAST_OP_BEGIN(op);
-		took = command(n, argv + i);
+		if (!strcmp(what, "list"))
+			bad = list(n);
+		else if (!strcmp(what, "add") && i + 1 < argc)
+			bad = append(n, argv[++i]);
+		else if (!strcmp(what, "done") && i + 1 < argc)
+			bad = done(n, atoi(argv[++i]));
+		else
+			bad = -1;
 		HOLDFAST_OP_END(op);
-		if (!took) {
-			fprintf(stderr, "notes: cannot do '%s'\n", argv[i]);
+		if (bad) {
+			fprintf(stderr, "notes: '%s' failed\n", what);
 			return 1;
 		}
 	}
+	munmap(n, FILE_BYTES);
 	return 0;
 }

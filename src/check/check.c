@@ -63,6 +63,7 @@ void check_free(struct check *c)
 		}
 	VEC_FREE(&c->place);
 	VEC_FREE(&c->wanted);
+	VEC_FREE(&c->persisted);
 	free(c->state);
 	srcloc_trace_free(c->srcloc);
 	model_free(c->model);
@@ -86,6 +87,25 @@ const struct finding_place *check_place(struct check *c, model_where w)
 		*c->place.p[w] = finding_place_copy(srcloc_path_trim(path));
 	}
 	return c->place.p[w];
+}
+
+bool check_same_file(uint64_t key, uint64_t other)
+{
+	return model_key_file(key) == model_key_file(other);
+}
+
+bool check_file_was_persisted(const struct check *c, uint64_t key)
+{
+	for (size_t i = c->persisted.n; i > 0; i--)
+		if (c->persisted.p[i - 1] == model_key_file(key))
+			return true;
+	return false;
+}
+
+void check_file_persisted(struct check *c, uint64_t key)
+{
+	if (!check_file_was_persisted(c, key))
+		VEC_PUSH(&c->persisted, model_key_file(key));
 }
 
 void check_feed(struct check *c, const struct trace_event *e)

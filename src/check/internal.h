@@ -42,6 +42,7 @@ struct check {
 	struct oracle_state *state; /* of each oracle */
 	VEC(struct finding_place *) place; /* by model_where; resolved when asked for */
 	VEC(model_where) wanted;  /* places that findings will name */
+	VEC(uint64_t) persisted;  /* files of which something became persistent */
 	struct plugins *plugins;
 };
 
@@ -90,6 +91,11 @@ struct finding *cause_finding(struct check *, const struct cause *, const char *
 void cause_relate(struct check *, struct finding *, const char *role, const char *what, uint64_t where1);
 void causes_free(struct causes *);
 const struct finding_place *check_place(struct check *, model_where);
+
+/* Files, by the keys of their lines. */
+void check_file_persisted(struct check *, uint64_t key);
+bool check_file_was_persisted(const struct check *, uint64_t key);
+bool check_same_file(uint64_t key, uint64_t other);
 
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);

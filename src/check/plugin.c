@@ -33,6 +33,7 @@ struct plugin {
 	bool dead;
 	char death[160];
 	model_where death_where;
+	uint64_t death_event; /* + 1; 0: between events, which has no place */
 };
 
 typedef void callback(void *, const struct holdfast_event *);
@@ -59,6 +60,8 @@ static struct plugins *host;
 static struct plugin *running;
 static const char *running_what;
 static sigjmp_buf way_back;
+static volatile sig_atomic_t in_host; /* the plug-in has called us: no time to be interrupted */
+static volatile sig_atomic_t overdue; /* … but when it comes out of it */
 static volatile uint64_t calls; /* callbacks begun */
 static uint64_t last_calls;
 static int ticks, patience;
@@ -82,8 +85,23 @@ static void on_tick(int sig)
 		last_calls = calls;
 		ticks = 0;
 	} else if (++ticks >= patience) {
-		siglongjmp(way_back, sig);
+		overdue = in_host;
+		if (!in_host)
+			siglongjmp(way_back, sig);
 	}
+}
+
+/* Around what a plug-in may call, so that its timer never cuts through our own state. */
+static void enter(void)
+{
+	in_host = 1;
+}
+
+static void leave(void)
+{
+	in_host = 0;
+	if (overdue)
+		siglongjmp(way_back, SIGALRM);
 }
 
 static void guard_on(struct plugins *p)
@@ -118,10 +136,15 @@ static void bury(struct plugin *p, int sig)
 {
 	const struct trace_event *e = host->event;
 	p->dead = true;
+	in_host = overdue = 0;
 	p->death_where = e ? model_where_of(host->check->model, e) : 0;
-	snprintf(p->death, sizeof p->death, "the oracle %s %s in %s() at event %" PRIu64, p->oracle->name,
-		 sig == SIGALRM ? "did not return" : strsignal(sig), running_what, e ? e->num : 0);
-	msg_warn("%s (%s); its later findings are missing", p->death, p->path);
+	p->death_event = e ? e->num + 1 : 0;
+	if (sig == SIGALRM)
+		snprintf(p->death, sizeof p->death, "the oracle %s did not return from %s()", p->oracle->name, running_what);
+	else
+		snprintf(p->death, sizeof p->death, "the oracle %s crashed in %s() (%s)", p->oracle->name, running_what,
+			 strsignal(sig));
+	msg_warn("%s: %s; its later findings are missing", p->path, p->death);
 }
 
 /* Begins a callback; false: it came back here, dead. Only sigsetjmp's caller may return to it,
@@ -163,28 +186,54 @@ static __attribute__((noinline)) void call_end(struct plugin *p)
 
 static uint64_t host_where(const struct holdfast_event *e)
 {
+	uint64_t where;
 	(void)e;
-	return (uint64_t)model_where_of(host->check->model, host->event) + 1;
+	if (!host->event) /* in start() or end() there is none */
+		return 0;
+	enter();
+	where = (uint64_t)model_where_of(host->check->model, host->event) + 1;
+	leave();
+	return where;
+}
+
+/* Did where() give it? */
+static bool known(uint64_t where)
+{
+	return where && where - 1 < model_places(host->check->model);
 }
 
 static void host_source(uint64_t where, struct holdfast_source *out)
 {
 	const struct srcloc_frame *f;
 	*out = (struct holdfast_source){ 0 };
-	if (!where)
+	if (!known(where))
 		return;
+	enter();
 	f = finding_main_frame(check_place(host->check, (model_where)(where - 1)));
-	*out = (struct holdfast_source){ f->function, f->file, f->line };
+	if (f)
+		*out = (struct holdfast_source){ f->function, f->file, f->line };
+	leave();
+}
+
+/* 0: not in PM. A plug-in may ask for any process. */
+static uint64_t location(uint32_t process, uint64_t addr)
+{
+	uint64_t loc = 0;
+	enter();
+	if (process < trace_processes(host->check->defs))
+		loc = model_location(host->check->model, process, addr);
+	leave();
+	return loc;
 }
 
 static int host_is_pm(uint32_t process, uint64_t addr)
 {
-	return model_is_pm(host->check->model, process, addr) && !model_is_volatile(host->check->model, process, addr);
+	return location(process, addr) && !model_is_volatile(host->check->model, process, addr);
 }
 
 static void host_line(uint32_t process, uint64_t addr, struct holdfast_line *out)
 {
-	const struct model_line *l = model_line_at(host->check->model, process, addr);
+	const struct model_line *l = location(process, addr) ? model_line_at(host->check->model, process, addr) : NULL;
 	*out = (struct holdfast_line){ 0 };
 	if (!l)
 		return;
@@ -217,7 +266,7 @@ static void keep_value(const struct trace_event *e)
 
 static size_t host_value(uint32_t process, uint64_t addr, void *buf, size_t len)
 {
-	uint64_t loc = model_location(host->check->model, process, addr);
+	uint64_t loc = location(process, addr);
 	size_t n = 0;
 	for (; loc && n < len; n++, loc++) {
 		const struct page *p = page_of(loc, false);
@@ -231,7 +280,7 @@ static size_t host_value(uint32_t process, uint64_t addr, void *buf, size_t len)
 static const char *host_describe(uint32_t process, uint64_t addr)
 {
 	static char text[512];
-	uint64_t loc = model_location(host->check->model, process, addr);
+	uint64_t loc = location(process, addr);
 	if (!loc) {
 		snprintf(text, sizeof text, "0x%" PRIx64, addr);
 		return text;
@@ -246,20 +295,22 @@ static void host_report(unsigned kind, uint64_t where, uint64_t related, const c
 	char text[512];
 	va_list ap;
 	bool fresh;
-	if (!p || kind >= p->nkinds || !where)
-		return;
-	struct cause *k = cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
-	if (!fresh)
+	if (!p || kind >= p->nkinds || !known(where))
 		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap); /* first: it may be what crashes */
 	va_end(ap);
-	k->custom = &p->kind[kind];
-	k->event = host->event ? host->event->num : host->check->last_num;
-	VEC_PUSH(&p->message, xstrdup(text));
-	VEC_PUSH(&p->related, related);
-	if (related)
-		VEC_PUSH(&host->check->wanted, (model_where)(related - 1));
+	enter();
+	struct cause *k = cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
+	if (fresh) {
+		k->custom = &p->kind[kind];
+		k->event = host->event ? host->event->num : host->check->last_num;
+		VEC_PUSH(&p->message, xstrdup(text));
+		VEC_PUSH(&p->related, known(related) ? related : 0);
+		if (known(related))
+			VEC_PUSH(&host->check->wanted, (model_where)(related - 1));
+	}
+	leave();
 }
 
 static const struct holdfast_host functions = {
@@ -431,7 +482,14 @@ void plugins_event(struct plugins *ps, const struct trace_event *e)
 static void report_death(struct plugin *p, struct finding_set *out)
 {
 	struct cause k = { .kind = FINDING_PLUGIN_FAILED, .where = p->death_where, .count = 1 };
-	struct finding *f = cause_finding(host->check, &k, "%s", p->death);
+	struct finding *f;
+	if (p->death_event) {
+		k.event = p->death_event - 1;
+		f = cause_finding(host->check, &k, "%s", p->death);
+	} else {
+		f = finding_new(finding_kind_info(FINDING_PLUGIN_FAILED));
+		f->message = xstrdup(p->death);
+	}
 	f->advice = xstrdup("Mend the plug-in, or leave it out.");
 	finding_add(out, f);
 }
@@ -448,7 +506,7 @@ void plugins_end(struct plugins *ps, struct finding_set *out)
 			cause_relate(ps->check, f, "related", "see also", p->related.p[k]);
 			finding_add(out, f);
 		}
-		if (p->dead && model_places(ps->check->model))
+		if (p->dead)
 			report_death(p, out);
 	}
 }

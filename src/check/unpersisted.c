@@ -13,6 +13,9 @@
  * A place none of whose stores ever became persistent, at locations that never were either,
  * keeps data in PM that does not need it: transient-data.
  *
+ * Where nothing of a whole file is ever persistent, that is said once for the file: it may be
+ * shared memory, such as a lock file.
+ *
  * A flush that was still waiting when its operation ended, and then is completed by a LOCK-
  * prefixed instruction somewhere else, was completed by accident: missing-fence too.
  *
@@ -73,6 +76,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		else if (word)
 			oracle_tally(u, s->line->store[w])[PERSISTED]++;
 	}
+	check_file_persisted(u->check, s->line->key);
 }
 
 static void gone(struct oracle_state *u, const struct model_step *s)
@@ -132,13 +136,35 @@ static struct finding *missing(struct oracle_state *u, struct cause k, const uin
 	return f;
 }
 
+/* One finding for the file of this cause, with all that was stored there; NULL: it has one. */
+static struct finding *whole_file(struct oracle_state *u, size_t i)
+{
+	struct cause k = *u->causes.v.p[i];
+	for (size_t j = 0; j < u->causes.v.n; j++) {
+		const struct cause *other = u->causes.v.p[j];
+		if (j == i || !check_same_file(other->key, k.key))
+			continue;
+		if (j < i)
+			return NULL;
+		k.count += other->count;
+	}
+	k.kind = FINDING_FILE_NEVER_PERSISTED;
+	struct finding *f = cause_finding(u->check, &k, "no store to this file is ever made persistent in this run");
+	f->advice = xstrdup("If the file is shared memory, leave it out with --pm; else persist what must survive.");
+	return f;
+}
+
 static void report(struct oracle_state *u, struct finding_set *out)
 {
 	for (size_t i = 0; i < u->causes.v.n; i++) {
 		struct cause *k = u->causes.v.p[i];
 		const uint32_t *t = oracle_tally(u, k->where);
 		bool error = k->extra || t[PERSISTED];
-		finding_add(out, error ? missing(u, *k, t) : transient(u, *k));
+		struct finding *f = error ? missing(u, *k, t)
+				    : check_file_was_persisted(u->check, k->key) ? transient(u, *k)
+										 : whole_file(u, i);
+		if (f)
+			finding_add(out, f);
 	}
 }
 

@@ -78,6 +78,9 @@ struct session {
 	char *incomplete;
 	char **command; /* of the program under test */
 	size_t ncommand;
+	struct finding_suppressions *suppressions; /* NULL: none */
+	char **baseline;                           /* ids */
+	size_t nbaseline;
 	uint64_t events;
 };
 
@@ -178,25 +181,20 @@ static int check_trace(struct session *s, const char *dir, struct finding_set *o
 
 /* ---- reports ---- */
 
-static int filter(struct check_cli *o, struct finding_set *set, struct finding_suppressions **supp,
-		  struct err *err)
+/* Before the run: a mistake in these files must not cost the run's findings. */
+static int load_filters(struct session *s, struct err *err)
 {
-	if (o->suppress) {
-		if (!(*supp = finding_suppressions_load(o->suppress, err)))
-			return -1;
-		finding_suppressions_apply(*supp, set);
-	}
-	if (o->baseline) {
-		char **ids;
-		size_t n;
-		if (report_read_ids(o->baseline, &ids, &n, err))
-			return -1;
-		finding_baseline_apply(set, (const char *const *)ids, n);
-		for (size_t i = 0; i < n; i++)
-			free(ids[i]);
-		free(ids);
-	}
-	return 0;
+	const struct check_cli *o = s->o;
+	if (o->suppress && !(s->suppressions = finding_suppressions_load(o->suppress, err)))
+		return -1;
+	return o->baseline ? report_read_ids(o->baseline, &s->baseline, &s->nbaseline, err) : 0;
+}
+
+static void filter(struct session *s, struct finding_set *set)
+{
+	if (s->suppressions)
+		finding_suppressions_apply(s->suppressions, set);
+	finding_baseline_apply(set, (const char *const *)s->baseline, s->nbaseline);
 }
 
 static void say_stale(void *arg, const char *path, unsigned line, const char *entry)
@@ -205,20 +203,23 @@ static void say_stale(void *arg, const char *path, unsigned line, const char *en
 	msg_warn("%s:%u suppresses nothing any more: %s", path, line, entry);
 }
 
+/* Returns the status if a report could not be written, else 0. */
 static int write_reports(const struct check_cli *o, const struct report *r, bool live, struct err *err)
 {
 	FILE *text = live ? stderr : stdout;
+	int bad = 0;
 	if (o->gen_suppressions)
 		finding_suppressions_write(r->findings, stdout);
 	else if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0 && !live))
 		report_text(r, text);
+	/* One that cannot be written does not keep the others from being. */
 	if (o->json && report_json(r, o->json, err))
-		return -1;
+		bad = cli_fail(err);
 	if (o->sarif && report_sarif(r, o->sarif, err))
-		return -1;
+		bad = cli_fail(err);
 	if (o->html && report_html(r, o->html, err))
-		return -1;
-	return 0;
+		bad = cli_fail(err);
+	return bad;
 }
 
 static int verdict(const struct check_cli *o, const struct finding_set *set)
@@ -237,7 +238,6 @@ static int verdict(const struct check_cli *o, const struct finding_set *set)
 
 static int conclude(struct session *s, struct finding_set *set, double seconds, struct err *err)
 {
-	struct finding_suppressions *supp = NULL;
 	struct report_stat stats[] = {
 		{ "events", (double)s->events },
 		{ "lines", (double)check_lines(s->check) },
@@ -255,14 +255,13 @@ static int conclude(struct session *s, struct finding_set *set, double seconds, 
 		.nstats = sizeof stats / sizeof *stats,
 	};
 	finding_sort(set);
-	int bad = filter(s->o, set, &supp, err) || write_reports(s->o, &r, s->live != NULL, err);
-	if (supp) {
-		finding_suppressions_stale(supp, say_stale, NULL);
-		finding_suppressions_free(supp);
-	}
+	filter(s, set);
+	int bad = write_reports(s->o, &r, s->live != NULL, err);
+	if (s->suppressions)
+		finding_suppressions_stale(s->suppressions, say_stale, NULL);
 	for (size_t i = 0; check_stale(s->check, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown", check_stale(s->check, i));
-	return bad ? cli_fail(err) : verdict(s->o, set);
+	return bad ? bad : verdict(s->o, set);
 }
 
 static bool is_folder(const char *path)
@@ -292,7 +291,9 @@ static int cmd_check(int argc, char **argv)
 		return cli_usage(&verb_check, "a program to run or a trace is needed");
 	msg_quiet = o.quiet;
 	bool trace = argc == 1 && is_folder(argv[0]);
-	if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))
+	if (load_filters(&s, &err))
+		status = cli_fail(&err);
+	else if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))
 		status = cli_fail(&err);
 	else
 		status = conclude(&s, &set, now() - started, &err);
@@ -305,6 +306,8 @@ static int cmd_check(int argc, char **argv)
 		free(s.command);
 	}
 	free(s.incomplete);
+	finding_suppressions_free(s.suppressions);
+	report_free_ids(s.baseline, s.nbaseline);
 	free(o.oracle.p);
 	run_opts_free(&o.run);
 	return status;

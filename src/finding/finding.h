@@ -42,6 +42,11 @@ const char *finding_level_name(enum finding_level);
 	X(TRANSIENT_DATA, "transient-data", PERFORMANCE, "data in PM that is never persisted",     \
 	  "Nothing ever flushes what this statement stores: it belongs in DRAM, or its flush is "  \
 	  "missing everywhere.")                                                                   \
+	X(FILE_NEVER_PERSISTED, "file-never-persisted", WARNING,                                   \
+	  "nothing in this file is ever persisted",                                                \
+	  "The program stores to the mapped file but never flushes, syncs or fences any of it. "   \
+	  "If it is shared memory between processes, leave it out with --pm; if it is meant to "   \
+	  "survive a crash, every flush is missing.")                                              \
 	X(DIRTY_OVERWRITE, "dirty-overwrite", WARNING,                                             \
 	  "value overwritten before it was persisted",                                             \
 	  "The same location is stored again and again without being persisted in between: "       \

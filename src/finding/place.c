@@ -189,7 +189,7 @@ const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
 		if (!named && !helper && f->module && f->kind == SRCLOC_CODE)
 			named = f;
 	}
-	if (last)
-		return last;
-	return named ? named : path.n ? path.frame : NULL;
+	if (named) /* the program's own code without source says more than a helper with it */
+		return named;
+	return last ? last : path.n ? path.frame : NULL;
 }

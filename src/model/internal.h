@@ -39,6 +39,8 @@ struct model {
 	size_t nlines;
 	uint32_t *slot; /* hash: line index + 1 */
 	size_t slots;
+	uint64_t last_key; /* the line that was looked up last: a flush mostly follows its store */
+	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
 	struct imap volatiles; /* locations that the program declared volatile */

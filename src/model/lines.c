@@ -30,11 +30,13 @@ static void grow(struct model *m)
 
 struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *index)
 {
-	if (!m->slots)
-		return NULL;
-	uint32_t found = m->slot[slot_of(m, key)];
-	if (!found)
-		return NULL;
+	uint32_t found = m->last_line;
+	if (!found || m->last_key != key) {
+		if (!m->slots || !(found = m->slot[slot_of(m, key)]))
+			return NULL;
+		m->last_key = key;
+		m->last_line = found;
+	}
 	if (index)
 		*index = found - 1;
 	return model_line(m, found - 1);
@@ -86,6 +88,11 @@ size_t model_memory(const struct model *m)
 {
 	return m->block.n * LINE_BLOCK * sizeof(struct model_line) + m->slots * sizeof *m->slot +
 	       m->extra.cap * sizeof *m->extra.p;
+}
+
+uint64_t model_key_file(uint64_t key)
+{
+	return key >> (LOC_FILE_SHIFT - 6);
 }
 
 const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, char *buf, size_t size)

@@ -121,6 +121,7 @@ model_where model_where_of(struct model *, const struct trace_event *);
 uint64_t model_pending(const struct model *, const struct model_line *);
 /* Flushed by this very thread. */
 uint64_t model_pending_by(const struct model *, const struct model_line *, uint32_t thread_id);
+uint64_t model_key_file(uint64_t key); /* the same for all lines of a file */
 /* "pool+0x40" for a byte of the line. */
 const char *model_key_text(const struct model *, uint64_t key, unsigned byte, char *buf, size_t size);
 /* An event number that was kept modulo 2^32, given a later one. */

@@ -237,5 +237,8 @@ struct srcloc_where srcloc_path_trim(struct srcloc_where path)
 		if (f->function && !strcmp(f->function, "main"))
 			return (struct srcloc_where){ path.frame, i + 1 };
 	}
+	for (size_t i = 1; i < path.n; i++) /* a stripped program: what called main has names */
+		if (path.frame[i].function && !strncmp(path.frame[i].function, "__libc_start_", 13))
+			return (struct srcloc_where){ path.frame, i };
 	return path;
 }
