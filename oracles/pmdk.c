@@ -129,7 +129,8 @@ int pmdk_added_range(const struct pmdk *p, const struct holdfast_event *e, struc
 {
 	const uint64_t *a = e->arg;
 	*r = (struct pmdk_range){ .where = 0 };
-	if (pmdk_is(e, "pmemobj_tx_add_range_direct") || pmdk_is(e, "pmemobj_tx_xadd_range_direct")) {
+	if (pmdk_is(e, "pmemobj_tx_add_range_direct") ||
+	    pmdk_is(e, "pmemobj_tx_xadd_range_direct")) {
 		r->addr = a[0];
 		r->size = a[1];
 		r->no_snapshot = pmdk_is(e, "pmemobj_tx_xadd_range_direct") && a[2] & NO_SNAPSHOT;
@@ -144,10 +145,10 @@ int pmdk_added_range(const struct pmdk *p, const struct holdfast_event *e, struc
 
 int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
 {
-	static const char *const with_pool[] = { "pmemobj_persist", "pmemobj_flush", "pmemobj_xpersist",
-						 "pmemobj_xflush", NULL };
-	static const char *const plain[] = { "pmem_persist", "pmem_flush", "pmem_msync", "pmem_deep_persist",
-					     "pmem_deep_flush", NULL };
+	static const char *const with_pool[] = { "pmemobj_persist", "pmemobj_flush",
+						 "pmemobj_xpersist", "pmemobj_xflush", NULL };
+	static const char *const plain[] = { "pmem_persist",      "pmem_flush",      "pmem_msync",
+					     "pmem_deep_persist", "pmem_deep_flush", NULL };
 	if (one_of(e, with_pool))
 		*r = (struct pmdk_range){ .addr = e->arg[1], .size = e->arg[2] };
 	else if (one_of(e, plain))
@@ -162,9 +163,10 @@ int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
 /* The size that an allocating function was asked for; 0: it is none. */
 static uint64_t allocation(const struct holdfast_event *e)
 {
-	static const char *const size_first[] = { "pmemobj_tx_alloc", "pmemobj_tx_zalloc", "pmemobj_tx_xalloc", NULL };
-	static const char *const size_third[] = { "pmemobj_tx_realloc", "pmemobj_tx_zrealloc", "pmemobj_reserve",
-						  "pmemobj_xreserve", NULL };
+	static const char *const size_first[] = { "pmemobj_tx_alloc", "pmemobj_tx_zalloc",
+						  "pmemobj_tx_xalloc", NULL };
+	static const char *const size_third[] = { "pmemobj_tx_realloc", "pmemobj_tx_zrealloc",
+						  "pmemobj_reserve", "pmemobj_xreserve", NULL };
 	return one_of(e, size_first) ? e->arg[0] : one_of(e, size_third) ? e->arg[2] : 0;
 }
 
@@ -200,7 +202,8 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 		learn(p, e->process, e->result[0], 0);
 	if (t->root_pool && e->result[0])
 		learn(p, e->process, t->root_pool, e->result[0]);
-	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) && e->result[1])
+	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) &&
+	    e->result[1])
 		cover(t, (struct pmdk_range){ object, t->alloc_size, t->call_where, 1, 0 });
 	if (pmdk_is(e, "pmemobj_tx_begin") && e->result[0] == 0)
 		t->depth++;

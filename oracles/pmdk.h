@@ -7,9 +7,9 @@
 
 struct pmdk_range {
 	uint64_t addr, size;
-	uint64_t where;    /* the call that covered it */
-	int fresh;         /* allocated in the transaction, not added */
-	int no_snapshot;   /* added without saving the old contents */
+	uint64_t where;  /* the call that covered it */
+	int fresh;       /* allocated in the transaction, not added */
+	int no_snapshot; /* added without saving the old contents */
 };
 
 struct pmdk_thread {

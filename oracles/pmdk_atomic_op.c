@@ -49,8 +49,8 @@ static void keep(struct open_store s)
 
 static void report(const struct pmdk *p, struct open_store *s)
 {
-	p->host->report(s->in_tx ? UNLOGGED : OUTSIDE, s->where, 0, "%llu bytes at %s are changed %s",
-			(unsigned long long)s->size, s->name,
+	p->host->report(s->in_tx ? UNLOGGED : OUTSIDE, s->where, 0,
+			"%llu bytes at %s are changed %s", (unsigned long long)s->size, s->name,
 			s->in_tx ? "in a transaction, but not in its undo log"
 				 : "outside a transaction, and not persisted");
 	free(s->name);
@@ -61,7 +61,8 @@ static void settle(struct pmdk *p, const struct holdfast_event *e, int in_tx)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
-		if (list[i].thread == e->thread && list[i].process == e->process && list[i].in_tx == in_tx)
+		if (list[i].thread == e->thread && list[i].process == e->process &&
+		    list[i].in_tx == in_tx)
 			report(p, &list[i]);
 		else
 			list[kept++] = list[i];

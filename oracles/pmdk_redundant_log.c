@@ -22,8 +22,8 @@ static void call(void *state, const struct holdfast_event *e)
 	if (t->calls == 0 && t->depth && pmdk_added_range(p, e, &r) && !r.no_snapshot && r.size) {
 		const struct pmdk_range *old = pmdk_covering(t, r.addr, r.size);
 		if (old)
-			p->host->report(0, p->host->where(e), old->where,
-					"%llu bytes at %s are %s", (unsigned long long)r.size,
+			p->host->report(0, p->host->where(e), old->where, "%llu bytes at %s are %s",
+					(unsigned long long)r.size,
 					p->host->describe(e->process, r.addr),
 					old->fresh ? "freshly allocated in this transaction"
 						   : "in its undo log already");

@@ -30,13 +30,13 @@ struct watch {
 };
 
 struct thread {
-	UInt id;             /* never reused, unlike Valgrind's */
+	UInt id; /* never reused, unlike Valgrind's */
 	struct frame *base, *top, *limit;
 	UInt alt_frames;     /* FRAME_ALT frames on the stack */
 	Bool signal_pending; /* a handler's frame waits for its stack pointer */
 	Addr alt_lo, alt_hi;
 	Bool fence_needed;
-	XArray *watches;     /* struct watch: watched functions that are running */
+	XArray *watches; /* struct watch: watched functions that are running */
 };
 
 struct frame *ctx_top, *ctx_limit;
@@ -59,8 +59,8 @@ static UInt node_slot(const struct node *tab, UInt cap, UInt parent, Addr call_i
 {
 	ULong h = (call_ip * 0x9E3779B97F4A7C15ull) ^ ((target + parent) * 0xC2B2AE3D27D4EB4Full);
 	UInt i = (UInt)((h ^ h >> 32) & (cap - 1));
-	while (tab[i].id && !(tab[i].parent == parent && tab[i].call_ip == call_ip &&
-			      tab[i].target == target))
+	while (tab[i].id &&
+	       !(tab[i].parent == parent && tab[i].call_ip == call_ip && tab[i].target == target))
 		i = (i + 1) & (cap - 1);
 	return i;
 }
@@ -108,8 +108,8 @@ static void watched_left(const struct frame *f)
 		if (w->frame != f)
 			break;
 		ULong args[3] = { w->fn, 0, 0 };
-		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0), f->node,
-		     3, args, NULL, 0);
+		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0),
+		     f->node, 3, args, NULL, 0);
 		VG_(dropTailXA)(cur->watches, 1);
 	}
 }
@@ -189,10 +189,10 @@ static void watched_return(Bool normal)
 {
 	UWord result[2] = { 0, 0 }; /* a structure of two words comes back in RAX and RDX */
 	if (normal) {
-		VG_(get_shadow_regs_area)(cur_tid, (UChar *)&result[0], 0,
-					  offsetof(VexGuestAMD64State, guest_RAX), 8);
-		VG_(get_shadow_regs_area)(cur_tid, (UChar *)&result[1], 0,
-					  offsetof(VexGuestAMD64State, guest_RDX), 8);
+		VG_(get_shadow_regs_area)
+		(cur_tid, (UChar *)&result[0], 0, offsetof(VexGuestAMD64State, guest_RAX), 8);
+		VG_(get_shadow_regs_area)
+		(cur_tid, (UChar *)&result[1], 0, offsetof(VexGuestAMD64State, guest_RDX), 8);
 	}
 	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
 		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
@@ -303,7 +303,8 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads[parent].id };
 	if (parent != VG_INVALID_THREADID)
 		ctx_switch(parent);
-	emit(TRACE_THREAD_START, 0, 0, parent == VG_INVALID_THREADID ? 0 : ctx_node(), 2, args, NULL, 0);
+	emit(TRACE_THREAD_START, 0, 0, parent == VG_INVALID_THREADID ? 0 : ctx_node(), 2, args,
+	     NULL, 0);
 }
 
 void ctx_thread_exit(ThreadId tid)

@@ -33,7 +33,10 @@ static const UChar *read_prefixes(const UChar *p, struct prefixes *pf)
 		case 0x64: pf->seg = SEG_FS; break;
 		case 0x65: pf->seg = SEG_GS; break;
 		case 0xF0: pf->lock = True; break;
-		case 0x26: case 0x2E: case 0x36: case 0x3E: break;
+		case 0x26:
+		case 0x2E:
+		case 0x36:
+		case 0x3E: break;
 		default:
 			if ((*p & 0xF0) == 0x40)
 				pf->rex = *p++ & 0x0F; /* REX is the last one */
@@ -138,7 +141,9 @@ static enum insn decode_0f(UChar op, UChar modrm, const struct prefixes *pf)
 	Bool mem = modrm < 0xC0;
 	switch (op) {
 	case 0x2B: return mem && !pf->f2 && !pf->f3 ? INSN_NT_STORE : INSN_OTHER;
-	case 0xC3: return mem && !pf->vex && !pf->p66 && !pf->f2 && !pf->f3 ? INSN_NT_STORE : INSN_OTHER;
+	case 0xC3:
+		return mem && !pf->vex && !pf->p66 && !pf->f2 && !pf->f3 ? INSN_NT_STORE
+									 : INSN_OTHER;
 	case 0xE7: return mem && !pf->f2 && !pf->f3 ? INSN_NT_STORE : INSN_OTHER;
 	case 0xF7: return !mem && !pf->f2 && !pf->f3 ? INSN_MASKED_NT_STORE : INSN_OTHER;
 	default: return INSN_OTHER;

@@ -58,7 +58,8 @@ static Bool reserve_slow(ULong bytes)
 		__atomic_store_n(&slot->head, head, __ATOMIC_RELEASE);
 		left = RING_BYTES;
 	}
-	while ((tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE)) + RING_BYTES < head + bytes) {
+	while ((tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE)) + RING_BYTES <
+	       head + bytes) {
 		UInt seen = slot->room;
 		ring_doorbell();
 		if (__atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE) == tail)
@@ -198,7 +199,8 @@ static XArray *strings; /* const HChar *, the id is the index */
 
 static UInt site_slot(const struct site *tab, UInt cap, const struct site *key)
 {
-	ULong h = (key->ip ^ (ULong)key->class << 56 ^ (ULong)key->size << 40) * 0x9E3779B97F4A7C15ull;
+	ULong h = (key->ip ^ (ULong)key->class << 56 ^ (ULong)key->size << 40) *
+		  0x9E3779B97F4A7C15ull;
 	UInt i = (UInt)(h >> 32) & (cap - 1);
 	while (tab[i].id && !(tab[i].ip == key->ip && tab[i].class == key->class &&
 			      tab[i].size == key->size && tab[i].generation == key->generation))
@@ -303,8 +305,8 @@ static Bool map_ring(void)
 	SysRes fd = VG_(open)(opt.ring, VKI_O_RDWR, 0), m;
 	if (sr_isError(fd))
 		return False;
-	m = VG_(am_shared_mmap_file_float_valgrind)(RING_TOTAL_BYTES, VKI_PROT_READ | VKI_PROT_WRITE,
-						    (Int)sr_Res(fd), 0);
+	m = VG_(am_shared_mmap_file_float_valgrind)(
+		RING_TOTAL_BYTES, VKI_PROT_READ | VKI_PROT_WRITE, (Int)sr_Res(fd), 0);
 	VG_(close)((Int)sr_Res(fd));
 	if (sr_isError(m))
 		return False;
@@ -314,8 +316,9 @@ static Bool map_ring(void)
 
 static void say_no_slot(void)
 {
-	VG_(umsg)("holdfast: more than %u processes at once: process %d (%s) is not recorded\n",
-		  RING_SLOTS, VG_(getpid)(), VG_(args_the_exename));
+	VG_(umsg)
+	("holdfast: more than %u processes at once: process %d (%s) is not recorded\n", RING_SLOTS,
+	 VG_(getpid)(), VG_(args_the_exename));
 }
 
 void emit_init(void)
@@ -323,8 +326,9 @@ void emit_init(void)
 	enum trace_birth birth = TRACE_BIRTH_START;
 	strings = VG_(newXA)(VG_(malloc), "hf.strings", VG_(free), sizeof(HChar *));
 	if (!map_ring()) {
-		VG_(umsg)("holdfast: the tracer cannot open %s: start it with `holdfast record`\n",
-			  opt.ring);
+		VG_(umsg)
+		("holdfast: the tracer cannot open %s: start it with `holdfast record`\n",
+		 opt.ring);
 		VG_(exit)(1);
 	}
 	if (shm->stop)

@@ -23,12 +23,12 @@
 
 struct block {
 	IRSB *out;
-	IRExpr **def;   /* what each temporary was made from */
-	Bool *is_sp;    /* temporaries that are the stack pointer plus a constant */
+	IRExpr **def; /* what each temporary was made from */
+	Bool *is_sp;  /* temporaries that are the stack pointer plus a constant */
 	UInt ntemps;
-	Addr ip;        /* of the current instruction */
+	Addr ip; /* of the current instruction */
 	struct decoded insn;
-	Bool any;       /* an instruction has begun */
+	Bool any; /* an instruction has begun */
 };
 
 static IRExpr *u64(ULong v)
@@ -107,7 +107,9 @@ static void note_def(struct block *b, const IRStmt *st)
 static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
 {
 	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
-	enum trace_site class = atomic ? TRACE_SITE_ATOMIC : nt ? TRACE_SITE_NT_STORE : TRACE_SITE_STORE;
+	enum trace_site class = atomic ? TRACE_SITE_ATOMIC
+				: nt   ? TRACE_SITE_NT_STORE
+				       : TRACE_SITE_STORE;
 	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
 	if (from_sp(b, addr) && !nt)
 		return;
@@ -127,7 +129,8 @@ static IRExpr *def_of(const struct block *b, IRExpr *e, IROp op)
 /* maskmovdqu and maskmovq: VEX stores (new & mask) | (old & ~mask); find the mask. */
 static Bool add_masked_store(struct block *b, IRExpr *addr, IRExpr *data, UInt size)
 {
-	IROp or_op = size == 16 ? Iop_OrV128 : Iop_Or64, and_op = size == 16 ? Iop_AndV128 : Iop_And64;
+	IROp or_op = size == 16 ? Iop_OrV128 : Iop_Or64,
+	     and_op = size == 16 ? Iop_AndV128 : Iop_And64;
 	IRExpr *e = def_of(b, data, or_op), *mask, *lo, *hi;
 	if (e == NULL || (e = def_of(b, e->Iex.Binop.arg1, and_op)) == NULL)
 		return False;
@@ -135,8 +138,9 @@ static Bool add_masked_store(struct block *b, IRExpr *addr, IRExpr *data, UInt s
 	lo = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128to64, mask)) : mask;
 	hi = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128HIto64, mask)) : u64(0);
 	call(b->out, "on_masked_store", on_masked_store, 3,
-	     mkIRExprVec_4(addr, lo, hi,
-			   u64(PACK(emit_site(b->ip, TRACE_SITE_NT_STORE, size), size, TRACE_F_NT))),
+	     mkIRExprVec_4(
+		     addr, lo, hi,
+		     u64(PACK(emit_site(b->ip, TRACE_SITE_NT_STORE, size), size, TRACE_F_NT))),
 	     maybe_pm(b->out, addr));
 	return True;
 }
@@ -165,7 +169,8 @@ static void add_atomic_fence(struct block *b, UInt size)
 	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
 	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
 	call(sb, "on_fence", on_fence, 1,
-	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))), need);
+	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))),
+	     need);
 }
 
 /*
@@ -222,7 +227,8 @@ static IRExpr *effective_address(IRSB *sb, const struct amode *m)
 {
 	IRExpr *a = u64((ULong)m->disp);
 	if (m->base >= 0)
-		a = binop64(sb, Iop_Add64, a, assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->base * 8, Ity_I64)));
+		a = binop64(sb, Iop_Add64, a,
+			    assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->base * 8, Ity_I64)));
 	if (m->index >= 0) {
 		IRExpr *i = assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->index * 8, Ity_I64));
 		i = binop64(sb, Iop_Shl64, i, IRExpr_Const(IRConst_U8((UChar)m->scale)));
@@ -262,7 +268,8 @@ static void leave_if_rewritten(struct block *b)
 		IRExpr *is = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64(b->ip + i)));
 		IRExpr *was = IRExpr_Const(IRConst_U8(((const UChar *)b->ip)[i]));
 		IRExpr *other = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, is, was));
-		addStmtToIRSB(sb, IRStmt_Exit(other, Ijk_InvalICache, IRConst_U64(b->ip), OFF(RIP)));
+		addStmtToIRSB(sb,
+			      IRStmt_Exit(other, Ijk_InvalICache, IRConst_U64(b->ip), OFF(RIP)));
 	}
 }
 
@@ -276,7 +283,8 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	UInt site = emit_site(b->ip, class[b->insn.insn], TRACE_LINE);
 	leave_if_rewritten(b);
 	call(sb, "on_flush", on_flush, 2,
-	     mkIRExprVec_2(effective_address(sb, &b->insn.mem), u64(PACK(site, !ordered, 0))), NULL);
+	     mkIRExprVec_2(effective_address(sb, &b->insn.mem), u64(PACK(site, !ordered, 0))),
+	     NULL);
 	if (sb->jumpkind == Ijk_NoDecode)
 		extend(vge, b->ip, b->insn.len);
 	sb->next = u64(b->ip + b->insn.len);
@@ -288,7 +296,8 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 static void push_frame(struct block *b, IRExpr *target)
 {
 	IRSB *sb = b->out;
-	IRExpr *next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+	IRExpr *next =
+		binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
 	IRExpr *limit = load64(sb, u64((Addr)&ctx_limit));
 	IRExpr *full = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLE64U, limit, next));
 	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
@@ -356,7 +365,8 @@ static void enter_function(struct block *b, Addr entry)
 	    !glob_any(opt.watch, name))
 		return;
 	call(b->out, "on_watched", on_watched, 2,
-	     mkIRExprVec_2(u64(emit_string(name)), u64(emit_site(entry, TRACE_SITE_OTHER, 0))), NULL);
+	     mkIRExprVec_2(u64(emit_string(name)), u64(emit_site(entry, TRACE_SITE_OTHER, 0))),
+	     NULL);
 }
 
 /* A new instruction. If the last one was a call that VEX followed, its frame is due. */
@@ -394,7 +404,13 @@ static void do_stmt(struct block *b, IRStmt *st)
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		 const VexGuestExtents *vge, const VexArchInfo *arch, IRType gty, IRType hty)
 {
-	struct block b = { deepCopyIRSBExceptStmts(in), NULL, NULL, (UInt)in->tyenv->types_used, 0, { 0 }, False };
+	struct block b = { deepCopyIRSBExceptStmts(in),
+			   NULL,
+			   NULL,
+			   (UInt)in->tyenv->types_used,
+			   0,
+			   { 0 },
+			   False };
 	Int i = 0;
 	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
 	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);

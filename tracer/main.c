@@ -38,12 +38,13 @@ static Bool option(const HChar *arg)
 
 static void usage(void)
 {
-	VG_(printf)("    --hf-ring=PATH           shared memory to record into\n"
-		    "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
-		    "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
-		    "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
-		    "    --hf-follow-forks=yes|no record children too\n"
-		    "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n");
+	VG_(printf)
+	("    --hf-ring=PATH           shared memory to record into\n"
+	 "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
+	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
+	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
+	 "    --hf-follow-forks=yes|no record children too\n"
+	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n");
 }
 
 static void debug_usage(void)

@@ -260,7 +260,8 @@ static Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 	if (!regular && !dax)
 		return False;
 	/* what has no name, and the C library's semaphores, are not meant to survive */
-	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 || VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
+	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
+	    VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
 		return False;
 	return VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path);
 }
@@ -270,7 +271,8 @@ static Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 static void send_map(ThreadId tid, const struct region *r, UInt prot, UInt flags, Bool fixed)
 {
 	ULong args[6] = { r->lo, r->hi - r->lo, r->file, r->off, prot, flags };
-	event_at_syscall(tid, TRACE_MAP, TRACE_F_PM | (fixed ? TRACE_F_FIXED : 0), 6, args, NULL, 0);
+	event_at_syscall(tid, TRACE_MAP, TRACE_F_PM | (fixed ? TRACE_F_FIXED : 0), 6, args, NULL,
+			 0);
 }
 
 static void send_unmap(const struct region *piece, void *tid)
@@ -310,7 +312,8 @@ void module_scan(void)
 		const HChar *path = seg && seg->hasX ? VG_(am_get_filename)(seg) : NULL;
 		/* the tool's own page of trampolines is no part of the program */
 		if (path && VG_(strstr)(path, "/holdfast-amd64-linux") == NULL)
-			module_mapped(VG_INVALID_THREADID, seg->start, seg->end - seg->start + 1, (ULong)seg->offset, path);
+			module_mapped(VG_INVALID_THREADID, seg->start, seg->end - seg->start + 1,
+				      (ULong)seg->offset, path);
 	}
 }
 
@@ -336,7 +339,8 @@ void region_munmap(ThreadId tid, Addr a, SizeT len)
 		granules_rebuild();
 }
 
-void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off, Addr hint)
+void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
+		 Addr hint)
 {
 	struct vg_stat st;
 	const HChar *path;

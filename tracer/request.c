@@ -47,7 +47,8 @@ static void say(ThreadId tid, UInt kind, UInt nargs, ULong a, ULong b, ULong c)
 	ULong args[3] = { a, b, c };
 	ctx_switch(tid);
 	/* the IP is behind the request; one less is still in the statement that made it */
-	emit(kind, 0, emit_site(VG_(get_IP)(tid) - 1, TRACE_SITE_OTHER, 0), ctx_node(), nargs, args, NULL, 0);
+	emit(kind, 0, emit_site(VG_(get_IP)(tid) - 1, TRACE_SITE_OTHER, 0), ctx_node(), nargs, args,
+	     NULL, 0);
 }
 
 static Bool handle_own(ThreadId tid, UWord *args, UWord *ret)

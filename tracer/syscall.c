@@ -102,7 +102,8 @@ static void copied(Int fd, const ULong *off_after, SizeT done)
 static const HChar *at_path(Int dirfd, UWord path, HChar *buf, SizeT size)
 {
 	const HChar *p = (const HChar *)path, *dir;
-	if (!VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ) || p[0] == '/' || dirfd == VKI_AT_FDCWD || !VG_(resolve_filename)(dirfd, &dir))
+	if (!VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ) || p[0] == '/' ||
+	    dirfd == VKI_AT_FDCWD || !VG_(resolve_filename)(dirfd, &dir))
 		return p;
 	VG_(snprintf)(buf, (Int)size, "%s/%s", dir, p);
 	return buf;
@@ -119,7 +120,9 @@ static void names_pre(UInt no, const UWord *a)
 	case __NR_rename: doomed = file_by_name((const HChar *)a[0]); break;
 	case __NR_unlinkat:
 	case __NR_renameat:
-	case __NR_renameat2: doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf)); break;
+	case __NR_renameat2:
+		doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf));
+		break;
 	default: break;
 	}
 }
@@ -174,12 +177,19 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_openat: opened(tid, (Int)r, a[2]); break;
 	case __NR_creat: opened(tid, (Int)r, VKI_O_TRUNC); break;
 	case __NR_truncate:
-		file_event(tid, TRACE_FILE_TRUNCATE, file_by_path((const HChar *)a[0]), 2, a[1], 0, 0);
+		file_event(tid, TRACE_FILE_TRUNCATE, file_by_path((const HChar *)a[0]), 2, a[1], 0,
+			   0);
 		break;
-	case __NR_ftruncate: file_event(tid, TRACE_FILE_TRUNCATE, file_by_fd((Int)a[0]), 2, a[1], 0, 0); break;
-	case __NR_fallocate: file_event(tid, TRACE_FILE_ALLOCATE, file_by_fd((Int)a[0]), 4, a[1], a[2], a[3]); break;
+	case __NR_ftruncate:
+		file_event(tid, TRACE_FILE_TRUNCATE, file_by_fd((Int)a[0]), 2, a[1], 0, 0);
+		break;
+	case __NR_fallocate:
+		file_event(tid, TRACE_FILE_ALLOCATE, file_by_fd((Int)a[0]), 4, a[1], a[2], a[3]);
+		break;
 	case __NR_fsync: file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 0, 0, 0); break;
-	case __NR_fdatasync: file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 1, 0, 0); break;
+	case __NR_fdatasync:
+		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 1, 0, 0);
+		break;
 	case __NR_sync_file_range:
 		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 2, a[1], a[2]);
 		break;

@@ -58,12 +58,12 @@ extern const HChar *VG_(args_the_exename);
 /* ---- options (main.c) ---- */
 enum cpu { CPU_CLFLUSH, CPU_CLFLUSHOPT, CPU_CLWB };
 extern struct options {
-	const HChar *ring;  /* path of the shared memory */
-	XArray *pm;         /* const HChar *: globs; empty: every writable shared file mapping */
-	XArray *watch;      /* const HChar *: globs of function names */
+	const HChar *ring; /* path of the shared memory */
+	XArray *pm;        /* const HChar *: globs; empty: every writable shared file mapping */
+	XArray *watch;     /* const HChar *: globs of function names */
 	enum cpu cpu;
 	Bool follow_forks;
-	Bool pmemcheck;     /* answer pmemcheck's requests */
+	Bool pmemcheck; /* answer pmemcheck's requests */
 } opt;
 Bool glob_any(XArray *globs, const HChar *text);
 
@@ -94,7 +94,7 @@ struct frame {
 	Addr call_ip; /* the call instruction; a signal's number for a handler's frame */
 	Addr sp;
 	Addr target;
-	UInt node;    /* context id, 0: not yet looked up */
+	UInt node; /* context id, 0: not yet looked up */
 	UInt flags;
 };
 enum { FRAME_SIGNAL = 1, FRAME_ALT = 2, FRAME_WATCHED = 4 };
@@ -103,7 +103,7 @@ extern struct frame *ctx_limit; /* first frame that may not be used */
 UInt ctx_node(void);            /* context id of the current thread */
 void ctx_thread_create(ThreadId parent, ThreadId tid);
 void ctx_thread_exit(ThreadId tid);
-void ctx_switch(ThreadId tid);  /* what follows is tid's */
+void ctx_switch(ThreadId tid);            /* what follows is tid's */
 void ctx_run(ThreadId tid, ULong blocks); /* tid is about to run client code */
 UInt ctx_thread_id(ThreadId tid);
 void ctx_signal(ThreadId tid, Int sig, Bool alt);
@@ -128,7 +128,7 @@ struct region {
 };
 #define NO_FILE 0xffffffffu
 const struct region *region_find(Addr a); /* PM region that holds a, or NULL */
-Addr region_next(Addr a); /* the first PM address from a on; ~0 if there is none */
+Addr region_next(Addr a);                 /* the first PM address from a on; ~0 if there is none */
 Bool region_covers(Addr a, SizeT len);
 void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
 		 Addr hint);
@@ -174,14 +174,14 @@ enum insn {
 struct amode {
 	Int base, index; /* guest register numbers 0..15, -1: none */
 	UInt scale;
-	Long disp;       /* RIP-relative addresses come with the target in disp */
+	Long disp; /* RIP-relative addresses come with the target in disp */
 	enum { SEG_NONE, SEG_FS, SEG_GS } seg;
 	Bool addr32;
 };
 struct decoded {
 	enum insn insn;
 	Bool atomic; /* LOCK-prefixed, or an XCHG, which with memory locks anyway */
-	UInt len; /* of the whole instruction; only set for flushes and calls */
+	UInt len;    /* of the whole instruction; only set for flushes and calls */
 	struct amode mem;
 	Addr target; /* of a direct call */
 };
@@ -197,7 +197,8 @@ extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
 extern VG_REGPARM(2) void on_watched(ULong fn, ULong site);
 extern void on_cpuid(VexGuestAMD64State *st);
 extern void (*hook_cpuid_stock)(VexGuestAMD64State *); /* what on_cpuid stands in for */
-extern Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+extern Bool
+	fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
 
 /* ---- instrument.c ---- */
 IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,

@@ -28,14 +28,14 @@ struct holdfast_kind {
 struct holdfast_event {
 	uint64_t num; /* position in the run */
 	uint32_t process, thread;
-	uint64_t addr, size;        /* store, flush (its line), map, unmap */
-	const unsigned char *bytes; /* store: the new value */
+	uint64_t addr, size;                /* store, flush (its line), map, unmap */
+	const unsigned char *bytes;         /* store: the new value */
 	int nontemporal, atomic, by_kernel; /* store */
-	const char *function; /* call, ret */
-	uint64_t arg[6];      /* call: the integer arguments */
-	uint64_t result[2];   /* ret: rax and rdx */
-	int unwound;          /* ret: left by longjmp or an exception, there is no result */
-	uint64_t id;          /* op_begin, op_end */
+	const char *function;               /* call, ret */
+	uint64_t arg[6];                    /* call: the integer arguments */
+	uint64_t result[2];                 /* ret: rax and rdx */
+	int unwound; /* ret: left by longjmp or an exception, there is no result */
+	uint64_t id; /* op_begin, op_end */
 };
 
 /* The state of a cache line, one bit per byte; bit 0 is the lowest address. */

@@ -6,7 +6,8 @@
 
 #include "check/internal.h"
 
-struct cause *cause_hit(struct oracle_state *o, enum finding_kind kind, model_where where, bool *fresh)
+struct cause *cause_hit(struct oracle_state *o, enum finding_kind kind, model_where where,
+			bool *fresh)
 {
 	struct causes *cs = &o->causes;
 	uint64_t key = (uint64_t)kind << 32 | where, i;
@@ -96,14 +97,15 @@ static const char *short_place(struct check *c, model_where w, char *buf, size_t
 	return srcloc_text(f, buf, size);
 }
 
-static void add_step(struct check *c, struct finding *f, const char *what, uint64_t num1, uint32_t thread,
-		     model_where w)
+static void add_step(struct check *c, struct finding *f, const char *what, uint64_t num1,
+		     uint32_t thread, model_where w)
 {
 	char buf[512];
 	struct finding_step s = { num1 - 1, thread, what, NULL };
 	if (!num1)
 		return;
-	s.text = xstrdup(short_place(c, w, buf, sizeof buf));
+	s.text = xstrdup(model_place(c->model, w)->ip ? short_place(c, w, buf, sizeof buf)
+						      : "the program ends");
 	VEC_PUSH(&f->steps, s);
 }
 
@@ -112,7 +114,7 @@ static void add_related(struct check *c, struct finding *f, const char *role, co
 {
 	const struct finding_place *p;
 	struct finding_related r = { role, NULL, num1 - 1, { 0 } };
-	if (!num1)
+	if (!num1 || !model_place(c->model, w)->ip) /* a program's end has no place */
 		return;
 	p = check_place(c, w);
 	r.message = xstrdup(what);
@@ -120,7 +122,8 @@ static void add_related(struct check *c, struct finding *f, const char *role, co
 	VEC_PUSH(&f->related, r);
 }
 
-void cause_relate(struct check *c, struct finding *f, const char *role, const char *what, uint64_t where1)
+void cause_relate(struct check *c, struct finding *f, const char *role, const char *what,
+		  uint64_t where1)
 {
 	if (where1)
 		add_related(c, f, role, what, f->event + 1, (model_where)(where1 - 1));
@@ -136,11 +139,14 @@ static void add_history(struct check *c, struct finding *f, const struct cause *
 {
 	bool at_store = k->store && k->store_where == k->where;
 	if (k->store && !at_store)
-		add_related(c, f, "last-store", "the newest store to the line", k->store, k->store_where);
+		add_related(c, f, "last-store", "the newest store to the line", k->store,
+			    k->store_where);
 	if (k->flush && !(k->flush_where == k->where && k->flush - 1 == k->event))
-		add_related(c, f, "last-flush", "the newest flush of the line", k->flush, k->flush_where);
+		add_related(c, f, "last-flush", "the newest flush of the line", k->flush,
+			    k->flush_where);
 	if (k->fence && !(k->fence_where == k->where && k->fence - 1 == k->event))
-		add_related(c, f, "last-fence", "the thread's newest fence", k->fence, k->fence_where);
+		add_related(c, f, "last-fence", "the thread's newest fence", k->fence,
+			    k->fence_where);
 	if (k->end)
 		add_related(c, f, "end", "where its life ends", k->end, k->end_where);
 	add_step(c, f, "store", k->store, k->thread, k->store_where);

@@ -14,7 +14,7 @@
 		struct check *c = arg;                                                             \
 		for (size_t i = 0; check_oracles[i]; i++)                                          \
 			if (check_oracles[i]->hook)                                                \
-				check_oracles[i]->hook(&c->state[i], s);                            \
+				check_oracles[i]->hook(&c->state[i], s);                           \
 	}
 DISPATCH(store)
 DISPATCH(flush)
@@ -27,7 +27,8 @@ DISPATCH(gone)
 struct check *check_new(const struct check_opts *o, const struct trace_defs *defs, struct err *err)
 {
 	struct check *c = xcalloc(1, sizeof *c);
-	struct model_watch watch = { c, on_store, on_flush, on_fence, on_sync, on_persist, on_op_end, on_gone };
+	struct model_watch watch = { c,       on_store,   on_flush,  on_fence,
+				     on_sync, on_persist, on_op_end, on_gone };
 	size_t n = 0;
 	while (check_oracles[n])
 		n++;

@@ -13,10 +13,10 @@
 
 struct check_opts {
 	const struct model_ops *model;
-	bool notes;                  /* also report what is only a note */
-	const char *const *plugin;   /* shared objects */
+	bool notes;                /* also report what is only a note */
+	const char *const *plugin; /* shared objects */
 	size_t nplugin;
-	const char *replay;          /* how to see a finding's events again; may be NULL */
+	const char *replay; /* how to see a finding's events again; may be NULL */
 };
 
 struct check;

@@ -35,11 +35,13 @@ static bool explained(const struct finding *fence, const struct finding_set *oth
 	const struct srcloc_frame *at = finding_main_frame(&fence->place), *f;
 	for (size_t i = 0; i < others->v.n; i++) {
 		const struct finding_kind_info *kind = others->v.p[i]->kind;
-		if (kind != finding_kind_info(FINDING_MISSING_FLUSH) && kind != finding_kind_info(FINDING_LATE_PERSIST) &&
+		if (kind != finding_kind_info(FINDING_MISSING_FLUSH) &&
+		    kind != finding_kind_info(FINDING_LATE_PERSIST) &&
 		    kind != finding_kind_info(FINDING_TRANSIENT_DATA))
 			continue;
 		f = finding_main_frame(&others->v.p[i]->place);
-		if (at && f && at->function && f->function && strcmp(at->function, f->function) == 0)
+		if (at && f && at->function && f->function &&
+		    strcmp(at->function, f->function) == 0)
 			return true;
 	}
 	return false;
@@ -52,10 +54,11 @@ static void report(struct oracle_state *f, struct finding_set *out)
 		uint32_t good = *oracle_tally(f, k->where);
 		if ((is_mfence(f->check, k->where) && !good) || check_foreign(f->check, k->where))
 			continue;
-		struct finding *r = cause_finding(f->check, k,
-						  "no flush or non-temporal store of this thread waits for it; %" PRIu64
-						  " of %" PRIu64 " fences here are in vain",
-						  k->count, k->count + good);
+		struct finding *r = cause_finding(
+			f->check, k,
+			"no flush or non-temporal store of this thread waits for it; %" PRIu64
+			" of %" PRIu64 " fences here are in vain",
+			k->count, k->count + good);
 		r->advice = xstrdup("Remove the fence.");
 		if (explained(r, out))
 			finding_free(r);

@@ -36,7 +36,9 @@ static void flush(struct oracle_state *f, const struct model_step *s)
 		oracle_tally(f, s->where)[USEFUL]++;
 		return;
 	}
-	oracle_tally(f, s->where)[!l || !l->open ? CLEAN : (own & l->nt) == own ? NON_TEMPORAL : PENDING]++;
+	oracle_tally(f, s->where)[!l || !l->open         ? CLEAN
+				  : (own & l->nt) == own ? NON_TEMPORAL
+							 : PENDING]++;
 	hit(f, FINDING_REDUNDANT_FLUSH, s);
 }
 
@@ -59,14 +61,17 @@ static struct finding *redundant(struct oracle_state *f, const struct cause *k)
 {
 	const uint32_t *t = oracle_tally(f, k->where);
 	uint64_t all = t[USEFUL] + k->count;
-	const char *what = t[CLEAN] >= t[PENDING] + t[NON_TEMPORAL]
-				   ? "nothing was stored there since it was last persisted"
-			   : t[PENDING] >= t[NON_TEMPORAL]
-				   ? "the same thread has flushed the line already"
-				   : "the line was written with non-temporal stores only, which need no flush";
-	struct finding *r = cause_finding(f->check, k, "%s; %" PRIu64 " of %" PRIu64 " flushes here are in vain",
+	const char *what =
+		t[CLEAN] >= t[PENDING] + t[NON_TEMPORAL]
+			? "nothing was stored there since it was last persisted"
+		: t[PENDING] >= t[NON_TEMPORAL]
+			? "the same thread has flushed the line already"
+			: "the line was written with non-temporal stores only, which need no flush";
+	struct finding *r = cause_finding(f->check, k,
+					  "%s; %" PRIu64 " of %" PRIu64 " flushes here are in vain",
 					  what, k->count, all);
-	r->advice = xstrdup(t[USEFUL] ? "Flush only the lines that were stored to." : "Remove the flush.");
+	r->advice = xstrdup(t[USEFUL] ? "Flush only the lines that were stored to."
+				      : "Remove the flush.");
 	return r;
 }
 
@@ -80,7 +85,8 @@ static void report(struct oracle_state *f, struct finding_set *out)
 		if (k->kind == FINDING_REDUNDANT_FLUSH) {
 			r = redundant(f, k);
 		} else {
-			r = cause_finding(f->check, k, "the flushed address is not in persistent memory");
+			r = cause_finding(f->check, k,
+					  "the flushed address is not in persistent memory");
 			r->advice = xstrdup("Remove the flush.");
 		}
 		finding_add(out, r);

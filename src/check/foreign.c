@@ -11,19 +11,12 @@
 
 #include "check/internal.h"
 
-static const char *const libraries[] = { "libpmem*.so*", "libc.so*", "libc-*.so", "ld-linux*", "libpthread*", NULL };
-static const char *const primitives[] = { "pmem_*",
-					  "pmem2_*",
-					  "pmemobj_persist",
-					  "pmemobj_flush",
-					  "pmemobj_drain",
-					  "pmemobj_xpersist",
-					  "pmemobj_xflush",
-					  "pmemobj_mem*",
-					  "mem*",
-					  "str*",
-					  "*sync",
-					  NULL };
+static const char *const libraries[] = { "libpmem*.so*", "libc.so*",    "libc-*.so",
+					 "ld-linux*",    "libpthread*", NULL };
+static const char *const primitives[] = { "pmem_*",         "pmem2_*",       "pmemobj_persist",
+					  "pmemobj_flush",  "pmemobj_drain", "pmemobj_xpersist",
+					  "pmemobj_xflush", "pmemobj_mem*",  "mem*",
+					  "str*",           "*sync",         NULL };
 
 static bool matches(const char *const *globs, const char *word)
 {

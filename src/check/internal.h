@@ -24,7 +24,7 @@ struct cause {
 	/* numbers + 1 of what shaped the state; 0: did not happen */
 	uint64_t store, flush, fence, end;
 	model_where store_where, flush_where, fence_where, end_where;
-	uint8_t end_kind;  /* enum trace_kind of what ended the line's life */
+	uint8_t end_kind; /* enum trace_kind of what ended the line's life */
 };
 struct causes {
 	VEC(struct cause *) v;
@@ -39,10 +39,10 @@ struct check {
 	bool notes, cut_short;
 	uint64_t last_num;
 	struct trace_event last;
-	struct oracle_state *state; /* of each oracle */
+	struct oracle_state *state;        /* of each oracle */
 	VEC(struct finding_place *) place; /* by model_where; resolved when asked for */
-	VEC(model_where) wanted;  /* places that findings will name */
-	VEC(uint64_t) persisted;  /* files of which something became persistent */
+	VEC(model_where) wanted;           /* places that findings will name */
+	VEC(uint64_t) persisted;           /* files of which something became persistent */
 	struct plugins *plugins;
 };
 
@@ -88,7 +88,8 @@ void cause_ends(struct check *, struct cause *, const struct model_step *);
 struct finding *cause_finding(struct check *, const struct cause *, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Adds a further place to a finding; where1: place + 1, 0 for none. */
-void cause_relate(struct check *, struct finding *, const char *role, const char *what, uint64_t where1);
+void cause_relate(struct check *, struct finding *, const char *role, const char *what,
+		  uint64_t where1);
 void causes_free(struct causes *);
 const struct finding_place *check_place(struct check *, model_where);
 
@@ -99,6 +100,11 @@ bool check_same_file(uint64_t key, uint64_t other);
 
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);
+
+/* values.c: bytes by location; the map is zeroed to begin with. */
+void values_put(struct hmap *, uint64_t loc, const uint8_t *data, size_t n);
+size_t values_get(struct hmap *, uint64_t loc, void *buf, size_t len); /* bytes known */
+void values_free(struct hmap *);
 
 /* plugin.c: custom oracles. */
 struct plugins *plugins_load(struct check *, const char *const *path, size_t n, struct err *);

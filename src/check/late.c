@@ -47,8 +47,8 @@ static void report(struct oracle_state *l, struct finding_set *out)
 			continue;
 		struct finding *f = cause_finding(
 			l->check, k,
-			"the operation ended before the store was persistent; in %" PRIu32 " of %" PRIu32
-			" instances it was in time",
+			"the operation ended before the store was persistent; in %" PRIu32
+			" of %" PRIu32 " instances it was in time",
 			t[IN_TIME], t[IN_TIME] + t[LATE]);
 		f->advice = xstrdup("Persist it before the operation ends.");
 		finding_add(out, f);

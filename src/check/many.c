@@ -7,7 +7,8 @@
 
 #include "check/internal.h"
 
-static void hit(struct oracle_state *m, enum finding_kind kind, const struct model_step *s, uint64_t size)
+static void hit(struct oracle_state *m, enum finding_kind kind, const struct model_step *s,
+		uint64_t size)
 {
 	bool fresh;
 	struct cause *k = cause_hit(m, kind, s->where, &fresh);
@@ -40,10 +41,13 @@ static void report(struct oracle_state *m, struct finding_set *out)
 	for (size_t i = 0; i < m->causes.v.n; i++) {
 		const struct cause *k = m->causes.v.p[i];
 		bool flush_kind = k->kind == FINDING_FLUSH_COVERS_MANY;
-		finding_add(out, cause_finding(m->check, k,
-					       flush_kind ? "up to %" PRIu64 " stores become persistent by one flush"
-							  : "up to %" PRIu64 " lines become persistent under one fence",
-					       k->extra));
+		finding_add(out,
+			    cause_finding(m->check, k,
+					  flush_kind ? "up to %" PRIu64
+						       " stores become persistent by one flush"
+						     : "up to %" PRIu64
+						       " lines become persistent under one fence",
+					  k->extra));
 	}
 }
 

@@ -7,5 +7,6 @@ extern const struct check_oracle oracle_unpersisted, oracle_late, oracle_overwri
 	oracle_fence, oracle_many;
 
 const struct check_oracle *const check_oracles[] = {
-	&oracle_unpersisted, &oracle_late, &oracle_overwrite, &oracle_flush, &oracle_fence, &oracle_many, NULL,
+	&oracle_unpersisted, &oracle_late, &oracle_overwrite, &oracle_flush, &oracle_fence,
+	&oracle_many,        NULL,
 };

@@ -19,7 +19,8 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	uint64_t word = s->mask & 0xffull << (w * 8);
 	const struct model_place *p = model_place(o->check->model, l->store[w]);
 	const struct trace_site_def *old;
-	if (!word || s->thread->tx || s->ev->size > 8 || (l->open & word) != word || model_pending(o->check->model, l) & word)
+	if (!word || s->thread->tx || s->ev->size > 8 || (l->open & word) != word ||
+	    model_pending(o->check->model, l) & word)
 		return false;
 	if (l->store[w] == s->where)
 		return l->again[w] + 1 >= OFTEN;
@@ -50,18 +51,23 @@ static bool one_statement(struct check *c, const struct cause *k)
 {
 	const struct srcloc_frame *a = finding_main_frame(check_place(c, k->where));
 	const struct srcloc_frame *b = finding_main_frame(check_place(c, k->store_where));
-	return k->where != k->store_where && a->file && b->file && a->line == b->line && strcmp(a->file, b->file) == 0;
+	return k->where != k->store_where && a->file && b->file && a->line == b->line &&
+	       strcmp(a->file, b->file) == 0;
 }
 
 static void report(struct oracle_state *o, struct finding_set *out)
 {
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
-		if (k->count < OFTEN || one_statement(o->check, k) || check_foreign(o->check, k->where))
+		if (k->count < OFTEN || one_statement(o->check, k) ||
+		    check_foreign(o->check, k->where))
 			continue;
 		struct finding *f = cause_finding(
-			o->check, k, "the value that it overwrites was never persistent, %" PRIu64 " times", k->count);
-		f->advice = xstrdup("Keep the value in DRAM and store it once, or persist it in between.");
+			o->check, k,
+			"the value that it overwrites was never persistent, %" PRIu64 " times",
+			k->count);
+		f->advice = xstrdup(
+			"Keep the value in DRAM and store it once, or persist it in between.");
 		finding_add(out, f);
 	}
 }

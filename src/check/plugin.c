@@ -19,8 +19,6 @@
 
 #include "check/internal.h"
 
-#define PAGE 4096u
-
 struct plugin {
 	const struct holdfast_oracle *oracle;
 	const char *path;
@@ -38,16 +36,11 @@ struct plugin {
 
 typedef void callback(void *, const struct holdfast_event *);
 
-/* What the run has stored, for plug-ins that ask for values. */
-struct page {
-	uint8_t byte[PAGE], known[PAGE / 8];
-};
-
 struct plugins {
 	struct check *check;
 	VEC(struct plugin *) v;
 	VEC(const char *) watch;
-	struct hmap pages; /* location / PAGE -> struct page * */
+	struct hmap values; /* what the run has stored, see values.c */
 	const struct trace_event *event;
 	struct sigaction old[8];
 	void *stack;
@@ -62,7 +55,7 @@ static const char *running_what;
 static sigjmp_buf way_back;
 static volatile sig_atomic_t in_host; /* the plug-in has called us: no time to be interrupted */
 static volatile sig_atomic_t overdue; /* … but when it comes out of it */
-static volatile uint64_t calls; /* callbacks begun */
+static volatile uint64_t calls;       /* callbacks begun */
 static uint64_t last_calls;
 static int ticks, patience;
 
@@ -140,10 +133,11 @@ static void bury(struct plugin *p, int sig)
 	p->death_where = e ? model_where_of(host->check->model, e) : 0;
 	p->death_event = e ? e->num + 1 : 0;
 	if (sig == SIGALRM)
-		snprintf(p->death, sizeof p->death, "the oracle %s did not return from %s()", p->oracle->name, running_what);
+		snprintf(p->death, sizeof p->death, "the oracle %s did not return from %s()",
+			 p->oracle->name, running_what);
 	else
-		snprintf(p->death, sizeof p->death, "the oracle %s crashed in %s() (%s)", p->oracle->name, running_what,
-			 strsignal(sig));
+		snprintf(p->death, sizeof p->death, "the oracle %s crashed in %s() (%s)",
+			 p->oracle->name, running_what, strsignal(sig));
 	msg_warn("%s: %s; its later findings are missing", p->path, p->death);
 }
 
@@ -233,7 +227,8 @@ static int host_is_pm(uint32_t process, uint64_t addr)
 
 static void host_line(uint32_t process, uint64_t addr, struct holdfast_line *out)
 {
-	const struct model_line *l = location(process, addr) ? model_line_at(host->check->model, process, addr) : NULL;
+	const struct model_line *l =
+		location(process, addr) ? model_line_at(host->check->model, process, addr) : NULL;
 	*out = (struct holdfast_line){ 0 };
 	if (!l)
 		return;
@@ -242,39 +237,17 @@ static void host_line(uint32_t process, uint64_t addr, struct holdfast_line *out
 	out->ever = l->ever;
 }
 
-static struct page *page_of(uint64_t loc, bool make)
-{
-	uint64_t v;
-	if (hmap_get(&host->pages, loc / PAGE, &v))
-		return (struct page *)(uintptr_t)v;
-	if (!make)
-		return NULL;
-	struct page *p = xcalloc(1, sizeof *p);
-	hmap_put(&host->pages, loc / PAGE, (uint64_t)(uintptr_t)p);
-	return p;
-}
-
 static void keep_value(const struct trace_event *e)
 {
 	uint64_t loc = model_location(host->check->model, e->process, e->arg[0]);
-	for (uint32_t i = 0; loc && i < e->size; i++, loc++) {
-		struct page *p = page_of(loc, true);
-		p->byte[loc % PAGE] = e->data[i];
-		p->known[loc % PAGE / 8] |= (uint8_t)(1u << (loc % 8));
-	}
+	if (loc)
+		values_put(&host->values, loc, e->data, e->size);
 }
 
 static size_t host_value(uint32_t process, uint64_t addr, void *buf, size_t len)
 {
-	uint64_t loc = location(process, addr);
-	size_t n = 0;
-	for (; loc && n < len; n++, loc++) {
-		const struct page *p = page_of(loc, false);
-		if (!p || !(p->known[loc % PAGE / 8] >> (loc % 8) & 1))
-			break;
-		((uint8_t *)buf)[n] = p->byte[loc % PAGE];
-	}
-	return n;
+	uint64_t loc = model_location(host->check->model, process, addr);
+	return loc ? values_get(&host->values, loc, buf, len) : 0;
 }
 
 static const char *host_describe(uint32_t process, uint64_t addr)
@@ -285,8 +258,8 @@ static const char *host_describe(uint32_t process, uint64_t addr)
 		snprintf(text, sizeof text, "0x%" PRIx64, addr);
 		return text;
 	}
-	return model_key_text(host->check->model, loc / TRACE_LINE, (unsigned)(loc % TRACE_LINE), text,
-			      sizeof text);
+	return model_key_text(host->check->model, loc / TRACE_LINE, (unsigned)(loc % TRACE_LINE),
+			      text, sizeof text);
 }
 
 static void host_report(unsigned kind, uint64_t where, uint64_t related, const char *fmt, ...)
@@ -301,7 +274,8 @@ static void host_report(unsigned kind, uint64_t where, uint64_t related, const c
 	vsnprintf(text, sizeof text, fmt, ap); /* first: it may be what crashes */
 	va_end(ap);
 	enter();
-	struct cause *k = cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
+	struct cause *k =
+		cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
 	if (fresh) {
 		k->custom = &p->kind[kind];
 		k->event = host->event ? host->event->num : host->check->last_num;
@@ -314,21 +288,23 @@ static void host_report(unsigned kind, uint64_t where, uint64_t related, const c
 }
 
 static const struct holdfast_host functions = {
-	HOLDFAST_ORACLE_API, host_where, host_source,	host_is_pm,
-	host_line,	     host_value, host_describe, host_report,
+	HOLDFAST_ORACLE_API, host_where, host_source,   host_is_pm,
+	host_line,           host_value, host_describe, host_report,
 };
 
 /* ---- loading ---- */
 
 static void take_kinds(struct plugin *p)
 {
-	static const enum finding_level level[] = { FINDING_ERROR, FINDING_PERFORMANCE, FINDING_WARNING, FINDING_NOTE };
+	static const enum finding_level level[] = { FINDING_ERROR, FINDING_PERFORMANCE,
+						    FINDING_WARNING, FINDING_NOTE };
 	const struct holdfast_kind *k = p->oracle->kinds;
 	while (k && k[p->nkinds].name)
 		p->nkinds++;
 	p->kind = xcalloc(p->nkinds + 1, sizeof *p->kind);
 	for (unsigned i = 0; i < p->nkinds; i++)
-		p->kind[i] = (struct finding_kind_info){ k[i].name, level[k[i].level & 3], k[i].title, k[i].help };
+		p->kind[i] = (struct finding_kind_info){ k[i].name, level[k[i].level & 3],
+							 k[i].title, k[i].help };
 }
 
 static struct plugin *load(struct check *c, const char *path, struct err *err)
@@ -344,9 +320,11 @@ static struct plugin *load(struct check *c, const char *path, struct err *err)
 	o = dlsym(handle, "holdfast_oracle");
 	if (!o || o->api != HOLDFAST_ORACLE_API) {
 		if (!o)
-			err_set(err, EXIT_USAGE, "%s is no oracle: it defines no holdfast_oracle", path);
+			err_set(err, EXIT_USAGE, "%s is no oracle: it defines no holdfast_oracle",
+				path);
 		else
-			err_set(err, EXIT_USAGE, "the oracle %s is made for version %u of the interface, this is version %u",
+			err_set(err, EXIT_USAGE,
+				"the oracle %s is made for version %u of the interface, this is version %u",
 				path, o->api, HOLDFAST_ORACLE_API);
 		dlclose(handle);
 		return NULL;
@@ -394,7 +372,6 @@ const char *const *plugins_watches(const struct plugins *ps, size_t *n)
 
 void plugins_free(struct plugins *ps)
 {
-	uint64_t *v;
 	if (!ps)
 		return;
 	if (host == ps) {
@@ -410,11 +387,7 @@ void plugins_free(struct plugins *ps)
 		causes_free(&p->findings.causes);
 		free(p);
 	}
-	v = ps->pages.val;
-	for (size_t i = 0; i < ps->pages.cap; i++)
-		if (ps->pages.used[i] == 1)
-			free((void *)(uintptr_t)v[i]);
-	hmap_free(&ps->pages);
+	values_free(&ps->values);
 	VEC_FREE(&ps->v);
 	VEC_FREE(&ps->watch);
 	free(ps);
@@ -423,8 +396,8 @@ void plugins_free(struct plugins *ps)
 /* ---- events ---- */
 
 /* Which callback an event is for, and its fields. */
-static callback *translate(const struct holdfast_oracle *o, const struct trace_event *e, struct holdfast_event *h,
-			   const char **what)
+static callback *translate(const struct holdfast_oracle *o, const struct trace_event *e,
+			   struct holdfast_event *h, const char **what)
 {
 	switch (e->kind) {
 	case TRACE_STORE: *what = "store"; return o->store;

@@ -40,7 +40,8 @@ static void op_end(struct oracle_state *u, const struct model_step *s)
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		if (!(s->mask >> (w * 8) & 0xff))
 			continue;
-		oracle_tally(u, s->line->store[w])[fenced_since(u->check, s, w) ? FENCED : UNFENCED]++;
+		oracle_tally(u,
+			     s->line->store[w])[fenced_since(u->check, s, w) ? FENCED : UNFENCED]++;
 	}
 }
 
@@ -48,7 +49,8 @@ static void op_end(struct oracle_state *u, const struct model_step *s)
 static bool excused(struct check *c, const struct model_step *s, int w)
 {
 	const struct trace_event *e = s->ev;
-	bool killed = e->kind == TRACE_EXIT ? e->arg[1] != 0 : e->kind != TRACE_UNMAP && e->kind != TRACE_EXEC;
+	bool killed = e->kind == TRACE_EXIT ? e->arg[1] != 0
+					    : e->kind != TRACE_UNMAP && e->kind != TRACE_EXEC;
 	const struct model_thread *t = model_thread(c->model, s->line->storer);
 	uint64_t since = t->op_begin ? t->op_begin : t->fence_num;
 	return killed && model_when(s->line->when[w], e->num) + 1 >= since;
@@ -87,9 +89,9 @@ static void gone(struct oracle_state *u, const struct model_step *s)
 		if (!word || excused(u->check, s, w))
 			continue;
 		hit(u,
-		    (word & ~pending) == 0	       ? FINDING_MISSING_FENCE
+		    (word & ~pending) == 0         ? FINDING_MISSING_FENCE
 		    : fenced_since(u->check, s, w) ? FINDING_MISSING_FLUSH
-						       : FINDING_MISSING_FLUSH_AND_FENCE,
+						   : FINDING_MISSING_FLUSH_AND_FENCE,
 		    s, w);
 	}
 }
@@ -104,7 +106,8 @@ static const char *end_text(const struct cause *k)
 static struct finding *transient(struct oracle_state *u, struct cause k)
 {
 	k.kind = FINDING_TRANSIENT_DATA;
-	struct finding *f = cause_finding(u->check, &k, "what is stored here is never made persistent in this run");
+	struct finding *f = cause_finding(
+		u->check, &k, "what is stored here is never made persistent in this run");
 	f->advice = xstrdup("Keep it in DRAM, mark it HOLDFAST_VOLATILE, or persist it.");
 	return f;
 }
@@ -124,14 +127,20 @@ static struct finding *missing(struct oracle_state *u, struct cause k, const uin
 	struct finding *f;
 	k.kind = final_kind(&k, t);
 	if (k.kind == FINDING_MISSING_FENCE) {
-		f = cause_finding(u->check, &k, "the store was flushed but not fenced %s; %s", end_text(&k), why);
-		f->advice = xstrdup("Add a fence (sfence, pmem_drain) by the same thread after the flush.");
+		f = cause_finding(u->check, &k, "the store was flushed but not fenced %s; %s",
+				  end_text(&k), why);
+		f->advice = xstrdup(
+			"Add a fence (sfence, pmem_drain) by the same thread after the flush.");
 	} else if (k.kind == FINDING_MISSING_FLUSH) {
-		f = cause_finding(u->check, &k, "the store was not flushed %s; %s", end_text(&k), why);
-		f->advice = xstrdup("Flush its cache line between the store and the fence that follows.");
+		f = cause_finding(u->check, &k, "the store was not flushed %s; %s", end_text(&k),
+				  why);
+		f->advice = xstrdup(
+			"Flush its cache line between the store and the fence that follows.");
 	} else {
-		f = cause_finding(u->check, &k, "the store was neither flushed nor fenced %s; %s", end_text(&k), why);
-		f->advice = xstrdup("Persist it after the store: flush its cache line, then fence.");
+		f = cause_finding(u->check, &k, "the store was neither flushed nor fenced %s; %s",
+				  end_text(&k), why);
+		f->advice =
+			xstrdup("Persist it after the store: flush its cache line, then fence.");
 	}
 	return f;
 }
@@ -149,8 +158,10 @@ static struct finding *whole_file(struct oracle_state *u, size_t i)
 		k.count += other->count;
 	}
 	k.kind = FINDING_FILE_NEVER_PERSISTED;
-	struct finding *f = cause_finding(u->check, &k, "no store to this file is ever made persistent in this run");
-	f->advice = xstrdup("If the file is shared memory, leave it out with --pm; else persist what must survive.");
+	struct finding *f = cause_finding(
+		u->check, &k, "no store to this file is ever made persistent in this run");
+	f->advice = xstrdup(
+		"If the file is shared memory, leave it out with --pm; else persist what must survive.");
 	return f;
 }
 
@@ -160,7 +171,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 		struct cause *k = u->causes.v.p[i];
 		const uint32_t *t = oracle_tally(u, k->where);
 		bool error = k->extra || t[PERSISTED];
-		struct finding *f = error ? missing(u, *k, t)
+		struct finding *f = error                                        ? missing(u, *k, t)
 				    : check_file_was_persisted(u->check, k->key) ? transient(u, *k)
 										 : whole_file(u, i);
 		if (f)

@@ -27,10 +27,14 @@ static const struct cli_option check_options[] = {
 	  "load a custom oracle; may be given several times" },
 	{ "notes", 0, CLI_FLAG, NULL, offsetof(struct check_cli, notes),
 	  "also report flushes that cover several stores and fences that order several lines" },
-	{ "json", 0, CLI_FILE, "FILE", offsetof(struct check_cli, json), "write a JSON report; - is stdout" },
-	{ "sarif", 0, CLI_FILE, "FILE", offsetof(struct check_cli, sarif), "write a SARIF 2.1.0 report" },
-	{ "html", 0, CLI_FILE, "FILE", offsetof(struct check_cli, html), "write a report for a browser" },
-	{ "fail-on", 0, CLI_CHOICE, "error|performance|warning|none", offsetof(struct check_cli, fail_on),
+	{ "json", 0, CLI_FILE, "FILE", offsetof(struct check_cli, json),
+	  "write a JSON report; - is stdout" },
+	{ "sarif", 0, CLI_FILE, "FILE", offsetof(struct check_cli, sarif),
+	  "write a SARIF 2.1.0 report" },
+	{ "html", 0, CLI_FILE, "FILE", offsetof(struct check_cli, html),
+	  "write a report for a browser" },
+	{ "fail-on", 0, CLI_CHOICE, "error|performance|warning|none",
+	  offsetof(struct check_cli, fail_on),
 	  "end with status 1 for findings of this level or a graver one; performance without it" },
 	{ "suppress", 0, CLI_FILE, "FILE", offsetof(struct check_cli, suppress),
 	  "do not report what the file lists" },
@@ -61,9 +65,10 @@ const struct cli_verb verb_check = {
 		"Performance findings cost time only. Warnings are suspicions.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
 		"one, else 0; the program's own status does not matter, but is said if it is not 0.",
-	.examples = "holdfast check -- ./app pool\tcheck a run\n"
-		    "holdfast check --html r.html app-0.hft\tcheck a recording, with a page to browse\n"
-		    "holdfast check --oracle libpmdk-atomic-op.so -- ./app pool\twith a custom oracle\n",
+	.examples =
+		"holdfast check -- ./app pool\tcheck a run\n"
+		"holdfast check --html r.html app-0.hft\tcheck a recording, with a page to browse\n"
+		"holdfast check --oracle pmdk-atomic-op.so -- ./app pool\twith a custom oracle\n",
 	.options = check_options,
 	.command = true,
 };
@@ -72,7 +77,7 @@ const struct cli_verb verb_check = {
 struct session {
 	struct check_cli *o;
 	struct check *check;
-	struct trace_live *live;     /* one of these two */
+	struct trace_live *live; /* one of these two */
 	struct trace_reader *reader;
 	struct launch *launch;
 	char *incomplete;
@@ -204,7 +209,8 @@ static void say_stale(void *arg, const char *path, unsigned line, const char *en
 }
 
 /* Returns the status if a report could not be written, else 0. */
-static int write_reports(const struct check_cli *o, const struct report *r, bool live, struct err *err)
+static int write_reports(const struct check_cli *o, const struct report *r, bool live,
+			 struct err *err)
 {
 	FILE *text = live ? stderr : stdout;
 	int bad = 0;
@@ -260,7 +266,8 @@ static int conclude(struct session *s, struct finding_set *set, double seconds, 
 	if (s->suppressions)
 		finding_suppressions_stale(s->suppressions, say_stale, NULL);
 	for (size_t i = 0; check_stale(s->check, i); i++)
-		msg_warn("%s has changed since it was recorded: its places are not shown", check_stale(s->check, i));
+		msg_warn("%s has changed since it was recorded: its places are not shown",
+			 check_stale(s->check, i));
 	return bad ? bad : verdict(s->o, set);
 }
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char *const intro =
-	"Holdfast records what a program does to persistent memory, exactly and in order, and "
-	"shows it in source terms. It works on unmodified x86-64 Linux programs: no persistent-memory "
+	"Holdfast finds mistakes in programs that keep data in persistent memory: what a crash could "
+	"lose, and what only costs time. It records what a program does to persistent memory, "
+	"exactly and in order, and shows it in source terms. It works on unmodified x86-64 Linux programs: no persistent-memory "
 	"hardware, no annotations, no recompilation, no root.";
 
 /* Statuses are documented in one place; record passes the program's own through. */

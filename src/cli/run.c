@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *const *more, size_t nmore)
+struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *const *more,
+				   size_t nmore)
 {
 	o->watch.p = xrealloc(o->watch.p, (o->watch.n + nmore + 1) * sizeof *o->watch.p);
 	for (size_t i = 0; i < nmore; i++)

@@ -17,7 +17,7 @@ struct process {
 	bool known;
 	struct imap maps; /* address range -> what to add to get the location */
 	struct imap_item last;
-	struct hmap where; /* site, ctx -> model_where */
+	struct hmap where;    /* site, ctx -> model_where */
 	VEC(uint32_t) thread; /* thread number -> global index + 1 */
 	bool ended;
 };
@@ -39,7 +39,7 @@ struct model {
 	size_t nlines;
 	uint32_t *slot; /* hash: line index + 1 */
 	size_t slots;
-	uint64_t last_key; /* the line that was looked up last: a flush mostly follows its store */
+	uint64_t last_key;  /* the line that was looked up last: a flush mostly follows its store */
 	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
@@ -54,6 +54,12 @@ struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index
 struct model_line *model_line_get(struct model *, uint64_t key, uint32_t *index);
 typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
 void model_lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
+
+/* pending.c */
+void model_unflush(struct model *, struct model_line *, uint64_t mask);
+void model_add_pending(struct model *, struct model_line *, uint32_t index, uint32_t thread,
+		       uint64_t mask);
+uint64_t model_take_pending(struct model *, struct model_line *, uint32_t thread);
 
 /* ranges.c */
 struct process *model_process(struct model *, uint32_t process);

@@ -69,7 +69,8 @@ void model_lines_in(struct model *m, uint64_t lo, uint64_t hi, model_each *each,
 	if (lo >= hi)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct model_line *l = few ? model_line_find(m, first + i, NULL) : model_line(m, (uint32_t)i);
+		struct model_line *l =
+			few ? model_line_find(m, first + i, NULL) : model_line(m, (uint32_t)i);
 		if (!l || l->key < first || l->key >= end)
 			continue;
 		uint64_t at = l->key * TRACE_LINE;
@@ -95,7 +96,8 @@ uint64_t model_key_file(uint64_t key)
 	return key >> (LOC_FILE_SHIFT - 6);
 }
 
-const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, char *buf, size_t size)
+const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, char *buf,
+			   size_t size)
 {
 	uint64_t loc = key * TRACE_LINE + byte;
 	if (key >> (63 - 6)) {
@@ -104,7 +106,10 @@ const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, c
 	}
 	const struct trace_file_def *f = trace_file(m->defs, (uint32_t)(loc >> LOC_FILE_SHIFT) - 1);
 	const char *name = f && f->path ? strrchr(f->path, '/') : NULL;
-	snprintf(buf, size, "%s+0x%" PRIx64, name ? name + 1 : f && f->path ? f->path : "?",
+	snprintf(buf, size, "%s+0x%" PRIx64,
+		 name           ? name + 1
+		 : f && f->path ? f->path
+				: "?",
 		 (uint64_t)(loc & ((1ull << LOC_FILE_SHIFT) - 1)));
 	return buf;
 }

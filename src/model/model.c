@@ -2,13 +2,8 @@
 /*
  * The transitions.
  *
- * For each line and thread T let P(T) be the open bytes that T has flushed since they were
- * stored. A store takes its bytes out of every P; a flush by T sets P(T) to all open bytes; a
- * fence by T makes P(T) persistent. Nearly always at most one thread has flushed a line, so
- * the first P lives in the line (`flusher`, `flushed`), further ones in a list.
- *
- * A thread keeps the lines for which it holds a P, even an empty one, in `waiting`, so that a
- * fence costs what was flushed.
+ * A store opens its bytes; a flush by thread T makes all open bytes of the line wait for T's
+ * fence (pending.c); that fence, or a sync of the range, makes them persistent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,88 +110,7 @@ uint64_t model_when(uint32_t when, uint64_t now)
 	return now - (uint32_t)((uint32_t)now - when);
 }
 
-/* ---- what waits for a fence ---- */
-
-uint64_t model_pending(const struct model *m, const struct model_line *l)
-{
-	uint64_t mask = l->flushed;
-	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
-		mask |= m->extra.p[i].mask;
-	return mask & l->open;
-}
-
-uint64_t model_pending_by(const struct model *m, const struct model_line *l, uint32_t thread_id)
-{
-	if (l->flusher == thread_id)
-		return l->flushed & l->open;
-	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
-		if (m->extra.p[i].thread == thread_id)
-			return m->extra.p[i].mask & l->open;
-	return 0;
-}
-
-/* The newest values of these bytes are others now: no earlier flush covers them. */
-static void unflush(struct model *m, struct model_line *l, uint64_t mask)
-{
-	l->flushed &= ~mask;
-	for (uint32_t i = l->more; i; i = m->extra.p[i].next)
-		m->extra.p[i].mask &= ~mask;
-}
-
-/* Adds bytes to P(T), and the line to T's list if T holds no P for it yet. */
-static void add_pending(struct model *m, struct model_line *l, uint32_t index, uint32_t id, uint64_t mask)
-{
-	uint32_t i;
-	if (l->flusher == id) {
-		l->flushed |= mask;
-		return;
-	}
-	for (i = l->more; i; i = m->extra.p[i].next)
-		if (m->extra.p[i].thread == id) {
-			m->extra.p[i].mask |= mask;
-			return;
-		}
-	if (l->flusher == MODEL_NOBODY) {
-		l->flusher = id;
-		l->flushed = mask;
-	} else {
-		if (!m->extra_free) {
-			VEC_PUSH(&m->extra, (struct extra){ 0 });
-			m->extra_free = (uint32_t)m->extra.n - 1;
-		}
-		i = m->extra_free;
-		m->extra_free = m->extra.p[i].next;
-		m->extra.p[i] = (struct extra){ mask, id, l->more };
-		l->more = i;
-	}
-	VEC_PUSH(&m->thread.p[id]->waiting, index);
-}
-
-/* Takes P(T) from the line; a further thread's P moves into the line. */
-static uint64_t take_pending(struct model *m, struct model_line *l, uint32_t id)
-{
-	uint64_t mask = 0;
-	uint32_t *link = &l->more, i;
-	if (l->flusher == id) {
-		mask = l->flushed;
-		l->flusher = MODEL_NOBODY;
-		l->flushed = 0;
-		if ((i = l->more) == 0)
-			return mask;
-		l->flusher = m->extra.p[i].thread;
-		l->flushed = m->extra.p[i].mask;
-	} else {
-		while (*link && m->extra.p[*link].thread != id)
-			link = &m->extra.p[*link].next;
-		if ((i = *link) == 0)
-			return 0;
-		mask = m->extra.p[i].mask;
-	}
-	*link = m->extra.p[i].next;
-	m->extra.p[i].next = m->extra_free;
-	m->extra_free = i;
-	return mask;
-}
+/* ---- becoming persistent ---- */
 
 /* These bytes are persistent from now on. */
 static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
@@ -212,7 +126,7 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 	l->nt &= ~mask;
 	l->late &= ~mask;
 	l->ever |= mask;
-	unflush(m, l, mask);
+	model_unflush(m, l, mask);
 	for (unsigned w = 0; w < MODEL_WORDS; w++)
 		if (mask >> (w * 8) & 0xff)
 			l->again[w] = 0;
@@ -220,7 +134,8 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 
 /* ---- stores, flushes, fences ---- */
 
-static void list_in_operation(struct model *m, struct model_thread *t, struct model_line *l, uint32_t index)
+static void list_in_operation(struct model *m, struct model_thread *t, struct model_line *l,
+			      uint32_t index)
 {
 	(void)m;
 	if (t->depth && l->op != t->op) {
@@ -256,7 +171,7 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	if (m->watch.store)
 		m->watch.store(m->watch.arg, s);
 	note_store(s);
-	unflush(m, l, mask);
+	model_unflush(m, l, mask);
 	l->open |= mask;
 	l->late &= ~mask;
 	l->nt = nt ? l->nt | mask : l->nt & ~mask;
@@ -264,7 +179,7 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	if (nt ? !m->ops->nt_open : !m->ops->stores_open)
 		guarantee(m, s, mask);
 	else if (nt && m->ops->flushes)
-		add_pending(m, l, index, s->thread_id, mask);
+		model_add_pending(m, l, index, s->thread_id, mask);
 }
 
 /* Splits [loc, loc+len) at line boundaries. */
@@ -297,7 +212,7 @@ static void do_flush(struct model *m, struct model_step *s)
 	if (site && site->class == TRACE_SITE_CLFLUSH)
 		guarantee(m, s, s->line->open);
 	else if (s->line->open)
-		add_pending(m, s->line, index, s->thread_id, s->line->open);
+		model_add_pending(m, s->line, index, s->thread_id, s->line->open);
 }
 
 static void do_fence(struct model *m, struct model_step *s)
@@ -310,7 +225,7 @@ static void do_fence(struct model *m, struct model_step *s)
 	t->fence = s->where;
 	for (size_t i = 0; i < t->waiting.n; i++) {
 		s->line = model_line(m, t->waiting.p[i]);
-		guarantee(m, s, take_pending(m, s->line, s->thread_id));
+		guarantee(m, s, model_take_pending(m, s->line, s->thread_id));
 	}
 	t->waiting.n = 0;
 }
@@ -330,7 +245,7 @@ static void forget_piece(struct model *m, struct model_line *l, uint64_t mask, v
 	(void)arg;
 	l->open &= ~mask;
 	l->nt &= ~mask;
-	unflush(m, l, mask);
+	model_unflush(m, l, mask);
 }
 
 static void gone_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
@@ -355,13 +270,14 @@ static void count_open(struct model *m, struct model_line *l, uint64_t mask, voi
 }
 
 /* Calls `each` for the lines behind [addr, addr+len) of a process. */
-static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len, model_each *each,
-		    void *arg)
+static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len,
+		    model_each *each, void *arg)
 {
 	struct process *p = model_process(m, process);
 	for (size_t i = 0; i < p->maps.n; i++) {
 		struct imap_item it = p->maps.p[i];
-		uint64_t lo = it.lo > addr ? it.lo : addr, hi = it.hi < addr + len ? it.hi : addr + len;
+		uint64_t lo = it.lo > addr ? it.lo : addr,
+			 hi = it.hi < addr + len ? it.hi : addr + len;
 		if (lo < hi)
 			model_lines_in(m, lo + it.val, hi + it.val, each, arg);
 	}
@@ -399,15 +315,19 @@ static void do_file(struct model *m, struct model_step *s)
 		if (m->ops->file_writes)
 			store_range(m, s, base | e->arg[1], e->size);
 		else
-			model_lines_in(m, base | e->arg[1], (base | e->arg[1]) + e->size, forget_piece, NULL);
+			model_lines_in(m, base | e->arg[1], (base | e->arg[1]) + e->size,
+				       forget_piece, NULL);
 		break;
-	case TRACE_FILE_TRUNCATE: model_lines_in(m, base | e->arg[1], end, forget_piece, NULL); break;
+	case TRACE_FILE_TRUNCATE:
+		model_lines_in(m, base | e->arg[1], end, forget_piece, NULL);
+		break;
 	case TRACE_FILE_UNLINK: model_lines_in(m, base, end, forget_piece, NULL); break;
 	default: break;
 	}
 }
 
-static void declare_volatile(struct model *m, const struct trace_event *e, struct imap *which, bool on)
+static void declare_volatile(struct model *m, const struct trace_event *e, struct imap *which,
+			     bool on)
 {
 	uint64_t loc = model_location(m, e->process, e->arg[0]);
 	if (!loc || !e->arg[1])
@@ -421,7 +341,8 @@ static void declare_volatile(struct model *m, const struct trace_event *e, struc
  * the pool is closed: then what is open now stays so for good. */
 static void do_hint_unmap(struct model *m, struct model_step *s)
 {
-	const struct imap_item *map = imap_find(&model_process(m, s->ev->process)->maps, s->ev->arg[0]);
+	const struct imap_item *map =
+		imap_find(&model_process(m, s->ev->process)->maps, s->ev->arg[0]);
 	if (map && s->ev->arg[0] == map->lo && s->ev->arg[0] + s->ev->arg[1] >= map->hi)
 		each_in(m, s->ev->process, s->ev->arg[0], s->ev->arg[1], gone_and_forgotten, s);
 	else
@@ -440,7 +361,9 @@ static void do_request(struct model *m, struct model_step *s)
 		break;
 	case TRACE_MARK_VOLATILE: declare_volatile(m, e, &m->volatiles, true); break;
 	case TRACE_HINT_UNMAP: do_hint_unmap(m, s); break;
-	case TRACE_HINT_CLEAN: each_in(m, e->process, e->arg[0], e->arg[1], forget_piece, NULL); break;
+	case TRACE_HINT_CLEAN:
+		each_in(m, e->process, e->arg[0], e->arg[1], forget_piece, NULL);
+		break;
 	default: break;
 	}
 }
@@ -495,7 +418,9 @@ void model_feed(struct model *m, const struct trace_event *e)
 	s.thread = m->thread.p[s.thread_id];
 	s.where = model_where_of(m, e);
 	switch (e->kind) {
-	case TRACE_STORE: store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size); break;
+	case TRACE_STORE:
+		store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size);
+		break;
 	case TRACE_FLUSH: do_flush(m, &s); break;
 	case TRACE_FENCE: do_fence(m, &s); break;
 	case TRACE_MAP: model_map(m, e); break;

@@ -31,18 +31,18 @@ struct model_place {
 
 /* The state of one line. About 160 bytes: a run's memory is bounded by the lines it touches. */
 struct model_line {
-	uint64_t key;     /* see model_key_text */
-	uint64_t open;    /* bytes whose newest value is not guaranteed; one bit each */
-	uint64_t flushed; /* the part of `open` that thread `flusher` has flushed, not fenced */
-	uint64_t nt;      /* the part of `open` whose newest store was non-temporal */
-	uint64_t ever;    /* bytes that were guaranteed at some time */
-	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
+	uint64_t key;       /* see model_key_text */
+	uint64_t open;      /* bytes whose newest value is not guaranteed; one bit each */
+	uint64_t flushed;   /* the part of `open` that thread `flusher` has flushed, not fenced */
+	uint64_t nt;        /* the part of `open` whose newest store was non-temporal */
+	uint64_t ever;      /* bytes that were guaranteed at some time */
+	uint64_t late;      /* bytes of `open` that were so already when their operation ended */
 	uint64_t unwatched; /* bytes declared volatile by the program */
-	uint32_t storer;  /* thread of the newest store */
-	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
-	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
-	uint32_t volatile_age;  /* `unwatched` is as of this change of the volatile ranges */
-	uint32_t op;            /* operation that last listed the line in op_lines */
+	uint32_t storer;    /* thread of the newest store */
+	uint32_t flusher;   /* MODEL_NOBODY: no flush of the line waits for a fence */
+	uint32_t more;      /* further threads' flushes that wait: index of a list, 0 is none */
+	uint32_t volatile_age; /* `unwatched` is as of this change of the volatile ranges */
+	uint32_t op;           /* operation that last listed the line in op_lines */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
 	uint8_t again[MODEL_WORDS];     /* times the same place overwrote its own open value */
@@ -52,14 +52,14 @@ struct model_line {
 
 struct model_thread {
 	uint32_t process, thread;
-	VEC(uint32_t) waiting;    /* lines that it has flushed and not fenced */
-	uint64_t fence_num;       /* newest fence: number + 1, 0: none */
+	VEC(uint32_t) waiting; /* lines that it has flushed and not fenced */
+	uint64_t fence_num;    /* newest fence: number + 1, 0: none */
 	model_where fence;
-	uint64_t op_begin;        /* number + 1 of the current operation's begin; 0: outside */
-	uint32_t depth;           /* operations and transactions may nest */
-	uint32_t tx;              /* transactions among them */
-	VEC(uint32_t) op_lines;   /* lines stored to in the current operation, each once */
-	uint32_t op;              /* its number */
+	uint64_t op_begin;      /* number + 1 of the current operation's begin; 0: outside */
+	uint32_t depth;         /* operations and transactions may nest */
+	uint32_t tx;            /* transactions among them */
+	VEC(uint32_t) op_lines; /* lines stored to in the current operation, each once */
+	uint32_t op;            /* its number */
 };
 
 /* What happened to a line, before the model applies it. */
@@ -78,10 +78,11 @@ struct model_watch {
 	void (*store)(void *, const struct model_step *);
 	void (*flush)(void *, const struct model_step *);
 	void (*fence)(void *, const struct model_step *); /* line is NULL */
-	void (*sync)(void *, const struct model_step *);  /* msync or fsync; mask: lines that are open */
+	void (*sync)(void *,
+		     const struct model_step *); /* msync or fsync; mask: lines that are open */
 	void (*persist)(void *, const struct model_step *);
 	void (*op_end)(void *, const struct model_step *);
-	void (*gone)(void *, const struct model_step *);  /* line->open is lost from sight */
+	void (*gone)(void *, const struct model_step *); /* line->open is lost from sight */
 };
 
 struct model_ops {
@@ -96,7 +97,8 @@ const struct model_ops *model_find(const char *name); /* NULL: no such model */
 const struct model_ops *model_at(size_t i);           /* NULL past the last */
 
 struct model;
-struct model *model_new(const struct model_ops *, const struct trace_defs *, const struct model_watch *);
+struct model *model_new(const struct model_ops *, const struct trace_defs *,
+			const struct model_watch *);
 void model_feed(struct model *, const struct trace_event *);
 /* The trace is over: `gone` for every line that is still mapped and open. */
 void model_end(struct model *, const struct trace_event *last);
@@ -123,7 +125,8 @@ uint64_t model_pending(const struct model *, const struct model_line *);
 uint64_t model_pending_by(const struct model *, const struct model_line *, uint32_t thread_id);
 uint64_t model_key_file(uint64_t key); /* the same for all lines of a file */
 /* "pool+0x40" for a byte of the line. */
-const char *model_key_text(const struct model *, uint64_t key, unsigned byte, char *buf, size_t size);
+const char *model_key_text(const struct model *, uint64_t key, unsigned byte, char *buf,
+			   size_t size);
 /* An event number that was kept modulo 2^32, given a later one. */
 uint64_t model_when(uint32_t when, uint64_t now);
 

@@ -59,7 +59,8 @@ void model_map(struct model *m, const struct trace_event *e)
 void model_register(struct model *m, uint32_t process, uint64_t addr, uint64_t len)
 {
 	struct process *p = model_process(m, process);
-	uint64_t base = LOC_ANONYMOUS | (uint64_t)(process & 0x7fff) << 48, at = addr, end = addr + len;
+	uint64_t base = LOC_ANONYMOUS | (uint64_t)(process & 0x7fff) << 48, at = addr,
+		 end = addr + len;
 	while (at < end) {
 		const struct imap_item *it = imap_find(&p->maps, at);
 		uint64_t stop = end;

@@ -16,8 +16,8 @@ struct reference {
 	struct byte *byte;
 };
 
-struct reference *reference_new(const struct model_ops *ops, const struct trace_defs *defs, uint64_t base,
-				size_t size)
+struct reference *reference_new(const struct model_ops *ops, const struct trace_defs *defs,
+				uint64_t base, size_t size)
 {
 	struct reference *r = xcalloc(1, sizeof *r);
 	*r = (struct reference){ ops, defs, base, size, xcalloc(size, sizeof *r->byte) };

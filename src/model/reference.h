@@ -10,7 +10,8 @@
 #include "model/model.h"
 
 struct reference;
-struct reference *reference_new(const struct model_ops *, const struct trace_defs *, uint64_t base, size_t size);
+struct reference *reference_new(const struct model_ops *, const struct trace_defs *, uint64_t base,
+				size_t size);
 void reference_feed(struct reference *, const struct trace_event *);
 /* The newest value of the byte: 'g' guaranteed or never stored, 'p' pending, 'd' dirty. */
 char reference_state(const struct reference *, size_t offset);

@@ -180,7 +180,9 @@ static void make_step(struct srcloc_trace *st, uint32_t process, uint64_t ip, ui
 	/* Entered through a linkage stub, and now in a nameless function: the stub knows which
 	 * exported function of the library it was that jumped there. */
 	if (e->plt && e->function && !outermost->function) {
-		struct srcloc_frame f = { .function = e->function, .module = outermost->module, .offset = outermost->offset };
+		struct srcloc_frame f = { .function = e->function,
+					  .module = outermost->module,
+					  .offset = outermost->offset };
 		add_entered(f, SRCLOC_TAIL, out);
 	}
 }

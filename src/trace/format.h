@@ -90,7 +90,7 @@ enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
 	TRACE_EVENTS(X)
 #undef X
-	TRACE_KINDS,
+		TRACE_KINDS,
 
 	/* Definitions travel in the same ring but are not events: they get no number. */
 	TRACE_DEF_SITE = 64, /* site; args: ip, site class, access size; see enum trace_site */
@@ -99,20 +99,20 @@ enum trace_kind {
 	TRACE_DEF_FILE,      /* args: id, dev, ino, fd or -1; payload: path; wants an answer */
 	TRACE_DEF_STRING,    /* args: id; payload: text (names of watched functions) */
 	TRACE_DEF_SWITCH,    /* args: thread; the events that follow are this thread's */
-	TRACE_DEF_PROCESS,   /* args: pid, parent pid, reason (enum trace_birth); payload: command */
-	TRACE_DEF_RANGE,     /* args: file, fd, offset, len: contents changed; wants an answer */
-	TRACE_DEF_END,       /* args: 0; the process ended in order, nothing follows */
+	TRACE_DEF_PROCESS, /* args: pid, parent pid, reason (enum trace_birth); payload: command */
+	TRACE_DEF_RANGE,   /* args: file, fd, offset, len: contents changed; wants an answer */
+	TRACE_DEF_END,     /* args: 0; the process ended in order, nothing follows */
 };
 
 /* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
 enum trace_flag {
-	TRACE_F_NT = 1,        /* STORE: non-temporal */
-	TRACE_F_ATOMIC = 2,    /* STORE: LOCK-prefixed or XCHG; FENCE: the fence one implies */
-	TRACE_F_KERNEL = 4,    /* STORE: made by a system call */
-	TRACE_F_VOLATILE = 8,  /* FLUSH: the line is not in PM */
-	TRACE_F_PM = 16,       /* MAP: counts as persistent memory */
-	TRACE_F_UNWOUND = 32,  /* RETURN: left by longjmp or an exception, no result */
-	TRACE_F_FIXED = 64,    /* MAP: the program asked for that very address */
+	TRACE_F_NT = 1,       /* STORE: non-temporal */
+	TRACE_F_ATOMIC = 2,   /* STORE: LOCK-prefixed or XCHG; FENCE: the fence one implies */
+	TRACE_F_KERNEL = 4,   /* STORE: made by a system call */
+	TRACE_F_VOLATILE = 8, /* FLUSH: the line is not in PM */
+	TRACE_F_PM = 16,      /* MAP: counts as persistent memory */
+	TRACE_F_UNWOUND = 32, /* RETURN: left by longjmp or an exception, no result */
+	TRACE_F_FIXED = 64,   /* MAP: the program asked for that very address */
 };
 
 /* What a site does: the site's class, constant per instruction. */
@@ -134,8 +134,8 @@ enum trace_birth { TRACE_BIRTH_START, TRACE_BIRTH_FORK, TRACE_BIRTH_EXEC };
 
 /* Well-known context nodes; real ones start at TRACE_CTX_FIRST. */
 enum trace_ctx_id {
-	TRACE_CTX_ROOT = 0,  /* a thread's bottom */
-	TRACE_CTX_CUT = 1,   /* deeper frames left out: the recursion is very deep */
+	TRACE_CTX_ROOT = 0, /* a thread's bottom */
+	TRACE_CTX_CUT = 1,  /* deeper frames left out: the recursion is very deep */
 	TRACE_CTX_FIRST = 2,
 };
 
@@ -159,16 +159,16 @@ enum ring_state { RING_FREE, RING_CLAIMED, RING_LIVE, RING_DONE };
  * (whose nwords may be 0 = "to the end") fills the rest.
  */
 struct ring_slot {
-	uint32_t state;   /* enum ring_state; claimed with compare-and-swap */
-	uint32_t pid;     /* producer */
-	uint32_t wake;    /* futex: the producer adds 1 to wake holdfast */
-	uint32_t room;    /* futex: holdfast adds 1 when it has made room or answered */
-	uint32_t answer;  /* enum ring_answer, for the newest request */
+	uint32_t state;    /* enum ring_state; claimed with compare-and-swap */
+	uint32_t pid;      /* producer */
+	uint32_t wake;     /* futex: the producer adds 1 to wake holdfast */
+	uint32_t room;     /* futex: holdfast adds 1 when it has made room or answered */
+	uint32_t answer;   /* enum ring_answer, for the newest request */
 	uint32_t answered; /* number of requests answered */
 	uint64_t pad0[5];
-	uint64_t head;    /* written by the producer only */
+	uint64_t head; /* written by the producer only */
 	uint64_t pad1[7];
-	uint64_t tail;    /* written by holdfast only */
+	uint64_t tail; /* written by holdfast only */
 	uint64_t pad2[7];
 };
 

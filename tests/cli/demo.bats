@@ -7,7 +7,10 @@ load common
 	TMPDIR=$PWD/tmp run -0 "$HOLDFAST_SOURCE/demo/run"
 	output_has "Recorded   whole"
 	output_has "Flushes    clwb 6"
-	[[ $output =~ op-begin\ +id=1\ +at\ main\ \(notes\.c: ]]
+	[[ $output =~ op-begin\ +id=1\ +at\ .*main\ \(notes\.c: ]]
+	output_has "error: "
+	output_has "[missing-flush"
+	output_has "report.html"
 	[[ $output =~ store\ .*\ at\ append\ \(notes\.c:[0-9]+\)\ \<\ main\ \(notes\.c: ]]
 	[[ $output =~ flush\ clwb\ .*\ persist\ \(notes\.c:[0-9]+\)\ \<\ append ]]
 	[ "${lines[-1]}" = "buy milk" ]

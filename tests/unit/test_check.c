@@ -31,15 +31,19 @@ static const uint8_t zeros[64];
 /* A statement is a letter; its site's id holds the letter and what it does. */
 static uint32_t site(char letter, enum trace_site class)
 {
-	uint32_t id = (uint32_t)class * 128 + (uint32_t)letter;
-	struct trace_site_def d = { .ip = 0x400000 + (uint64_t)letter, .class = (uint8_t)class, .size = 8 };
+	uint32_t id = (uint32_t) class * 128 + (uint32_t)letter;
+	struct trace_site_def d = { .ip = 0x400000 + (uint64_t)letter,
+				    .class = (uint8_t) class,
+				    .size = 8 };
 	assert_int_not_equal(trace_defs_site(&defs, 0, id, &d), DEFS_BAD);
 	return id;
 }
 
 static int setup(void **state)
 {
-	struct trace_process_def p = { .pid = 1, .parent_index = TRACE_NO_PROCESS, .command = (char *)"x", .command_len = 2 };
+	struct trace_process_def p = {
+		.pid = 1, .parent_index = TRACE_NO_PROCESS, .command = (char *)"x", .command_len = 2
+	};
 	struct trace_file_def f = { .dev = 1, .ino = 2, .size = SIZE, .path = (char *)"/pool" };
 	(void)state;
 	trace_defs_process(&defs, &p);
@@ -66,11 +70,13 @@ static struct trace_event map_event(void)
 static const char *parse(const char *p, struct trace_event *e)
 {
 	static const char verbs[] = "sncfvFML()U";
-	static const uint8_t kind[] = { TRACE_STORE, TRACE_STORE, TRACE_FLUSH, TRACE_FLUSH, TRACE_FLUSH, TRACE_FENCE,
-					TRACE_FENCE, TRACE_FENCE, TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP };
-	static const uint8_t class[] = { TRACE_SITE_STORE, TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH, TRACE_SITE_CLWB,
-					 TRACE_SITE_CLWB, TRACE_SITE_SFENCE, TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,
-					 TRACE_SITE_OTHER, TRACE_SITE_OTHER, TRACE_SITE_SYSCALL };
+	static const uint8_t kind[] = { TRACE_STORE,    TRACE_STORE,  TRACE_FLUSH, TRACE_FLUSH,
+					TRACE_FLUSH,    TRACE_FENCE,  TRACE_FENCE, TRACE_FENCE,
+					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP };
+	static const uint8_t class[] = { TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH,
+					 TRACE_SITE_CLWB,   TRACE_SITE_CLWB,     TRACE_SITE_SFENCE,
+					 TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,   TRACE_SITE_OTHER,
+					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL };
 	*e = (struct trace_event){ .thread = 1, .data = zeros };
 	if (*p >= '1' && *p <= '9')
 		e->thread = (uint32_t)(*p++ - '0');
@@ -83,9 +89,12 @@ static const char *parse(const char *p, struct trace_event *e)
 		e->arg[0] += (uint64_t)(*p++ - 'A') * 64;
 	if (*p == '@')
 		letter = p[1], p += 2;
-	e->site = site(letter, (enum trace_site)class[v - verbs]);
+	e->site = site(letter, (enum trace_site) class[v - verbs]);
 	e->ip = 0x400000 + (uint64_t)letter;
-	e->flags = verb == 'n' ? TRACE_F_NT : verb == 'L' ? TRACE_F_ATOMIC : verb == 'v' ? TRACE_F_VOLATILE : 0;
+	e->flags = verb == 'n'   ? TRACE_F_NT
+		   : verb == 'L' ? TRACE_F_ATOMIC
+		   : verb == 'v' ? TRACE_F_VOLATILE
+				 : 0;
 	e->size = e->kind == TRACE_STORE ? 8 : 0;
 	if (verb == 'v')
 		e->arg[0] = 0x7000;
@@ -96,7 +105,8 @@ static const char *parse(const char *p, struct trace_event *e)
 	return p;
 }
 
-static void run(const char *history, const char *model, bool killed, struct finding_set *out, struct check **keep)
+static void run(const char *history, const char *model, bool killed, struct finding_set *out,
+		struct check **keep)
 {
 	struct check_opts o = { .model = model_find(model) };
 	struct err err;
@@ -111,7 +121,9 @@ static void run(const char *history, const char *model, bool killed, struct find
 		check_feed(c, &e);
 	}
 	if (!killed) {
-		e = (struct trace_event){ .kind = TRACE_EXIT, .thread = 1, .num = ++num, .nargs = 2 };
+		e = (struct trace_event){
+			.kind = TRACE_EXIT, .thread = 1, .num = ++num, .nargs = 2
+		};
 		check_feed(c, &e);
 	}
 	check_end(c, killed, out);
@@ -132,7 +144,8 @@ static void expect_model(const char *history, const char *model, bool killed, co
 	run(history, model, killed, &set, &c);
 	assert_true(set.v.n < 64);
 	for (size_t i = 0; i < set.v.n; i++)
-		text[i] = xasprintf("%s@%c", set.v.p[i]->kind->name, (char)(set.v.p[i]->place.frame[0].offset & 0x7f));
+		text[i] = xasprintf("%s@%c", set.v.p[i]->kind->name,
+				    (char)(set.v.p[i]->place.frame[0].offset & 0x7f));
 	qsort(text, set.v.n, sizeof *text, by_text);
 	buf_puts(&got, "");
 	for (size_t i = 0; i < set.v.n; i++) {
@@ -160,8 +173,8 @@ static void correct_programs_are_left_alone(void **state)
 	expect("nA@a F@b", "");
 	expect("sA@a sB@a fA@b fB@b F@c U", "");
 	expect("(sA@a fA@b F@c) (sA@a fA@b F@c)", "");
-	expect("sA@a fA@b L@c", "");         /* a compare-and-swap orders the flush */
-	expect("M@a M@a", "");               /* mfence between volatile accesses */
+	expect("sA@a fA@b L@c", "");               /* a compare-and-swap orders the flush */
+	expect("M@a M@a", "");                     /* mfence between volatile accesses */
 	expect("(sA@a) (sB@a) fA@b fB@b F@c", ""); /* a group commit */
 	expect("2sA@a 2fA@b 2F@c", "");
 }
@@ -173,7 +186,8 @@ static void a_store_that_is_never_flushed(void **state)
 	(void)state;
 	expect("sA@a fA@b F@c sA@d F@e", "missing-flush@d redundant-fence@e");
 	expect("sA@a fA@b F@c sA@d", "missing-flush-and-fence@d");
-	expect("sA@a fA@b F@c sB@a", "missing-flush-and-fence@a"); /* same statement, persisted elsewhere */
+	expect("sA@a fA@b F@c sB@a",
+	       "missing-flush-and-fence@a"); /* same statement, persisted elsewhere */
 }
 
 static void a_flush_that_is_never_fenced(void **state)
@@ -219,7 +233,8 @@ static void overwriting_again_and_again(void **state)
 	(void)state;
 	expect("sA@a sA@a sA@a sA@a sA@a sA@a fA@b F@c", "dirty-overwrite@a");
 	expect("sA@a sA@a fA@b F@c", "");
-	expect("(sA@a sA@d fA@b F@c) (sB@a sB@d fB@b F@c) (sC@a sC@d fC@b F@c)", "dirty-overwrite@d");
+	expect("(sA@a sA@d fA@b F@c) (sB@a sB@d fB@b F@c) (sC@a sC@d fC@b F@c)",
+	       "dirty-overwrite@d");
 }
 
 /* ---- performance ---- */

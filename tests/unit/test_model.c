@@ -29,7 +29,11 @@ static void add_site(uint32_t id, enum trace_site class)
 
 static int setup(void **state)
 {
-	struct trace_process_def p = { .pid = 1, .parent_index = TRACE_NO_PROCESS, .birth = TRACE_BIRTH_START, .command = (char *)"x", .command_len = 2 };
+	struct trace_process_def p = { .pid = 1,
+				       .parent_index = TRACE_NO_PROCESS,
+				       .birth = TRACE_BIRTH_START,
+				       .command = (char *)"x",
+				       .command_len = 2 };
 	struct trace_file_def f = { .dev = 1, .ino = 2, .size = SIZE, .path = (char *)"/pool" };
 	(void)state;
 	trace_defs_process(&defs, &p);
@@ -56,7 +60,11 @@ static const uint8_t zeros[64];
 
 static struct trace_event event(unsigned kind, uint32_t thread, uint32_t site)
 {
-	return (struct trace_event){ .num = counter++, .kind = (uint8_t)kind, .thread = thread, .site = site, .data = zeros };
+	return (struct trace_event){ .num = counter++,
+				     .kind = (uint8_t)kind,
+				     .thread = thread,
+				     .site = site,
+				     .data = zeros };
 }
 
 static struct trace_event map_event(void)
@@ -87,7 +95,8 @@ static struct trace_event flush_event(uint32_t thread, uint64_t off, uint32_t si
 static struct trace_event random_event(unsigned *seed, unsigned lines)
 {
 	uint32_t thread = 1 + (unsigned)rand_r(seed) % THREADS;
-	uint64_t line = (unsigned)rand_r(seed) % lines * 64u, off = line + (unsigned)rand_r(seed) % 64;
+	uint64_t line = (unsigned)rand_r(seed) % lines * 64u,
+		 off = line + (unsigned)rand_r(seed) % 64;
 	unsigned what = (unsigned)rand_r(seed) % 100;
 	struct trace_event e;
 	if (what < 50)
@@ -117,7 +126,8 @@ static void compare_byte(struct model *m, const struct reference *r, size_t off)
 				 reference_pending_by(r, off, model_thread(m, id)->thread));
 }
 
-static void random_history(const struct model_ops *ops, unsigned events, unsigned lines, unsigned every, unsigned seed)
+static void random_history(const struct model_ops *ops, unsigned events, unsigned lines,
+			   unsigned every, unsigned seed)
 {
 	struct model *m = model_new(ops, &defs, NULL);
 	struct reference *r = reference_new(ops, &defs, BASE, SIZE);

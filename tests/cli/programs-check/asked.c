@@ -17,14 +17,14 @@ static volatile uint64_t *pm;
 
 static void first_step(void)
 {
-	pm[8] = 0x1122334455667788; /* @first */
+	pm[8] = 0x1122334455667788;                /* @first */
 	_mm_clflushopt((void *)(uintptr_t)&pm[8]); /* @flush */
 	_mm_sfence();
 }
 
 static void second_step(void)
 {
-	((volatile uint8_t *)pm)[68] = 0xab; /* @second */
+	((volatile uint8_t *)pm)[68] = 0xab;                 /* @second */
 	_mm_stream_si64((long long *)(uintptr_t)&pm[10], 1); /* @third */
 	_mm_sfence();
 }

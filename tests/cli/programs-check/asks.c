@@ -37,14 +37,16 @@ static void store(void *state, const struct holdfast_event *e)
 		first = last_store;
 	host->line(e->process, e->addr, &l);
 	host->source(last_store, &s);
-	host->report(0, last_store, first,
-		     "%s: %s size %llu bytes %02x value %zu:%llx beyond %zu dirty %llx pending %llx ever %llx "
-		     "pm %d dram %d nt %d atomic %d line %u",
-		     s.function, host->describe(e->process, e->addr), (unsigned long long)e->size,
-		     e->bytes[0], known, (unsigned long long)value, host->value(e->process, e->addr + 4096, &beyond, 8),
-		     (unsigned long long)l.dirty, (unsigned long long)l.pending, (unsigned long long)l.ever,
-		     host->is_pm(e->process, e->addr), host->is_pm(e->process, 4096), e->nontemporal, e->atomic,
-		     s.line);
+	host->report(
+		0, last_store, first,
+		"%s: %s size %llu bytes %02x value %zu:%llx beyond %zu dirty %llx pending %llx ever %llx "
+		"pm %d dram %d nt %d atomic %d line %u",
+		s.function, host->describe(e->process, e->addr), (unsigned long long)e->size,
+		e->bytes[0], known, (unsigned long long)value,
+		host->value(e->process, e->addr + 4096, &beyond, 8), (unsigned long long)l.dirty,
+		(unsigned long long)l.pending, (unsigned long long)l.ever,
+		host->is_pm(e->process, e->addr), host->is_pm(e->process, 4096), e->nontemporal,
+		e->atomic, s.line);
 }
 
 static void flush(void *state, const struct holdfast_event *e)
@@ -53,7 +55,8 @@ static void flush(void *state, const struct holdfast_event *e)
 	(void)state;
 	flushes++;
 	host->line(e->process, e->addr, &l);
-	host->report(0, host->where(e), 0, "flush %llu aligned %d dirty %llx pending %llx ever %llx",
+	host->report(0, host->where(e), 0,
+		     "flush %llu aligned %d dirty %llx pending %llx ever %llx",
 		     (unsigned long long)e->size, e->addr % 64 == 0, (unsigned long long)l.dirty,
 		     (unsigned long long)l.pending, (unsigned long long)l.ever);
 }
@@ -68,8 +71,8 @@ static void call(void *state, const struct holdfast_event *e)
 {
 	(void)state;
 	calls++;
-	host->report(0, host->where(e), 0, "call %s(%llu, %llu)", e->function, (unsigned long long)e->arg[0],
-		     (unsigned long long)e->arg[1]);
+	host->report(0, host->where(e), 0, "call %s(%llu, %llu)", e->function,
+		     (unsigned long long)e->arg[0], (unsigned long long)e->arg[1]);
 }
 
 static void ret(void *state, const struct holdfast_event *e)
@@ -95,8 +98,9 @@ static void unmap(void *state, const struct holdfast_event *e)
 static void end(void *state)
 {
 	(void)state;
-	host->report(1, last_store, first, "stores %u flushes %u fences %u calls %u rets %u maps %u unmaps %u",
-		     stores, flushes, fences, calls, rets, maps, unmaps);
+	host->report(1, last_store, first,
+		     "stores %u flushes %u fences %u calls %u rets %u maps %u unmaps %u", stores,
+		     flushes, fences, calls, rets, maps, unmaps);
 	host->report(99, last_store, first, "no such kind");
 	host->report(0, 0, 0, "no such place");
 }

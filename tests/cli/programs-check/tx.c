@@ -88,7 +88,8 @@ static void twice(void)
 	{
 		pmemobj_tx_add_range_direct(root, sizeof *root);
 		root->count++;
-		pmemobj_tx_add_range_direct(&root->sum, sizeof root->sum); /* @twice redundant-log */
+		pmemobj_tx_add_range_direct(&root->sum,
+					    sizeof root->sum); /* @twice redundant-log */
 		root->sum++;
 	}
 	TX_END

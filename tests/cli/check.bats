@@ -1,0 +1,462 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+load check-common
+
+setup_file() {
+	export BIN=$BATS_FILE_TMPDIR
+	build "$BIN/misuse" "$PROGRAMS/misuse.c" -pthread
+	build "$BIN/cxx" "$PROGRAMS/cxx.cc"
+}
+
+teardown() {
+	[ -z "${pid:-}" ] || kill -KILL -- "-$pid" 2>/dev/null || true
+}
+
+# The status of the job in $pid.
+ended() {
+	status=0
+	wait "$pid" || status=$?
+}
+
+@test "a clean program: nothing found, status 0; its output and input are its own" {
+	run -0 --separate-stderr holdfast check -- "$BIN/misuse" pool clean say
+	[ "$output" = hello ]
+	[[ $stderr == *"to stderr"* ]]
+	[[ $stderr == *"nothing found"* ]]
+	[[ $stderr != *incomplete* ]]
+	echo "some input" >input
+	run -0 --separate-stderr holdfast check --stdin input cat
+	[ "$output" = "some input" ]
+}
+
+@test "the program's own status does not matter, but is said" {
+	run -0 --separate-stderr holdfast check -- "$BIN/misuse" pool clean fail
+	[ -z "$output" ]
+	[[ $stderr == *"the program ended with status 7"* ]]
+	[[ $stderr == *"nothing found"* ]]
+}
+
+@test "live, the report goes to stderr; with a folder, to stdout" {
+	run -1 --separate-stderr holdfast check -- "$BIN/misuse" pool missing-both
+	[ -z "$output" ]
+	[[ $stderr == *"[missing-flush-and-fence]"* ]]
+	[[ ${stderr_lines[-1]} == "1 error, 0 performance, 0 warnings" ]]
+	[ ! -e misuse-0.hft ]
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	run -1 --separate-stderr holdfast check t
+	output_has "[missing-flush-and-fence]"
+	[ -z "$stderr" ]
+	run -1 --separate-stderr holdfast check -q t
+	[ -z "$output$stderr" ]
+}
+
+@test "each misuse is found at its very line, and nothing else" {
+	for way in missing-flush missing-fence missing-both transient flush-clean flush-twice \
+		flush-nt flush-dram fence-twice; do
+		check_json r.json -- "$BIN/misuse" pool "$way"
+		same "marked misuse.c $way" "found r.json"
+		[ -n "$(found r.json)" ]
+	done
+}
+
+@test "all of them at once: one finding each" {
+	ways=(missing-flush missing-fence missing-both transient flush-clean flush-twice flush-nt flush-dram fence-twice)
+	check_json r.json -- "$BIN/misuse" pool "${ways[@]}" clean
+	marked misuse.c "${ways[@]}" >expected
+	# what one way leaves flushed, the next one's fence completes
+	grep -v '^missing-fence' expected >less
+	same "cat less" "found r.json"
+}
+
+@test "flush in one thread, fence in another: an error under adr, and none if the flushing thread fences" {
+	check_json r.json -- "$BIN/misuse" pool cross
+	same "marked misuse.c cross" "found r.json"
+	run -0 holdfast check -- "$BIN/misuse" pool own
+	output_has "nothing found"
+	run -0 holdfast check --fail-on error --model eadr -- "$BIN/misuse" pool cross
+}
+
+@test "--model eadr: stores need no flush, but the flushes are in vain" {
+	for way in missing-flush missing-both missing-fence; do
+		check_json r.json --model eadr -- "$BIN/misuse" pool "$way"
+		[ "$(jq '.summary.error' r.json)" -eq 0 ]
+		[ "$(jq -r .model r.json)" = eadr ]
+	done
+}
+
+@test "--model msync: only msync makes a store persistent" {
+	check_json r.json --model msync -- "$BIN/misuse" pool sync
+	[ "$(jq '.findings | length' r.json)" -eq 0 ]
+	check_json r.json --model msync -- "$BIN/misuse" pool clean
+	jq -e '[.findings[].kind] | index("transient-data")' r.json
+	check_json r.json --model adr -- "$BIN/misuse" pool clean
+	[ "$(jq '.findings | length' r.json)" -eq 0 ]
+}
+
+@test "live and from a recording: the same findings" {
+	for ways in "missing-flush" "missing-both flush-clean transient fence-twice" "cross" "team" \
+		"lose clean missing-fence" "flush-nt flush-dram" "lose crash"; do
+		rm -rf t pool lost-pool
+		# shellcheck disable=SC2086
+		check_json live.json -- "$BIN/misuse" pool $ways
+		rm -f pool lost-pool
+		# shellcheck disable=SC2086
+		holdfast record -q -o t -- "$BIN/misuse" pool $ways >/dev/null 2>&1 || true
+		check_json stored.json t
+		[ "$(jq '.findings | length' live.json)" -gt 0 ]
+		if [ "$ways" = team ]; then # the threads' order is not the same each time
+			same "jq -c '[.findings[] | [.id, .kind, .count, .location.line]]' live.json" \
+				"jq -c '[.findings[] | [.id, .kind, .count, .location.line]]' stored.json"
+			[ "$(jq '.findings[0].count' live.json)" -eq 4 ]
+		else
+			same "essence live.json" "essence stored.json"
+		fi
+		jq -e '.findings[0].witness.replay | test("^holdfast dump t --events")' stored.json >/dev/null
+	done
+}
+
+@test "--fail-on: the status by level" {
+	holdfast record -q -o error -- "$BIN/misuse" pool missing-both
+	holdfast record -q -o performance -- "$BIN/misuse" pool fence-twice
+	holdfast record -q -o clean -- "$BIN/misuse" pool clean
+	oracle warns.so "$PROGRAMS/faulty.c" -DFAULT=SEGV -DIN=NOWHERE
+	run -1 holdfast check -q error
+	run -1 holdfast check -q performance
+	run -0 holdfast check -q clean
+	for level in error performance warning; do
+		run -1 holdfast check -q --fail-on "$level" error
+		run -0 holdfast check -q --fail-on "$level" clean
+	done
+	run -0 holdfast check -q --fail-on none error
+	run -0 holdfast check -q --fail-on error performance
+	run -1 holdfast check -q --fail-on performance performance
+	run -1 holdfast check -q --fail-on warning performance
+	run -0 holdfast check -q --oracle warns.so clean
+	run -1 holdfast check -q --oracle warns.so --fail-on warning clean
+	run -2 holdfast check --fail-on nothing clean
+	output_has "error|performance|warning|none"
+}
+
+@test "--json, --sarif and --html are written, all at once" {
+	run -1 holdfast check -q --json r.json --sarif r.sarif --html r.html -- "$BIN/misuse" pool missing-both
+	jq -e '.verb == "check" and .model == "adr" and .summary.error == 1 and .incomplete == null' r.json
+	jq -e '.command[1:] == ["pool", "missing-both"]' r.json
+	jq -e '.version == "2.1.0" and (.runs[0].results | length) == 1' r.sarif
+	[ "$(jq -r '.runs[0].results[0].partialFingerprints["holdfast/v1"]' r.sarif)" = "$(jq -r '.findings[0].id' r.json)" ]
+	grep -q "$(jq -r '.findings[0].id' r.json)" r.html
+	grep -qi '</html>' r.html
+	[ -z "$(find . -name '.r.*')" ]
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	run -1 --separate-stderr holdfast check --json - t
+	echo "$output" | jq -e '.summary.error == 1'
+	run -1 --separate-stderr holdfast check --json - -- "$BIN/misuse" pool missing-both
+	echo "$output" | jq -e '.summary.error == 1'
+}
+
+@test "a report that cannot be written: a clear error, and the others are written" {
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	run -2 holdfast check --json no/folder/r.json --sarif r.sarif --html r.html t
+	output_has "cannot write the report no/folder/r.json"
+	output_has "[missing-flush-and-fence]"
+	[ -s r.sarif ]
+	[ -s r.html ]
+	mkdir folder
+	run -2 holdfast check -q --html folder t
+	output_has "folder"
+	run -4 holdfast check -q --json /dev/full t
+	output_has "No space left"
+}
+
+@test "suppressions: by id, by kind and function; a stale entry is reported" {
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both fence-twice
+	run -1 holdfast check -q --json r.json t
+	id=$(jq -r '.findings[] | select(.kind == "missing-flush-and-fence").id' r.json)
+	printf '# known\nid %s # this one\nredundant-* fence_* misuse.c\n' "$id" >supp
+	run -0 holdfast check --suppress supp --json s.json t
+	output_has "2 suppressed"
+	output_lacks "suppresses nothing"
+	jq -e '(.findings | length) == 0 and (.suppressed | length) == 2 and .summary.suppressed == 2' s.json
+	printf 'missing-flush-and-fence missing_both\nmissing-fence nobody\n' >supp
+	run -1 holdfast check --suppress supp t
+	output_has "supp:2 suppresses nothing any more: missing-fence nobody"
+	output_lacks "[missing-flush-and-fence]"
+	output_has "[redundant-fence]"
+}
+
+@test "suppressions that cannot be read stop before the program runs" {
+	echo "missing-flush" >short
+	run -2 holdfast check --suppress short -- "$BIN/misuse" pool missing-both say
+	output_has "short:1"
+	output_has "needs a function"
+	output_lacks hello
+	echo "id 12" >bad-id
+	run -2 holdfast check --suppress bad-id -- "$BIN/misuse" pool say
+	output_has "16 hex digits"
+	run -2 holdfast check --suppress missing -- "$BIN/misuse" pool say
+	output_has "cannot open the suppressions missing"
+	output_lacks hello
+}
+
+@test "--gen-suppressions writes a file that suppresses everything" {
+	ways=(missing-both fence-twice flush-clean transient)
+	run -1 --separate-stderr holdfast check --gen-suppressions -- "$BIN/misuse" pool "${ways[@]}"
+	echo "$output" >supp
+	[ "$(grep -c ^id supp)" -eq 4 ]
+	run -0 holdfast check --fail-on warning --suppress supp -- "$BIN/misuse" pool "${ways[@]}"
+	output_has "4 suppressed"
+	output_lacks "suppresses nothing"
+}
+
+@test "--baseline shows only what is new" {
+	run -1 holdfast check -q --json old.json -- "$BIN/misuse" pool missing-both fence-twice
+	run -0 holdfast check --baseline old.json -- "$BIN/misuse" pool missing-both fence-twice
+	output_lacks "[missing-flush-and-fence]"
+	run -1 holdfast check -q --baseline old.json --json new.json -- "$BIN/misuse" pool missing-both fence-twice flush-twice
+	same "marked misuse.c flush-twice" "found new.json"
+	# the next baseline has the old ones too
+	run -0 holdfast check -q --baseline new.json -- "$BIN/misuse" pool missing-both fence-twice flush-twice
+}
+
+@test "a baseline that is not ours: status 2 before the program runs" {
+	echo '{"version": "2.1.0", "runs": []}' >sarif
+	echo 'not json' >text
+	: >empty
+	for file in sarif text empty; do
+		run -2 holdfast check --baseline "$file" -- "$BIN/misuse" pool say
+		output_has "$file is not a JSON report of holdfast"
+		output_lacks hello
+	done
+	echo '{"holdfast": "9", "schema": 9, "findings": []}' >later
+	run -2 holdfast check --baseline later -- "$BIN/misuse" pool say
+	output_has "schema 9"
+	run -2 holdfast check --baseline missing -- "$BIN/misuse" pool say
+	output_has "missing"
+}
+
+@test "identities survive edits elsewhere and a rebuild" {
+	ways=(missing-flush missing-both transient flush-twice fence-twice)
+	check_json old.json -- "$BIN/misuse" pool "${ways[@]}"
+	mkdir moved
+	awk '/^static void missing_/ { print "\n/* a new\n   comment */\nint unused_" NR ";\n" } { print }
+		/= 2; \/\* @missing-both/ { print "\t/* a remark */" }' "$PROGRAMS/misuse.c" |
+		sed 's|/\* @missing-both.*\*/|   // said otherwise|' >moved/misuse.c
+	build moved/misuse moved/misuse.c -pthread
+	check_json new.json -- moved/misuse pool "${ways[@]}"
+	same "jq -r '.findings[] | .kind + .id' old.json | sort" "jq -r '.findings[] | .kind + .id' new.json | sort"
+	! same "found old.json" "found new.json" >/dev/null
+	sed -i 's/l->word\[0\] = 2;\( *\/\/ said\)/l->word[0] = 1 + 1;\1/' moved/misuse.c
+	build moved/misuse moved/misuse.c -pthread
+	check_json changed.json -- moved/misuse pool "${ways[@]}"
+	[ "$(comm -3 <(jq -r '.findings[].id' new.json | sort) <(jq -r '.findings[].id' changed.json | sort) | wc -l)" -eq 2 ]
+}
+
+@test "a program that crashes: what was established is reported, what it had no time for is not" {
+	for end in crash crash-by-kill; do
+		run -1 holdfast check --json r.json -- "$BIN/misuse" pool lose "$end"
+		output_has "incomplete: the program was ended by signal"
+		same "marked misuse.c lose" "found r.json"
+		jq -e '.incomplete | test("signal (11|9)")' r.json
+	done
+	holdfast record -q -o t -- "$BIN/misuse" pool lose crash || true
+	check_json s.json t
+	same "marked misuse.c lose" "found s.json"
+}
+
+# The program under the tracer; holdfast's only child.
+program() {
+	pgrep -P "$pid"
+}
+
+@test "the program is killed at random moments: the report is whole and has what was established" {
+	for ((i = 0; i < 10; i++)); do
+		rm -f ready r.json
+		background "$HOLDFAST" check --json r.json --sarif r.sarif -- "$BIN/misuse" pool lose forever
+		wait_for test -e ready
+		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+		kill -KILL "$(program)"
+		ended
+		[ "$status" -eq 1 ]
+		jq -e '.incomplete | test("signal 9")' r.json
+		same "marked misuse.c lose" "found r.json"
+		jq -e . r.sarif >/dev/null
+		grep -q "incomplete: the program was ended by signal 9" err
+	done
+}
+
+@test "the program is killed while it starts: a report or a clear error" {
+	for delay in 0 0.01 0.02 0.05 0.1 0.15; do
+		rm -f r.json
+		background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool forever
+		wait_for program >/dev/null
+		sleep "$delay"
+		kill -KILL "$(program)"
+		ended
+		if [ "$status" -eq 3 ]; then
+			grep -q "the tracer did not start" err
+			[ ! -e r.json ]
+		else
+			[ "$status" -eq 0 ]
+			jq -e '.incomplete | test("signal 9")' r.json
+		fi
+	done
+}
+
+@test "SIGTERM to holdfast is told to the program, and the report is written" {
+	background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool lose polite forever
+	wait_for test -e ready
+	sleep 0.1
+	kill -TERM "$pid"
+	ended
+	[ "$status" -eq 1 ]
+	grep -q "told to end" out
+	same "marked misuse.c lose" "found r.json"
+	rm -f ready
+	background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool lose forever
+	wait_for test -e ready
+	kill -TERM "$pid"
+	ended
+	[ "$status" -eq 1 ]
+	jq -e '.incomplete | test("signal 15")' r.json
+	same "marked misuse.c lose" "found r.json"
+}
+
+@test "holdfast is killed at random moments: report files are the old ones or whole, the program is gone" {
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both fence-twice flush-twice team
+	check_json whole.json t
+	for ((i = 0; i < 25; i++)); do
+		echo '"old"' >r.json
+		cp r.json r.sarif
+		rm -f r.html
+		background "$HOLDFAST" check -q --json r.json --sarif r.sarif --html r.html t
+		sleep "0.0$((i / 10))$((i % 10))"
+		kill -KILL "$pid" 2>/dev/null || true
+		wait "$pid" || true
+		jq -e '. == "old" or (.findings | length) > 0' r.json
+		jq -e '. == "old" or (.runs | length) == 1' r.sarif
+		[ ! -e r.html ] || grep -qi '</html>' r.html
+	done
+	background "$HOLDFAST" check --json live.json -- "$BIN/misuse" pool lose forever
+	wait_for test -e ready
+	child=$(program)
+	kill -KILL "$pid"
+	wait "$pid" || true
+	gone() { ! kill -0 "$child"; }
+	wait_for gone
+	[ ! -e live.json ]
+}
+
+@test "programs that cannot be run" {
+	run -3 holdfast check -- ./missing
+	output_has "no such program: ./missing"
+	run -3 holdfast check --json r.json surely-not-on-path
+	output_has "no program 'surely-not-on-path' on PATH"
+	[ ! -e r.json ]
+	run -2 holdfast check
+	output_has "a program to run or a trace is needed"
+}
+
+@test "a trace of another version, or with a damaged header" {
+	build restamp "$PROGRAMS/restamp.c"
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	cp -r t later
+	./restamp later/trace 9
+	run -2 holdfast check later
+	output_has "format version 9"
+	output_has "reads up to version 1"
+	cp -r t damaged
+	printf '\x09' | dd of=damaged/trace bs=1 seek=40 conv=notrunc status=none
+	run -2 holdfast check --json r.json damaged
+	output_has "damaged/trace"
+	[ ! -e r.json ]
+	./restamp t/trace 1 # the tool itself does no harm
+	run -1 holdfast check -q t
+}
+
+@test "a trace that is damaged or cut short: what there is, and the report says so" {
+	holdfast record -q -o t -- "$BIN/misuse" pool lose missing-both team
+	size=$(stat -c %s t/trace)
+	cp -r t cut
+	truncate -s $((size - 20)) cut/trace
+	run -1 holdfast check --json r.json cut
+	output_has "incomplete:"
+	jq -e '.incomplete != null' r.json
+	found r.json | grep -q "$(marked misuse.c lose)"
+	for ((at = 60; at < size; at += size / 12)); do
+		rm -rf bad r.json
+		cp -r t bad
+		printf '\xa5\x5a\xff' | dd of=bad/trace bs=1 seek="$at" conv=notrunc status=none
+		run holdfast check --json r.json bad
+		[ "$status" -le 2 ]
+		if [ "$status" -lt 2 ]; then
+			jq -e . r.json >/dev/null
+		else
+			output_has "bad"
+			[ ! -e r.json ]
+		fi
+	done
+}
+
+@test "a folder that holds no trace" {
+	mkdir empty
+	run -2 holdfast check empty
+	output_has "empty"
+	mkdir hollow
+	: >hollow/trace
+	run -2 holdfast check hollow
+	output_has "hollow/trace"
+	echo "some text that is long enough to be mistaken for a header of some kind" >hollow/trace
+	run -2 holdfast check hollow
+	output_has "hollow/trace"
+}
+
+@test "the source is gone, or changed since the build" {
+	cp "$PROGRAMS/misuse.c" .
+	build misuse misuse.c -pthread
+	run -1 holdfast check -- ./misuse pool missing-both
+	output_lacks "changed since the build"
+	output_has "l->word[0] = 2;"
+	touch -d "+1 hour" misuse.c
+	run -1 holdfast check --html r.html -- ./misuse pool missing-both
+	output_has "source changed since the build"
+	grep -q "changed since the build" r.html
+	rm misuse.c
+	run -1 holdfast check --json r.json --html r.html --sarif r.sarif -- ./misuse pool missing-both
+	output_has "misuse.c"
+	output_has "cannot be read"
+	same "marked misuse.c missing-both" "found r.json"
+	[ "$(jq -r '.findings[0].id | length' r.json)" -eq 16 ]
+}
+
+@test "the program is changed or gone since it was recorded: said, and no places are made up" {
+	cp "$PROGRAMS/misuse.c" .
+	build misuse misuse.c -pthread -Wl,--build-id
+	holdfast record -q -o t -- ./misuse pool missing-both
+	sed -i '1i int added;' misuse.c
+	build misuse misuse.c -pthread -Wl,--build-id
+	run -1 holdfast check --json r.json t
+	output_has "misuse has changed since it was recorded"
+	[ "$(jq -r '.findings[0].location.line' r.json)" = null ]
+	rm misuse
+	run -1 holdfast check --json r.json t
+	[ "$(jq -r '.findings[0].kind' r.json)" = missing-flush-and-fence ]
+}
+
+@test "a stripped program: kinds and counts stay, places are module and offset" {
+	strip -o stripped "$BIN/misuse"
+	check_json r.json -- ./stripped pool missing-both fence-twice
+	[ "$(jq -r '[.findings[].kind] | sort | join(" ")' r.json)" = "missing-flush-and-fence redundant-fence" ]
+	jq -e '.findings[0].location | (.module | endswith("/stripped")) and (.offset | startswith("0x")) and (has("line") | not)' r.json
+	cp r.json first.json
+	check_json r.json -- ./stripped pool missing-both fence-twice
+	same "jq .findings[].id first.json" "jq .findings[].id r.json"
+	run -1 holdfast check -- ./stripped pool missing-both
+	output_has "compile with -g"
+}
+
+@test "a C++ program: templates and exceptions" {
+	check_json r.json -- "$BIN/cxx" pool
+	same "marked cxx.cc cxx" "found r.json"
+	jq -e '.findings[0].location.function | test("store::cell<.*>::set")' r.json
+	echo 'missing-* "store::cell::set*"' >supp
+	run -0 holdfast check --suppress supp -- "$BIN/cxx" pool
+}
