@@ -3,26 +3,33 @@
 #include "check/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/internal.h"
 
 /* ---- steps to oracles ---- */
 
+/* Only those that have the callback: a list for each, made once. */
 #define DISPATCH(hook)                                                                             \
 	static void on_##hook(void *arg, const struct model_step *s)                               \
 	{                                                                                          \
 		struct check *c = arg;                                                             \
-		for (size_t i = 0; check_oracles[i]; i++)                                          \
-			if (check_oracles[i]->hook)                                                \
-				check_oracles[i]->hook(&c->state[i], s);                           \
+		for (const uint8_t *i = c->with_##hook; *i; i++)                                   \
+			check_oracles[*i - 1]->hook(&c->state[*i - 1], s);                         \
 	}
-DISPATCH(store)
-DISPATCH(flush)
-DISPATCH(fence)
-DISPATCH(sync)
-DISPATCH(persist)
-DISPATCH(op_end)
-DISPATCH(gone)
+CHECK_HOOKS(DISPATCH)
+#undef DISPATCH
+
+static void list_hooks(struct check *c)
+{
+	for (uint8_t i = 0; check_oracles[i]; i++) {
+#define LIST(hook)                                                                                 \
+	if (check_oracles[i]->hook)                                                                \
+		c->with_##hook[strlen((const char *)c->with_##hook)] = (uint8_t)(i + 1);
+		CHECK_HOOKS(LIST)
+#undef LIST
+	}
+}
 
 struct check *check_new(const struct check_opts *o, const struct trace_defs *defs, struct err *err)
 {
@@ -32,6 +39,7 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 	size_t n = 0;
 	while (check_oracles[n])
 		n++;
+	list_hooks(c);
 	c->defs = defs;
 	c->notes = o->notes;
 	c->replay = o->replay;
@@ -115,8 +123,14 @@ void check_feed(struct check *c, const struct trace_event *e)
 		for (size_t i = 0; i < c->wanted.n; i++)
 			check_place(c, c->wanted.p[i]);
 	srcloc_trace_feed(c->srcloc, e);
-	c->last_num = e->num;
-	c->last = *e;
+	c->last.num = e->num; /* not all of it: this is the hot path */
+	c->last.kind = e->kind;
+	c->last.process = e->process;
+	c->last.thread = e->thread;
+	c->last.site = e->site;
+	c->last.ctx = e->ctx;
+	c->last.ip = e->ip;
+	c->any = true;
 	model_feed(c->model, e);
 	plugins_event(c->plugins, e);
 }
@@ -124,7 +138,7 @@ void check_feed(struct check *c, const struct trace_event *e)
 void check_end(struct check *c, bool cut_short, struct finding_set *out)
 {
 	c->cut_short = cut_short;
-	if (c->last.nargs || c->last.num)
+	if (c->any)
 		model_end(c->model, &c->last);
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->report)

@@ -31,14 +31,21 @@ struct causes {
 	struct hmap index;
 };
 
+/* What oracles are told of: steps of the model. */
+#define CHECK_HOOKS(X) X(store) X(flush) X(fence) X(sync) X(persist) X(op_end) X(gone)
+#define CHECK_MOST 31 /* oracles */
+
 struct check {
+#define X(hook) uint8_t with_##hook[CHECK_MOST + 1]; /* those that have it: numbers from 1 */
+	CHECK_HOOKS(X)
+#undef X
 	struct model *model;
 	const struct trace_defs *defs;
 	struct srcloc_trace *srcloc;
 	const char *replay;
 	bool notes, cut_short;
-	uint64_t last_num;
-	struct trace_event last;
+	struct trace_event last; /* the newest event, without arguments and data */
+	bool any;
 	struct oracle_state *state;        /* of each oracle */
 	VEC(struct finding_place *) place; /* by model_where; resolved when asked for */
 	VEC(model_where) wanted;           /* places that findings will name */

@@ -278,7 +278,7 @@ static void host_report(unsigned kind, uint64_t where, uint64_t related, const c
 		cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
 	if (fresh) {
 		k->custom = &p->kind[kind];
-		k->event = host->event ? host->event->num : host->check->last_num;
+		k->event = host->event ? host->event->num : host->check->last.num;
 		VEC_PUSH(&p->message, xstrdup(text));
 		VEC_PUSH(&p->related, known(related) ? related : 0);
 		if (known(related))

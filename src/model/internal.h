@@ -11,13 +11,19 @@
  */
 #define LOC_FILE_SHIFT 44
 #define LOC_ANONYMOUS (1ull << 63)
-#define LINE_BLOCK 4096u
+#define LINE_BLOCK_BYTES (2u << 20)
+#define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))
+#define RECENT 256u
 
 struct process {
 	bool known;
 	struct imap maps; /* address range -> what to add to get the location */
 	struct imap_item last;
-	struct hmap where;    /* site, ctx -> model_where */
+	struct hmap where; /* site, ctx -> model_where */
+	struct {           /* … and those looked up of late: key + 1 */
+		uint64_t key;
+		model_where where;
+	} recent[RECENT];
 	VEC(uint32_t) thread; /* thread number -> global index + 1 */
 	bool ended;
 };
@@ -32,7 +38,7 @@ struct model {
 	const struct model_ops *ops;
 	const struct trace_defs *defs;
 	struct model_watch watch;
-	VEC(struct process) process;
+	VEC(struct process *) process;
 	VEC(struct model_thread *) thread;
 	VEC(struct model_place) place;
 	VEC(struct model_line *) block; /* of LINE_BLOCK lines each: lines never move */

@@ -29,9 +29,10 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	for (size_t i = 0; i < m->process.n; i++) {
-		imap_free(&m->process.p[i].maps);
-		hmap_free(&m->process.p[i].where);
-		VEC_FREE(&m->process.p[i].thread);
+		imap_free(&m->process.p[i]->maps);
+		hmap_free(&m->process.p[i]->where);
+		VEC_FREE(&m->process.p[i]->thread);
+		free(m->process.p[i]);
 	}
 	for (size_t i = 0; i < m->thread.n; i++) {
 		VEC_FREE(&m->thread.p[i]->waiting);
@@ -68,15 +69,30 @@ static uint32_t thread_of(struct model *m, const struct trace_event *e)
 	return p->thread.p[e->thread] - 1;
 }
 
+static model_where intern_where(struct model *m, struct process *p, uint64_t key,
+				const struct trace_event *e)
+{
+	const struct trace_site_def *site = trace_site(m->defs, e->process, e->site);
+	uint64_t found;
+	if (hmap_get(&p->where, key, &found))
+		return (model_where)found;
+	struct model_place place = { e->process, e->site, e->ctx,
+				     site ? site->class : TRACE_SITE_OTHER, e->ip };
+	VEC_PUSH(&m->place, place);
+	hmap_put(&p->where, key, m->place.n - 1);
+	return (model_where)(m->place.n - 1);
+}
+
 model_where model_where_of(struct model *m, const struct trace_event *e)
 {
 	struct process *p = model_process(m, e->process);
-	uint64_t key = (uint64_t)e->ctx << 32 | e->site, found;
-	if (hmap_get(&p->where, key, &found))
-		return (model_where)found;
-	VEC_PUSH(&m->place, ((struct model_place){ e->process, e->site, e->ctx, e->ip }));
-	hmap_put(&p->where, key, m->place.n - 1);
-	return (model_where)(m->place.n - 1);
+	uint64_t key = (uint64_t)e->ctx << 32 | e->site;
+	unsigned slot = (e->site ^ e->ctx * 31) % RECENT;
+	if (p->recent[slot].key != key + 1) {
+		p->recent[slot].where = intern_where(m, p, key, e);
+		p->recent[slot].key = key + 1;
+	}
+	return p->recent[slot].where;
 }
 
 const struct model_place *model_place(const struct model *m, model_where w)
@@ -196,7 +212,6 @@ static void store_range(struct model *m, struct model_step *s, uint64_t loc, uin
 
 static void do_flush(struct model *m, struct model_step *s)
 {
-	const struct trace_site_def *site = trace_site(m->defs, s->ev->process, s->ev->site);
 	uint64_t loc = model_location(m, s->ev->process, s->ev->arg[0]);
 	uint32_t index = 0;
 	s->line = loc ? model_line_find(m, loc / TRACE_LINE, &index) : NULL;
@@ -209,7 +224,7 @@ static void do_flush(struct model *m, struct model_step *s)
 		return;
 	s->line->flush = s->where;
 	s->line->flush_when = (uint32_t)s->ev->num;
-	if (site && site->class == TRACE_SITE_CLFLUSH)
+	if (m->place.p[s->where].class == TRACE_SITE_CLFLUSH)
 		guarantee(m, s, s->line->open);
 	else if (s->line->open)
 		model_add_pending(m, s->line, index, s->thread_id, s->line->open);

@@ -26,6 +26,7 @@
 typedef uint32_t model_where;
 struct model_place {
 	uint32_t process, site, ctx;
+	uint8_t class; /* enum trace_site */
 	uint64_t ip;
 };
 

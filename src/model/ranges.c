@@ -11,16 +11,16 @@ static void inherit(struct model *m, uint32_t child)
 	const struct trace_process_def *c = trace_process(m->defs, child);
 	if (!c || c->birth != TRACE_BIRTH_FORK || c->parent_index >= m->process.n)
 		return;
-	const struct imap *from = &m->process.p[c->parent_index].maps;
+	const struct imap *from = &m->process.p[c->parent_index]->maps;
 	for (size_t i = 0; i < from->n; i++)
-		imap_set(&m->process.p[child].maps, from->p[i].lo, from->p[i].hi, from->p[i].val);
+		imap_set(&m->process.p[child]->maps, from->p[i].lo, from->p[i].hi, from->p[i].val);
 }
 
 struct process *model_process(struct model *m, uint32_t process)
 {
 	while (m->process.n <= process)
-		VEC_PUSH(&m->process, (struct process){ 0 });
-	struct process *p = &m->process.p[process];
+		VEC_PUSH(&m->process, xcalloc(1, sizeof(struct process)));
+	struct process *p = m->process.p[process];
 	if (!p->known) {
 		p->known = true;
 		inherit(m, process);
@@ -116,6 +116,8 @@ static uint64_t bytes_in(const struct imap *map, uint64_t lo)
 /* The line's volatile bytes, brought up to date when the ranges have changed. */
 uint64_t model_unwatched(struct model *m, struct model_line *l)
 {
+	if (!m->volatiles.n && !m->hinted.n)
+		return 0;
 	if (l->volatile_age != m->volatile_age) {
 		uint64_t lo = l->key * TRACE_LINE;
 		l->volatile_age = m->volatile_age;

@@ -13,14 +13,18 @@
 int main(int argc, char **argv)
 {
 	unsigned char b[4096];
-	unsigned stored;
+	unsigned raw, stored;
 	FILE *f = argc == 3 ? fopen(argv[1], "r+") : NULL;
 	if (!f || fread(b, 1, HEAD, f) != HEAD)
 		return 1;
+	memcpy(&raw, b + 8, sizeof raw);
 	memcpy(&stored, b + 12, sizeof stored);
 	if (stored > sizeof b - HEAD || fread(b + HEAD, 1, stored, f) != stored)
 		return 1;
-	b[HEAD] = (unsigned char)atoi(argv[2]);
+	/* So short a payload does not shrink: it is plain at the end of what zstd makes of it. */
+	if (raw > stored || b[HEAD + stored - raw] != 1)
+		return 1;
+	b[HEAD + stored - raw] = (unsigned char)atoi(argv[2]);
 	XXH64_hash_t sum = XXH3_64bits_withSeed(b + HEAD, stored, XXH3_64bits(b, SUM));
 	memcpy(b + SUM, &sum, sizeof sum);
 	rewind(f);

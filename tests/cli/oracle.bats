@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Custom oracles: the plug-in API, plug-ins that fail, and the shipped ones on libpmemobj.
+load check-common
+
+setup_file() {
+	export BIN=$BATS_FILE_TMPDIR
+	build "$BIN/misuse" "$PROGRAMS/misuse.c" -pthread
+	oracle "$BIN/good.so" "$PROGRAMS/faulty.c" -DFAULT=SEGV -DIN=NOWHERE '-DNAME="good"'
+	mkdir "$BIN/t"
+	cd "$BIN" || exit
+	holdfast record -q -o t -- "$BIN/misuse" pool clean fence-twice missing-both
+}
+
+shipped() {
+	echo "$(dirname "$HOLDFAST")/oracles/$1.so"
+}
+
+@test "a plug-in that does not exist, or is none" {
+	run -2 holdfast check --oracle missing.so -- "$BIN/misuse" pool say
+	output_has "cannot load the oracle missing.so"
+	output_lacks hello
+	echo text >text.so
+	run -2 holdfast check --oracle text.so -- "$BIN/misuse" pool say
+	output_has "cannot load the oracle text.so"
+	echo 'int holdfast_other;' >other.c
+	oracle other.so other.c
+	run -2 holdfast check --oracle ./other.so -- "$BIN/misuse" pool say
+	output_has "other.so is no oracle"
+	output_lacks hello
+	run -2 holdfast check --oracle "$BIN/good.so" --oracle ./other.so "$BIN/t"
+	output_has "other.so is no oracle"
+}
+
+@test "a plug-in of another API version" {
+	oracle later.so "$PROGRAMS/faulty.c" -DAPI=7 -DFAULT=SEGV -DIN=START
+	run -2 holdfast check --oracle later.so -- "$BIN/misuse" pool say
+	output_has "later.so is made for version 7"
+	output_has "this is version 1"
+	output_lacks hello
+}
+
+# faulty FAULT CALLBACK: the plug-in's failure is reported, and nothing else is lost.
+faulty() {
+	local in=${2^^}
+	oracle bad.so "$PROGRAMS/faulty.c" -DFAULT="$1" -DIN="$in" '-DNAME="bad-one"'
+	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 20 "$HOLDFAST" check --json r.json --sarif r.sarif --html r.html \
+		--oracle ./bad.so --oracle "$BIN/good.so" "${subject[@]}"
+	output_has "bad.so: the oracle bad-one"
+	jq -e --arg what "$3" --arg callback "$2()" '[.findings[] | select(.kind == "plugin-failed")] |
+		length == 1 and (.[0].level == "warning") and
+		(.[0].message | contains("bad-one") and contains($callback) and contains($what))' r.json
+	found r.json '.kind | test("missing|redundant")' >others
+	same "marked misuse.c fence-twice missing-both" "cat others"
+	# what it said before is kept; the other one, which comes after it, goes on
+	local before=2
+	[ "$2" != start ] || before=1
+	[ "$(jq '[.findings[] | select(.kind == "before-the-fault")] | map(.count) | add' r.json)" -eq "$before" ]
+	jq -e '.runs[0].results | length > 0' r.sarif >/dev/null
+	[ -s r.html ]
+}
+
+@test "a plug-in that crashes in store(), flush(), start() or end()" {
+	subject=("$BIN/t")
+	for callback in store flush start end; do
+		faulty SEGV "$callback" "Segmentation fault"
+	done
+	faulty ABORT store Aborted
+	subject=(-- "$BIN/misuse" pool clean fence-twice missing-both)
+	faulty SEGV store "Segmentation fault"
+}
+
+@test "a plug-in that overflows the stack" {
+	subject=("$BIN/t")
+	faulty OVERFLOW store "Segmentation fault"
+	faulty OVERFLOW end "Segmentation fault"
+}
+
+@test "a plug-in that does not return" {
+	subject=("$BIN/t")
+	faulty LOOP end "did not return"
+	subject=(-- "$BIN/misuse" pool clean fence-twice missing-both)
+	faulty LOOP store "did not return"
+}
+
+@test "a plug-in that loops or crashes within the host's functions" {
+	sed 's|zero = 0;|host->report(0, host->where(0), 0, "%d", zero++);|' "$PROGRAMS/faulty.c" >loops.c
+	oracle loops.so loops.c -DFAULT=LOOP -DIN=STORE
+	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 20 "$HOLDFAST" check --json r.json --oracle ./loops.so "$BIN/t"
+	jq -e '[.findings[] | select(.kind == "plugin-failed")][0].message | contains("did not return from store()")' r.json
+	jq -e '.summary.error == 1' r.json
+	sed 's|.*(volatile int \*)8 = 1;|host->report(0, host->where(0), 77777777, "%s", (char *)8);|' "$PROGRAMS/faulty.c" >prints.c
+	oracle prints.so prints.c -DFAULT=SEGV -DIN=STORE -Wno-format
+	run -1 holdfast check --json r.json --oracle ./prints.so "$BIN/t"
+	jq -e '[.findings[] | select(.kind == "plugin-failed")][0].message | contains("crashed in store()")' r.json
+	jq -e '.summary.error == 1' r.json
+}
+
+@test "a plug-in may say nonsense: places, processes and kinds that do not exist" {
+	sed 's|.*(volatile int \*)8 = 1;|nonsense();|; s|^static void fail|static void nonsense(void)\n{\n\
+		struct holdfast_line l; struct holdfast_source s; char c;\n\
+		host->report(5, 1, 0, "kind"); host->report(0, 99999999, 0, "place"); host->report(0, 1, 99999999, "related");\n\
+		host->source(99999999, \&s); host->line(0xffffffffu, 64, \&l); host->value(77, 64, \&c, 1);\n\
+		host->describe(0xfffffff0u, 64); host->is_pm(0xfffffff0u, 64);\n}\n&|' "$PROGRAMS/faulty.c" >nonsense.c
+	for callback in STORE END; do
+		oracle nonsense.so nonsense.c -DFAULT=SEGV -DIN=$callback
+		run -1 holdfast check --json r.json --oracle ./nonsense.so "$BIN/t"
+		output_lacks crashed
+		jq -e '.summary.error == 1 and ([.findings[] | select(.kind == "plugin-failed")] | length) == 0' r.json
+	done
+}
+
+@test "a failure with nothing else to report is still reported" {
+	oracle bad.so "$PROGRAMS/faulty.c" -DFAULT=SEGV -DIN=START
+	run -1 holdfast check --fail-on warning --json r.json --sarif r.sarif --oracle ./bad.so -- true
+	output_has "crashed in start()"
+	[ "$(jq -r '.findings[].kind' r.json)" = plugin-failed ]
+}
+
+@test "the host's answers: source, line, value, describe, is_pm; all kinds of callbacks" {
+	build asked "$PROGRAMS/asked.c"
+	oracle asks.so "$PROGRAMS/asks.c"
+	holdfast record -q -o t --watch 'watched_*' -- ./asked pool
+	for subject in t asked; do
+		rm -f pool
+		holdfast check -q --notes --json r.json --oracle ./asks.so "./$subject" $([ $subject = t ] || echo pool) || [ $? -eq 1 ]
+		at() { sed -n "/@$1 /=" "$PROGRAMS/asked.c"; }
+		answer() { jq -r --argjson line "$(at "$1")" '.findings[] | select(.kind == "answer" and .location.line == $line).message' r.json; }
+		tail=" pm 1 dram 0"
+		[ "$(answer first)" = "first_step: pool+0x40 size 8 bytes 88 value 8:1122334455667788 beyond 0 dirty ff pending 0 ever 0$tail nt 0 atomic 0 line $(at first)" ]
+		[ "$(answer flush)" = "flush 64 aligned 1 dirty 0 pending ff ever 0" ]
+		[ "$(answer second)" = "second_step: pool+0x44 size 1 bytes ab value 1:ab beyond 0 dirty 10 pending 0 ever ff$tail nt 0 atomic 0 line $(at second)" ]
+		[ "$(answer third)" = "second_step: pool+0x50 size 8 bytes 01 value 8:1 beyond 0 dirty 10 pending ff0000 ever ff$tail nt 1 atomic 0 line $(at third)" ]
+		jq -e '[.findings[].message] | index("call watched_sum(40, 2)")' r.json
+		jq -e '[.findings[] | select(.kind == "counts")] | length == 1 and .[0].level == "error" and
+			.[0].message == "stores 3 flushes 1 fences 2 calls 1 rets 1 maps 1 unmaps 1"' r.json
+		jq -e --argjson line "$(at first)" '[.findings[] | select(.kind == "counts")][0].related[0].location.line == $line' r.json
+		! jq -e '[.findings[].message] | index("no such kind") or index("no such place")' r.json
+	done
+}
+
+@test "custom kinds are suppressed like others" {
+	echo 'before-the-* *' >supp
+	run -0 holdfast check --fail-on none --json r.json --suppress supp --oracle "$BIN/good.so" "$BIN/t"
+	output_lacks "[before-the-fault]"
+	jq -e '[.suppressed[].kind] | index("before-the-fault") != null' r.json
+}
+
+@test "the how-to's example compiles and works" {
+	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_ORACLE.md" >big-stores.c
+	grep -q big-dirty-store big-stores.c
+	oracle big-stores.so big-stores.c
+	cat >app.c <<-'END'
+		#include <fcntl.h>
+		#include <immintrin.h>
+		#include <stddef.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		#include "holdfast.h"
+
+		__attribute__((target("avx"))) static void op(char *p, int n, int persist)
+		{
+			HOLDFAST_OP_BEGIN(n);
+			_mm256_storeu_si256((__m256i *)p, _mm256_set1_epi8(1)); /* @big */
+			if (persist) {
+				_mm_clflushopt(p);
+				_mm_sfence();
+			}
+			HOLDFAST_OP_END(n);
+		}
+
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666);
+			char *p = ftruncate(fd, 4096) ? NULL : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			op(p, 1, 1);
+			op(p + 64, 2, argc > 2);
+			return 0;
+		}
+	END
+	build app app.c -I"$HOLDFAST_SOURCE/include" -mavx
+	holdfast check -q --json r.json --oracle ./big-stores.so -- ./app pool || [ $? -eq 1 ]
+	jq -e --argjson line "$(sed -n '/@big/=' app.c)" '[.findings[] | select(.kind == "big-dirty-store")] |
+		length == 1 and .[0].location.line == $line and (.[0].message | contains("pool+0x40 is dirty"))' r.json
+	run -0 holdfast check --fail-on warning --oracle ./big-stores.so -- ./app pool2 all
+	output_has "nothing found"
+}
+
+# pmdk REPORT WAY…: tx.c with both shipped oracles, live into REPORT.json, recorded into stored-REPORT.json
+pmdk() {
+	local name=$1 oracles=(--oracle "$(shipped pmdk-atomic-op)" --oracle "$(shipped pmdk-redundant-log)")
+	shift
+	rm -rf tx-pool t
+	check_json "$name.json" "${oracles[@]}" -- ./tx tx-pool "$@"
+	rm -f tx-pool
+	holdfast record -q -o t --watch 'pmemobj_*' --watch 'pmem_*' -- ./tx tx-pool "$@"
+	check_json "stored-$name.json" "${oracles[@]}" t
+	same "essence $name.json" "essence stored-$name.json"
+}
+
+@test "Debian's libpmemobj: a correct program gives nothing, mistakes are named by their line" {
+	echo 'int main(void) { return 0; }' >try.c
+	build try try.c -lpmemobj 2>/dev/null || skip "libpmemobj is not installed"
+	for level in -O0 -O2; do
+		build tx "$PROGRAMS/tx.c" $level -lpmemobj
+		pmdk ok
+		[ -z "$(found ok.json)" ]
+		for way in unlogged twice; do
+			pmdk "$way" "$way"
+			same "marked tx.c $way" "found $way.json"
+		done
+		pmdk outside outside
+		same "marked tx.c outside" "found outside.json '.kind != \"missing-flush\"'"
+		pmdk both twice unlogged
+		same "marked tx.c twice unlogged" "found both.json"
+	done
+	jq -e '.findings[] | select(.kind == "redundant-log") | .related[0].location.function == "twice"' both.json
+	# stripped, the library's calls are still seen
+	strip tx
+	pmdk stripped twice unlogged
+	[ "$(jq -r '[.findings[].kind] | sort | join(" ")' stripped.json)" = "redundant-log unlogged-store" ]
+}
