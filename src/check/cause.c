@@ -153,7 +153,8 @@ static void add_history(struct check *c, struct finding *f, const struct cause *
 	add_step(c, f, "flush", k->flush, k->thread, k->flush_where);
 	add_step(c, f, "fence", k->fence, k->thread, k->fence_where);
 	add_step(c, f, "end", k->end, k->thread, k->end_where);
-	qsort(f->steps.p, f->steps.n, sizeof *f->steps.p, by_event);
+	if (f->steps.n)
+		qsort(f->steps.p, f->steps.n, sizeof *f->steps.p, by_event);
 }
 
 struct finding *cause_finding(struct check *c, const struct cause *k, const char *fmt, ...)

@@ -296,12 +296,14 @@ static const struct holdfast_host functions = {
 
 static void take_kinds(struct plugin *p)
 {
+	static VEC(struct finding_kind_info *) kept; /* kinds live as long as the process */
 	static const enum finding_level level[] = { FINDING_ERROR, FINDING_PERFORMANCE,
 						    FINDING_WARNING, FINDING_NOTE };
 	const struct holdfast_kind *k = p->oracle->kinds;
 	while (k && k[p->nkinds].name)
 		p->nkinds++;
 	p->kind = xcalloc(p->nkinds + 1, sizeof *p->kind);
+	VEC_PUSH(&kept, p->kind);
 	for (unsigned i = 0; i < p->nkinds; i++)
 		p->kind[i] = (struct finding_kind_info){ k[i].name, level[k[i].level & 3],
 							 k[i].title, k[i].help };

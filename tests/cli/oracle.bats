@@ -135,7 +135,7 @@ faulty() {
 		jq -e '[.findings[] | select(.kind == "counts")] | length == 1 and .[0].level == "error" and
 			.[0].message == "stores 3 flushes 1 fences 2 calls 1 rets 1 maps 1 unmaps 1"' r.json
 		jq -e --argjson line "$(at first)" '[.findings[] | select(.kind == "counts")][0].related[0].location.line == $line' r.json
-		! jq -e '[.findings[].message] | index("no such kind") or index("no such place")' r.json
+		jq -e '[.findings[].message] | (index("no such kind") or index("no such place")) | not' r.json
 	done
 }
 

@@ -88,9 +88,9 @@ static void twice(void)
 	{
 		pmemobj_tx_add_range_direct(root, sizeof *root);
 		root->count++;
-		pmemobj_tx_add_range_direct(&root->sum,
-					    sizeof root->sum); /* @twice redundant-log */
-		root->sum++;
+		uint64_t *sum = &root->sum;
+		pmemobj_tx_add_range_direct(sum, sizeof *sum); /* @twice redundant-log */
+		*sum += 1;
 	}
 	TX_END
 }
