@@ -53,7 +53,8 @@ struct holdfast_source {
 /* What a plug-in may ask and say. A `where` names an event's place and stays valid. */
 struct holdfast_host {
 	unsigned api;
-	uint64_t (*where)(const struct holdfast_event *); /* the event's place, never 0 */
+	uint64_t (*where)(
+		const struct holdfast_event *); /* the event's place; 0 in start and end */
 	void (*source)(uint64_t where, struct holdfast_source *);
 	/* In persistent memory, and not declared volatile. */
 	int (*is_pm)(uint32_t process, uint64_t addr);

@@ -135,9 +135,8 @@ void check_feed(struct check *c, const struct trace_event *e)
 	plugins_event(c->plugins, e);
 }
 
-void check_end(struct check *c, bool cut_short, struct finding_set *out)
+void check_end(struct check *c, struct finding_set *out)
 {
-	c->cut_short = cut_short;
 	if (c->any)
 		model_end(c->model, &c->last);
 	for (size_t i = 0; check_oracles[i]; i++)

@@ -25,9 +25,8 @@ struct check *check_new(const struct check_opts *, const struct trace_defs *, st
 /* Globs of functions that plug-ins want to see called: for the launcher. */
 const char *const *check_watches(const struct check *, size_t *n);
 void check_feed(struct check *, const struct trace_event *);
-/* The events are over. `cut_short`: the program was killed or the trace is not whole, so what
- * was under way at the end is not held against it. */
-void check_end(struct check *, bool cut_short, struct finding_set *);
+/* The events are over. What was under way when a program was killed is not held against it. */
+void check_end(struct check *, struct finding_set *);
 const char *check_stale(const struct check *, size_t i); /* changed objects, see srcloc */
 size_t check_lines(const struct check *);
 size_t check_memory(const struct check *);

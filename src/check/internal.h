@@ -43,7 +43,7 @@ struct check {
 	const struct trace_defs *defs;
 	struct srcloc_trace *srcloc;
 	const char *replay;
-	bool notes, cut_short;
+	bool notes;
 	struct trace_event last; /* the newest event, without arguments and data */
 	bool any;
 	struct oracle_state *state;        /* of each oracle */

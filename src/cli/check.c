@@ -137,7 +137,7 @@ static int check_program(struct session *s, char **argv, struct finding_set *out
 	if (!s->launch || launch_run(s->launch, s->live, &res, err))
 		return -1;
 	describe_end(s, &res);
-	check_end(s->check, res.stopped || res.signal, out);
+	check_end(s->check, out);
 	while (argv[s->ncommand])
 		s->ncommand++;
 	s->command = argv;
@@ -178,7 +178,7 @@ static int check_trace(struct session *s, const char *dir, struct finding_set *o
 		s->incomplete = xasprintf("the trace is damaged: %s", err->text);
 	else if (!whole)
 		s->incomplete = xstrdup(why);
-	check_end(s->check, more < 0 || !whole, out);
+	check_end(s->check, out);
 	command_of(s, trace_defs(s->reader));
 	free(replay);
 	return 0;

@@ -28,6 +28,7 @@ output_lacks() {
 
 # wait_for COMMAND…: until it succeeds, ten seconds at most.
 wait_for() {
+	local i
 	for ((i = 0; i < 500; i++)); do
 		"$@" 2>/dev/null && return
 		sleep 0.02

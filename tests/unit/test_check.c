@@ -126,7 +126,7 @@ static void run(const char *history, const char *model, bool killed, struct find
 		};
 		check_feed(c, &e);
 	}
-	check_end(c, killed, out);
+	check_end(c, out);
 	finding_sort(out);
 }
 
