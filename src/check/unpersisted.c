@@ -45,7 +45,8 @@ static void op_end(struct oracle_state *u, const struct model_step *s)
 	}
 }
 
-/* A program that was killed had no time to finish what it was doing. */
+/* A program that was killed, or ends in a signal's handler, had no time to finish what it was
+ * doing. */
 static bool excused(struct check *c, const struct model_step *s, int w)
 {
 	const struct trace_event *e = s->ev;
@@ -53,7 +54,8 @@ static bool excused(struct check *c, const struct model_step *s, int w)
 					    : e->kind != TRACE_UNMAP && e->kind != TRACE_EXEC;
 	const struct model_thread *t = model_thread(c->model, s->line->storer);
 	uint64_t since = t->op_begin ? t->op_begin : t->fence_num;
-	return killed && model_when(s->line->when[w], e->num) + 1 >= since;
+	bool interrupted = e->kind != TRACE_UNMAP && t->signal_num > t->pm_num;
+	return (killed || interrupted) && model_when(s->line->when[w], e->num) + 1 >= since;
 }
 
 /* Counts a word that is lost, or nearly was; the best example is one at a location that matters. */

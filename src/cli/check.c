@@ -86,7 +86,7 @@ struct session {
 	struct finding_suppressions *suppressions; /* NULL: none */
 	char **baseline;                           /* ids */
 	size_t nbaseline;
-	uint64_t events;
+	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
 };
 
 static int feed(void *arg, const struct trace_event *e, struct err *err)
@@ -95,6 +95,7 @@ static int feed(void *arg, const struct trace_event *e, struct err *err)
 	(void)err;
 	check_feed(s->check, e);
 	s->events++;
+	s->kind[e->kind]++;
 	return 0;
 }
 
@@ -260,6 +261,13 @@ static int conclude(struct session *s, struct finding_set *set, double seconds, 
 		.stats = stats,
 		.nstats = sizeof stats / sizeof *stats,
 	};
+	if (!s->kind[TRACE_STORE]) {
+		if (!s->o->quiet)
+			run_say_no_pm(&s->o->run, s->kind);
+		if (!r.incomplete)
+			r.incomplete =
+				"the program never wrote persistent memory: there was nothing to check";
+	}
 	finding_sort(set);
 	filter(s, set);
 	int bad = write_reports(s->o, &r, s->live != NULL, err);

@@ -70,19 +70,6 @@ static int count(void *arg, const struct trace_event *e, struct err *err)
 	return 0;
 }
 
-static void say_no_pm(const struct record_opts *o, const struct tally *t)
-{
-	msg_warn("the program never wrote persistent memory%s",
-		 t->kind[TRACE_MAP] ? "" : ", and mapped none");
-	if (o->run.pm.n)
-		fprintf(stderr, "  Does --pm match the pool's absolute path?\n");
-	else if (!t->kind[TRACE_MAP])
-		fprintf(stderr,
-			"  Writable shared mappings of files count as persistent memory.\n");
-	if (t->kind[TRACE_FORK] && !o->run.follow_forks)
-		fprintf(stderr, "  It started child processes: --follow-forks records them too.\n");
-}
-
 static void say_result(const struct record_opts *o, const char *dir, const struct tally *t,
 		       const struct launch_result *res)
 {
@@ -94,7 +81,7 @@ static void say_result(const struct record_opts *o, const char *dir, const struc
 	if (res->pmem_forced)
 		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program");
 	if (!res->stopped && !t->kind[TRACE_STORE] && !msg_quiet)
-		say_no_pm(o, t);
+		run_say_no_pm(&o->run, t->kind);
 	msg_info("recorded %" PRIu64 " events on %u persistent file%s in %s; see: holdfast dump %s",
 		 t->events, t->files, t->files == 1 ? "" : "s", dir, dir);
 }

@@ -28,3 +28,16 @@ void run_opts_free(struct run_opts *o)
 	free(o->pm.p);
 	free(o->watch.p);
 }
+
+void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])
+{
+	msg_warn("the program never wrote persistent memory%s",
+		 kind[TRACE_MAP] ? "" : ", and mapped none");
+	if (o->pm.n)
+		fprintf(stderr, "  Does --pm match the pool's absolute path?\n");
+	else if (!kind[TRACE_MAP])
+		fprintf(stderr,
+			"  Writable shared mappings of files count as persistent memory.\n");
+	if (kind[TRACE_FORK] && !o->follow_forks)
+		fprintf(stderr, "  It started child processes: --follow-forks follows them too.\n");
+}

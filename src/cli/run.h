@@ -61,5 +61,7 @@ struct run_opts {
 struct launch_opts run_launch_opts(struct run_opts *, char **argv, const char *const *more,
 				   size_t nmore);
 void run_opts_free(struct run_opts *);
+/* The run stored nothing in persistent memory: says so, and what may be the reason. */
+void run_say_no_pm(const struct run_opts *, const uint64_t kind[TRACE_KINDS]);
 
 #endif

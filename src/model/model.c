@@ -432,7 +432,10 @@ void model_feed(struct model *m, const struct trace_event *e)
 	s.thread_id = thread_of(m, e);
 	s.thread = m->thread.p[s.thread_id];
 	s.where = model_where_of(m, e);
+	if (e->kind <= TRACE_FENCE)
+		s.thread->pm_num = e->num + 1;
 	switch (e->kind) {
+	case TRACE_SIGNAL: s.thread->signal_num = e->num + 1; break;
 	case TRACE_STORE:
 		store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size);
 		break;

@@ -473,3 +473,9 @@ program() {
 	echo 'missing-* "store::cell::set*"' >supp
 	run -0 holdfast check --suppress supp -- "$BIN/cxx" pool
 }
+
+@test "a program that never touches PM: nothing was checked, and that is said" {
+	run -0 holdfast check --json r.json -- true
+	output_has "never wrote persistent memory"
+	jq -e '.incomplete | contains("nothing to check")' r.json
+}

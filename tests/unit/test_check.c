@@ -5,7 +5,7 @@
  *   sA@X    plain store of 8 bytes at slot A (64 bytes apart) by the statement X
  *   nA@X    non-temporal store       fA@X  clwb       cA@X  clflush
  *   F@X     sfence                   M@X   mfence     L@X   what a LOCK prefix implies
- *   vA@X    clwb of volatile memory  ( ) operation begins, ends    U  unmap
+ *   vA@X    clwb of volatile memory  ( ) operation begins, ends    U  unmap    S  signal
  *   2sA@X   by thread 2
  *
  * and what must be found, in order: "kind@X kind@Y".
@@ -69,14 +69,14 @@ static struct trace_event map_event(void)
 /* Reads one step of a history; returns the rest. */
 static const char *parse(const char *p, struct trace_event *e)
 {
-	static const char verbs[] = "sncfvFML()U";
+	static const char verbs[] = "sncfvFML()US";
 	static const uint8_t kind[] = { TRACE_STORE,    TRACE_STORE,  TRACE_FLUSH, TRACE_FLUSH,
 					TRACE_FLUSH,    TRACE_FENCE,  TRACE_FENCE, TRACE_FENCE,
-					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP };
+					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP, TRACE_SIGNAL };
 	static const uint8_t class[] = { TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH,
 					 TRACE_SITE_CLWB,   TRACE_SITE_CLWB,     TRACE_SITE_SFENCE,
 					 TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,   TRACE_SITE_OTHER,
-					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL };
+					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL,  TRACE_SITE_OTHER };
 	*e = (struct trace_event){ .thread = 1, .data = zeros };
 	if (*p >= '1' && *p <= '9')
 		e->thread = (uint32_t)(*p++ - '0');
@@ -217,6 +217,8 @@ static void what_a_killed_program_was_doing_is_excused(void **state)
 	(void)state;
 	expect_model("sA@a fA@b F@c sA@d", "adr", true, "");
 	expect_model("sA@a fA@b F@c sA@d sB@a fB@b F@c", "adr", true, "missing-flush@d");
+	expect("sA@a fA@b F@c sA@d S", ""); /* it exits in a signal's handler */
+	expect("sA@a fA@b F@c sA@d S sB@a fB@b F@c", "missing-flush@d");
 }
 
 /* ---- warnings ---- */

@@ -14,7 +14,7 @@
  */
 #include "common/corpus.h"
 #include "common/pm.h"
-#include "pmemobj/list/pobj.h"
+#include "common/pobj.h"
 
 #include <string.h>
 

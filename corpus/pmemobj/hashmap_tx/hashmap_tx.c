@@ -14,7 +14,7 @@
  */
 #include "common/corpus.h"
 #include "common/pm.h"
-#include "pmemobj/list/pobj.h"
+#include "common/pobj.h"
 
 #define READY 0x3178746d68626f70ull
 #define LAYOUT "corpus-hashmap-tx"

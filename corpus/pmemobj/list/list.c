@@ -13,7 +13,7 @@
  */
 #include "common/corpus.h"
 #include "common/pm.h"
-#include "pmemobj/list/pobj.h"
+#include "common/pobj.h"
 
 #include "holdfast.h"
 

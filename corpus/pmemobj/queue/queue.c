@@ -12,7 +12,7 @@
  */
 #include "common/corpus.h"
 #include "common/pm.h"
-#include "pmemobj/list/pobj.h"
+#include "common/pobj.h"
 
 #define READY 0x3165756571626f70ull
 #define LAYOUT "corpus-queue"

@@ -13,7 +13,7 @@
  */
 #include "common/corpus.h"
 #include "common/pm.h"
-#include "pmemobj/list/pobj.h"
+#include "common/pobj.h"
 
 #define READY 0x3165657262726f70ull
 #define LAYOUT "corpus-rbtree"
