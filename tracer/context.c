@@ -310,8 +310,9 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 void ctx_thread_exit(ThreadId tid)
 {
 	ULong arg = threads[tid].id;
+	Bool cut = exit_seen && tid != exit_tid;
 	ctx_switch(tid);
-	emit(TRACE_THREAD_EXIT, 0, 0, 0, 1, &arg, NULL, 0);
+	emit(TRACE_THREAD_EXIT, cut ? TRACE_F_UNWOUND : 0, 0, 0, 1, &arg, NULL, 0);
 }
 
 void ctx_switch(ThreadId tid)

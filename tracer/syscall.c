@@ -10,6 +10,7 @@
 
 Bool exit_seen = False;
 Int exit_status = 0;
+ThreadId exit_tid = VG_INVALID_THREADID;
 
 /* After a syscall, and before, the guest's IP is behind the two-byte instruction. */
 UInt syscall_site(ThreadId tid)
@@ -251,6 +252,7 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 		emit_sync();
 	if (no == __NR_exit_group || (no == __NR_exit && VG_(count_living_threads)() == 1)) {
 		exit_seen = True;
+		exit_tid = tid;
 		exit_status = (Int)a[0] & 0xff;
 	} else if (no == __NR_execve) {
 		exec_pre(tid, (const HChar *)a[0]);

@@ -156,6 +156,7 @@ void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
 extern Bool exit_seen; /* the program asked to exit, so it did not die from a signal */
 extern Int exit_status;
+extern ThreadId exit_tid; /* who asked */
 
 /* ---- decode.c ---- */
 enum insn {

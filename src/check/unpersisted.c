@@ -45,8 +45,8 @@ static void op_end(struct oracle_state *u, const struct model_step *s)
 	}
 }
 
-/* A program that was killed, or ends in a signal's handler, had no time to finish what it was
- * doing. */
+/* A thread that was killed, or that another thread's exit or its own signal handler's cut off,
+ * had no time to finish what it was doing. */
 static bool excused(struct check *c, const struct model_step *s, int w)
 {
 	const struct trace_event *e = s->ev;
@@ -54,7 +54,7 @@ static bool excused(struct check *c, const struct model_step *s, int w)
 					    : e->kind != TRACE_UNMAP && e->kind != TRACE_EXEC;
 	const struct model_thread *t = model_thread(c->model, s->line->storer);
 	uint64_t since = t->op_begin ? t->op_begin : t->fence_num;
-	bool interrupted = e->kind != TRACE_UNMAP && t->signal_num > t->pm_num;
+	bool interrupted = e->kind != TRACE_UNMAP && (t->cut || t->signal_num > t->pm_num);
 	return (killed || interrupted) && model_when(s->line->when[w], e->num) + 1 >= since;
 }
 

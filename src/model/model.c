@@ -435,6 +435,7 @@ void model_feed(struct model *m, const struct trace_event *e)
 	if (e->kind <= TRACE_FENCE)
 		s.thread->pm_num = e->num + 1;
 	switch (e->kind) {
+	case TRACE_THREAD_EXIT: s.thread->cut = (e->flags & TRACE_F_UNWOUND) != 0; break;
 	case TRACE_SIGNAL: s.thread->signal_num = e->num + 1; break;
 	case TRACE_STORE:
 		store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size);

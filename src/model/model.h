@@ -54,6 +54,7 @@ struct model_line {
 struct model_thread {
 	uint32_t process, thread;
 	uint64_t pm_num;       /* newest store, flush or fence: number + 1 */
+	bool cut;              /* it was running when another thread ended the process */
 	uint64_t signal_num;   /* newest signal that it handled: number + 1, 0: none */
 	VEC(uint32_t) waiting; /* lines that it has flushed and not fenced */
 	uint64_t fence_num;    /* newest fence: number + 1, 0: none */

@@ -111,7 +111,8 @@ enum trace_flag {
 	TRACE_F_KERNEL = 4,   /* STORE: made by a system call */
 	TRACE_F_VOLATILE = 8, /* FLUSH: the line is not in PM */
 	TRACE_F_PM = 16,      /* MAP: counts as persistent memory */
-	TRACE_F_UNWOUND = 32, /* RETURN: left by longjmp or an exception, no result */
+	TRACE_F_UNWOUND = 32, /* RETURN: left by longjmp or an exception, no result;
+	                       * THREAD_EXIT: it was running when another thread ended the process */
 	TRACE_F_FIXED = 64,   /* MAP: the program asked for that very address */
 };
 

@@ -479,3 +479,10 @@ program() {
 	output_has "never wrote persistent memory"
 	jq -e '.incomplete | contains("nothing to check")' r.json
 }
+
+@test "threads that an exit cuts off are not blamed for what they were doing" {
+	for ((round = 0; round < 8; round++)); do
+		run -0 holdfast check -- "$BIN/misuse" "pool$round" quit-while-busy
+		output_has "nothing found"
+	done
+}

@@ -198,6 +198,24 @@ static void team(struct line *l)
 		pthread_join(t[i], NULL);
 }
 
+static void *busy(void *l)
+{
+	for (;;)
+		clean(l);
+	return NULL;
+}
+
+/* The threads are cut off in the middle of something, and are right. */
+static void quit_while_busy(struct line *l)
+{
+	pthread_t t;
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&t, NULL, busy, &l[i]))
+			exit(99);
+	usleep(100000);
+	exit(0);
+}
+
 static void sync_it(struct line *l)
 {
 	l->word[0] = 1;
@@ -278,6 +296,7 @@ static const struct {
 	{ "cross", cross },
 	{ "own", own },
 	{ "team", team },
+	{ "quit-while-busy", quit_while_busy },
 	{ "sync", sync_it },
 	{ "lose", lose },
 	{ "forever", forever },
