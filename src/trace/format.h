@@ -30,9 +30,7 @@
 #ifndef HOLDFAST_TRACE_FORMAT_H
 #define HOLDFAST_TRACE_FORMAT_H
 
-#ifndef TRACE_NO_STDINT
 #include <stdint.h>
-#endif
 
 #define TRACE_LINE 64u /* bytes in a cache line */
 #define TRACE_MAX_PAYLOAD 65536u
