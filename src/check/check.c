@@ -135,14 +135,19 @@ void check_feed(struct check *c, const struct trace_event *e)
 	plugins_event(c->plugins, e);
 }
 
-void check_end(struct check *c, struct finding_set *out)
+void check_report(struct check *c, struct finding_set *out)
 {
-	if (c->any)
-		model_end(c->model, &c->last);
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->report)
 			check_oracles[i]->report(&c->state[i], out);
-	plugins_end(c->plugins, out);
+	plugins_report(c->plugins, out);
+}
+
+void check_end(struct check *c)
+{
+	if (c->any)
+		model_end(c->model, &c->last);
+	plugins_end(c->plugins);
 }
 
 const char *check_stale(const struct check *c, size_t i)

@@ -26,7 +26,9 @@ struct check *check_new(const struct check_opts *, const struct trace_defs *, st
 const char *const *check_watches(const struct check *, size_t *n);
 void check_feed(struct check *, const struct trace_event *);
 /* The events are over. What was under way when a program was killed is not held against it. */
-void check_end(struct check *, struct finding_set *);
+void check_end(struct check *);
+/* Adds what is established so far: all of it, after check_end. */
+void check_report(struct check *, struct finding_set *);
 const char *check_stale(const struct check *, size_t i); /* changed objects, see srcloc */
 size_t check_lines(const struct check *);
 size_t check_memory(const struct check *);

@@ -116,7 +116,8 @@ void values_free(struct hmap *);
 /* plugin.c: custom oracles. */
 struct plugins *plugins_load(struct check *, const char *const *path, size_t n, struct err *);
 void plugins_event(struct plugins *, const struct trace_event *);
-void plugins_end(struct plugins *, struct finding_set *);
+void plugins_end(struct plugins *);
+void plugins_report(struct plugins *, struct finding_set *);
 void plugins_free(struct plugins *);
 const char *const *plugins_watches(const struct plugins *, size_t *n);
 

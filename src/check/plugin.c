@@ -469,12 +469,10 @@ static void report_death(struct plugin *p, struct finding_set *out)
 	finding_add(out, f);
 }
 
-void plugins_end(struct plugins *ps, struct finding_set *out)
+void plugins_report(struct plugins *ps, struct finding_set *out)
 {
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
-		if (!p->dead && p->oracle->end)
-			call_end(p);
 		for (size_t k = 0; k < p->findings.causes.v.n; k++) {
 			struct cause *c = p->findings.causes.v.p[k];
 			struct finding *f = cause_finding(ps->check, c, "%s", p->message.p[k]);
@@ -483,5 +481,14 @@ void plugins_end(struct plugins *ps, struct finding_set *out)
 		}
 		if (p->dead)
 			report_death(p, out);
+	}
+}
+
+void plugins_end(struct plugins *ps)
+{
+	for (size_t i = 0; i < ps->v.n; i++) {
+		struct plugin *p = ps->v.p[i];
+		if (!p->dead && p->oracle->end)
+			call_end(p);
 	}
 }

@@ -87,7 +87,21 @@ struct session {
 	char **baseline;                           /* ids */
 	size_t nbaseline;
 	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
+	double started, saved;              /* when */
 };
+
+/* A live run's reports are written now and then, so that whoever kills us keeps the findings. */
+#define SAVE_EVERY 2.0    /* seconds */
+#define LOOK_EVERY 65536u /* events */
+
+static double now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void save(struct session *);
 
 static int feed(void *arg, const struct trace_event *e, struct err *err)
 {
@@ -96,6 +110,8 @@ static int feed(void *arg, const struct trace_event *e, struct err *err)
 	check_feed(s->check, e);
 	s->events++;
 	s->kind[e->kind]++;
+	if (s->live && s->events % LOOK_EVERY == 0 && now() - s->saved > SAVE_EVERY)
+		save(s);
 	return 0;
 }
 
@@ -134,14 +150,15 @@ static int check_program(struct session *s, char **argv, struct finding_set *out
 		return -1;
 	const char *const *more = check_watches(s->check, &n);
 	struct launch_opts lo = run_launch_opts(&s->o->run, argv, more, n);
+	while (argv[s->ncommand])
+		s->ncommand++;
+	s->command = argv;
 	s->launch = launch_new(&lo, err);
 	if (!s->launch || launch_run(s->launch, s->live, &res, err))
 		return -1;
 	describe_end(s, &res);
-	check_end(s->check, out);
-	while (argv[s->ncommand])
-		s->ncommand++;
-	s->command = argv;
+	check_end(s->check);
+	check_report(s->check, out);
 	if (res.pmem_forced)
 		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program");
 	return 0;
@@ -179,7 +196,8 @@ static int check_trace(struct session *s, const char *dir, struct finding_set *o
 		s->incomplete = xasprintf("the trace is damaged: %s", err->text);
 	else if (!whole)
 		s->incomplete = xstrdup(why);
-	check_end(s->check, out);
+	check_end(s->check);
+	check_report(s->check, out);
 	command_of(s, trace_defs(s->reader));
 	free(replay);
 	return 0;
@@ -243,15 +261,18 @@ static int verdict(const struct check_cli *o, const struct finding_set *set)
 	return EXIT_NOTHING;
 }
 
-static int conclude(struct session *s, struct finding_set *set, double seconds, struct err *err)
+#define STATS 4
+
+static struct report describe(struct session *s, struct finding_set *set,
+			      struct report_stat stats[STATS])
 {
-	struct report_stat stats[] = {
-		{ "events", (double)s->events },
-		{ "lines", (double)check_lines(s->check) },
-		{ "memory", (double)check_memory(s->check) },
-		{ "seconds", seconds },
-	};
-	struct report r = {
+	stats[0] = (struct report_stat){ "events", (double)s->events };
+	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->check) };
+	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->check) };
+	stats[3] = (struct report_stat){ "seconds", now() - s->started };
+	finding_sort(set);
+	filter(s, set);
+	return (struct report){
 		.verb = "check",
 		.model = s->o->model ? s->o->model : "adr",
 		.command = (const char *const *)s->command,
@@ -259,8 +280,41 @@ static int conclude(struct session *s, struct finding_set *set, double seconds, 
 		.incomplete = s->incomplete,
 		.findings = set,
 		.stats = stats,
-		.nstats = sizeof stats / sizeof *stats,
+		.nstats = STATS,
 	};
+}
+
+static bool is_file(const char *path)
+{
+	return path && strcmp(path, "-") != 0;
+}
+
+static void save(struct session *s)
+{
+	const struct check_cli *o = s->o;
+	struct finding_set set = { 0 };
+	struct report_stat stats[STATS];
+	struct err err;
+	if (is_file(o->json) || is_file(o->sarif) || is_file(o->html)) {
+		check_report(s->check, &set);
+		struct report r = describe(s, &set, stats);
+		r.incomplete = "the program is still running";
+		/* what cannot be written now is complained of at the end */
+		if (is_file(o->json))
+			(void)report_json(&r, o->json, &err);
+		if (is_file(o->sarif))
+			(void)report_sarif(&r, o->sarif, &err);
+		if (is_file(o->html))
+			(void)report_html(&r, o->html, &err);
+		finding_set_free(&set);
+	}
+	s->saved = now();
+}
+
+static int conclude(struct session *s, struct finding_set *set, struct err *err)
+{
+	struct report_stat stats[STATS];
+	struct report r = describe(s, set, stats);
 	if (!s->kind[TRACE_STORE]) {
 		if (!s->o->quiet)
 			run_say_no_pm(&s->o->run, s->kind);
@@ -268,8 +322,6 @@ static int conclude(struct session *s, struct finding_set *set, double seconds, 
 			r.incomplete =
 				"the program never wrote persistent memory: there was nothing to check";
 	}
-	finding_sort(set);
-	filter(s, set);
 	int bad = write_reports(s->o, &r, s->live != NULL, err);
 	if (s->suppressions)
 		finding_suppressions_stale(s->suppressions, say_stale, NULL);
@@ -285,20 +337,13 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static double now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static int cmd_check(int argc, char **argv)
 {
 	struct check_cli o = { 0 };
 	struct session s = { .o = &o };
 	struct finding_set set = { 0 };
 	struct err err = { 0 };
-	double started = now();
+	s.started = s.saved = now();
 	int status = cli_parse(&verb_check, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
@@ -311,7 +356,7 @@ static int cmd_check(int argc, char **argv)
 	else if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))
 		status = cli_fail(&err);
 	else
-		status = conclude(&s, &set, now() - started, &err);
+		status = conclude(&s, &set, &err);
 	finding_set_free(&set);
 	check_free(s.check);
 	launch_free(s.launch);

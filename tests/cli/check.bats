@@ -486,3 +486,13 @@ program() {
 		output_has "nothing found"
 	done
 }
+
+@test "holdfast is killed in the middle of a long run: what was established by then is in the reports" {
+	background "$HOLDFAST" check -q --json r.json --html r.html -- "$BIN/misuse" pool lose forever
+	wait_for test -e r.json
+	wait_for test -e r.html
+	kill -KILL "$pid"
+	wait "$pid" || true
+	jq -e '.incomplete | contains("still running")' r.json
+	same "marked misuse.c lose" "found r.json"
+}

@@ -126,7 +126,8 @@ static void run(const char *history, const char *model, bool killed, struct find
 		};
 		check_feed(c, &e);
 	}
-	check_end(c, out);
+	check_end(c);
+	check_report(c, out);
 	finding_sort(out);
 }
 
