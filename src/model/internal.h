@@ -55,7 +55,10 @@ struct model {
 };
 
 /* lines.c */
-struct model_line *model_line(struct model *, uint32_t index);
+static inline struct model_line *model_line(struct model *m, uint32_t index)
+{
+	return &m->block.p[index / LINE_BLOCK][index % LINE_BLOCK];
+}
 struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index);
 struct model_line *model_line_get(struct model *, uint64_t key, uint32_t *index);
 typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
@@ -68,7 +71,13 @@ void model_add_pending(struct model *, struct model_line *, uint32_t index, uint
 uint64_t model_take_pending(struct model *, struct model_line *, uint32_t thread);
 
 /* ranges.c */
-struct process *model_process(struct model *, uint32_t process);
+struct process *model_process_new(struct model *, uint32_t process);
+static inline struct process *model_process(struct model *m, uint32_t process)
+{
+	if (process < m->process.n && m->process.p[process]->known)
+		return m->process.p[process];
+	return model_process_new(m, process);
+}
 void model_map(struct model *, const struct trace_event *);
 void model_register(struct model *, uint32_t process, uint64_t addr, uint64_t len);
 void model_unregister(struct model *, uint32_t process, uint64_t addr, uint64_t len);

@@ -7,11 +7,6 @@
 
 #include "model/internal.h"
 
-struct model_line *model_line(struct model *m, uint32_t index)
-{
-	return &m->block.p[index / LINE_BLOCK][index % LINE_BLOCK];
-}
-
 static size_t slot_of(const struct model *m, uint64_t key)
 {
 	size_t i = (size_t)((key * 0x9E3779B97F4A7C15ull) >> 20) & (m->slots - 1);

@@ -16,7 +16,7 @@ static void inherit(struct model *m, uint32_t child)
 		imap_set(&m->process.p[child]->maps, from->p[i].lo, from->p[i].hi, from->p[i].val);
 }
 
-struct process *model_process(struct model *m, uint32_t process)
+struct process *model_process_new(struct model *m, uint32_t process)
 {
 	while (m->process.n <= process)
 		VEC_PUSH(&m->process, xcalloc(1, sizeof(struct process)));

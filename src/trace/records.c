@@ -39,6 +39,19 @@ uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64
 	return hmap_get(&l->process.p[process].file, id, &file) ? (uint32_t)file : TRACE_NO_FILE;
 }
 
+/* An instruction's address; most events come from few places. */
+static uint64_t ip_of(struct trace_live *l, uint32_t process, uint32_t site)
+{
+	struct recent_site *r = &l->recent[site % RECENT_SITES];
+
+	if (r->site != site || r->process != process) {
+		const struct trace_site_def *def = trace_site(&l->defs, process, site);
+
+		*r = (struct recent_site){ process, site, def ? def->ip : 0 };
+	}
+	return r->ip;
+}
+
 enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct trace_event *ev,
 			    struct err *err)
 {
@@ -48,9 +61,7 @@ enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct t
 	ev->process = s->process;
 	ev->thread = s->thread;
 	if (l->sink) {
-		const struct trace_site_def *site = trace_site(&l->defs, ev->process, ev->site);
-
-		ev->ip = site ? site->ip : 0;
+		ev->ip = ip_of(l, ev->process, ev->site);
 		bad = l->sink(l->arg, ev, err);
 	}
 	if (l->writer && trace_live_written(l, trace_put_event(l->writer, ev, err)))
@@ -77,6 +88,7 @@ static enum taken take_site(struct trace_live *l, struct slot *s, struct trace_e
 {
 	struct trace_site_def def = { r->arg[0], (uint8_t)r->arg[1], (uint16_t)r->arg[2] };
 
+	l->recent[r->site % RECENT_SITES] = (struct recent_site){ 0 };
 	if (r->arg[1] >= TRACE_SITE_CLASSES ||
 	    trace_defs_site(&l->defs, s->process, r->site, &def) == DEFS_BAD)
 		return TAKEN_BAD;

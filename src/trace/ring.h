@@ -29,6 +29,13 @@ struct live_process {
 	struct hmap file; /* tracer's id -> id in the trace */
 };
 
+#define RECENT_SITES 256u
+
+struct recent_site {
+	uint32_t process, site;
+	uint64_t ip;
+};
+
 struct trace_live {
 	int fd;
 	struct ring_header *ring;
@@ -37,6 +44,7 @@ struct trace_live {
 	void *arg;
 	struct trace_defs defs;
 	uint64_t events;
+	struct recent_site recent[RECENT_SITES];
 	struct slot slot[RING_SLOTS];
 	VEC(struct live_process) process;
 	VEC(struct live_file) file; /* by id in the trace */
