@@ -150,10 +150,8 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 
 /* ---- stores, flushes, fences ---- */
 
-static void list_in_operation(struct model *m, struct model_thread *t, struct model_line *l,
-			      uint32_t index)
+static void list_in_operation(struct model_thread *t, struct model_line *l, uint32_t index)
 {
-	(void)m;
 	if (t->depth && l->op != t->op) {
 		l->op = t->op;
 		VEC_PUSH(&t->op_lines, index);
@@ -191,7 +189,7 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	l->open |= mask;
 	l->late &= ~mask;
 	l->nt = nt ? l->nt | mask : l->nt & ~mask;
-	list_in_operation(m, s->thread, l, index);
+	list_in_operation(s->thread, l, index);
 	if (nt ? !m->ops->nt_open : !m->ops->stores_open)
 		guarantee(m, s, mask);
 	else if (nt && m->ops->flushes)

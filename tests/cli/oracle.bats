@@ -199,8 +199,6 @@ pmdk() {
 }
 
 @test "Debian's libpmemobj: a correct program gives nothing, mistakes are named by their line" {
-	echo 'int main(void) { return 0; }' >try.c
-	build try try.c -lpmemobj 2>/dev/null || skip "libpmemobj is not installed"
 	for level in -O0 -O2; do
 		build tx "$PROGRAMS/tx.c" $level -lpmemobj
 		pmdk ok
