@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,28 +30,58 @@ static bool usable(int fd)
 	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/* The very file if the descriptor can be opened, else what has its path and inode now. */
-static int open_file(const struct slot *s, uint64_t fd, const char *path, uint64_t ino)
+/* An open file; `offset` is -1, or where the program's own descriptor stood. */
+struct opened {
+	int fd;
+	off_t offset;
+};
+
+/* The program's own descriptor, for a file that nobody may open (PMDK makes pools with mode 0). */
+static struct opened borrow(uint32_t pid, int fd)
+{
+	struct opened o = { -1, -1 };
+	int process = pidfd_open((pid_t)pid, 0);
+
+	if (process < 0)
+		return o;
+	o.fd = pidfd_getfd(process, fd, 0);
+	close(process);
+	if (o.fd >= 0)
+		o.offset = lseek(o.fd, 0, SEEK_CUR);
+	return o;
+}
+
+static void done_with(struct opened o)
+{
+	if (o.fd < 0)
+		return;
+	if (o.offset >= 0) /* the program waits for our answer, and shares the offset */
+		lseek(o.fd, o.offset, SEEK_SET);
+	close(o.fd);
+}
+
+/* The very file if its descriptor can be had, else what has its path and inode now. */
+static struct opened open_file(const struct slot *s, uint64_t fd, const char *path, uint64_t ino)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct opened o = { -1, -1 };
 	char proc[64];
 	struct stat st;
-	int got = -1;
 
 	if (fd < MAX_FD) {
 		snprintf(proc, sizeof proc, "/proc/%u/fd/%u", s->pid, (unsigned)fd);
-		got = open(proc, flags);
-		if (got >= 0 && usable(got))
-			return got;
+		o.fd = open(proc, flags);
+		if (o.fd < 0)
+			o = borrow(s->pid, (int)fd);
+		if (o.fd >= 0 && usable(o.fd))
+			return o;
 	}
-	if (got >= 0)
-		close(got);
-	got = open(path, flags);
-	if (got >= 0 && usable(got) && !fstat(got, &st) && st.st_ino == ino)
-		return got;
-	if (got >= 0)
-		close(got);
-	return -1;
+	done_with(o);
+	o = (struct opened){ open(path, flags), -1 };
+	if (o.fd >= 0 && usable(o.fd) && !fstat(o.fd, &st) && st.st_ino == ino)
+		return o;
+	done_with(o);
+	return (struct opened){ -1, -1 };
 }
 
 static uint64_t birth_time(int fd)
@@ -112,7 +143,8 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 			   struct err *err)
 {
 	char *path = trace_live_text(r);
-	int fd = open_file(s, r->arg[3], path, r->arg[2]);
+	struct opened o = open_file(s, r->arg[3], path, r->arg[2]);
+	int fd = o.fd;
 	struct live_file f = { r->arg[1], r->arg[2], birth_time(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
 	enum taken taken = TAKEN;
@@ -123,9 +155,8 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 	}
 	if (taken != TAKEN_BAD)
 		hmap_put(&l->process.p[s->process].file, r->arg[0], file);
+	done_with(o);
 	trace_live_answer(l, s, fd >= 0 && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
-	if (fd >= 0)
-		close(fd);
 	free(path);
 	return taken;
 }
@@ -170,16 +201,16 @@ enum taken trace_live_range(struct trace_live *l, struct slot *s, const struct t
 	uint32_t file = trace_live_file_id(l, s->process, r->arg[0]);
 	const struct trace_file_def *def = trace_file(&l->defs, file);
 	enum taken taken = TAKEN;
-	int fd = -1;
+	struct opened o = { -1, -1 };
 
 	if (r->arg[2] > INT64_MAX || r->arg[3] > INT64_MAX - r->arg[2])
 		taken = TAKEN_BAD;
 	else if (def)
-		fd = open_file(s, r->arg[1], def->path, def->ino);
-	if (fd >= 0) {
-		taken = copy_range(l, s, r, file, fd, err);
-		close(fd);
+		o = open_file(s, r->arg[1], def->path, def->ino);
+	if (o.fd >= 0) {
+		taken = copy_range(l, s, r, file, o.fd, err);
+		done_with(o);
 	}
-	trace_live_answer(l, s, fd >= 0 && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
+	trace_live_answer(l, s, o.fd >= 0 && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
 	return taken;
 }

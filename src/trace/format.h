@@ -82,7 +82,8 @@
 	X(SIGNAL, "signal", 1, "signal")                                                           \
 	X(MODULE_LOAD, "module-load", 4, "addr len offset module")                                 \
 	X(MODULE_UNLOAD, "module-unload", 2, "addr len")                                           \
-	X(LOAD, "load", 2, "addr size")
+	X(LOAD, "load", 2, "addr size")                                                            \
+	X(FILE_READ, "file-read", 3, "file offset len")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -108,7 +109,7 @@ enum trace_flag {
 	TRACE_F_ATOMIC = 2,   /* STORE: LOCK-prefixed or XCHG; FENCE: the fence one implies */
 	TRACE_F_KERNEL = 4,   /* STORE: made by a system call */
 	TRACE_F_VOLATILE = 8, /* FLUSH: the line is not in PM */
-	TRACE_F_PM = 16,      /* MAP: counts as persistent memory */
+	TRACE_F_PM = 16,      /* MAP: counts as persistent memory; if not, it is only read */
 	TRACE_F_UNWOUND = 32, /* RETURN: left by longjmp or an exception, no result;
 	                       * THREAD_EXIT: it was running when another thread ended the process */
 	TRACE_F_FIXED = 64,   /* MAP: the program asked for that very address */
@@ -145,7 +146,7 @@ enum trace_ctx_id {
 enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 1u
+#define RING_VERSION 2u
 #define RING_SLOTS 64u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
 #define RING_HEADER_BYTES 65536u

@@ -231,6 +231,21 @@ static void store_event(struct trace_image *im, const struct maps *m, const stru
 	}
 }
 
+bool trace_image_locate(const struct trace_image *im, uint32_t process, uint64_t addr,
+			uint32_t *file, uint64_t *off, uint64_t *len)
+{
+	const struct imap_item *it;
+	const struct mapping *map;
+
+	if (process >= im->process.n || !(it = imap_find(&im->process.p[process].range, addr)))
+		return false;
+	map = &im->process.p[process].list.p[it->val];
+	*file = map->file;
+	*off = map->offset + (addr - map->addr);
+	*len = it->hi - addr;
+	return *off <= INT64_MAX - *len;
+}
+
 /* The child's mappings are those of now, if its own events are yet to come. */
 static void fork_event(struct trace_image *im, const struct trace_event *ev)
 {

@@ -72,6 +72,7 @@ int trace_file_arg(unsigned kind)
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE:
 	case TRACE_FILE_WRITE:
+	case TRACE_FILE_READ:
 	case TRACE_FILE_SYNC:
 	case TRACE_FILE_RENAME:
 	case TRACE_FILE_UNLINK: return 0;

@@ -102,6 +102,10 @@ int trace_image_run(struct trace_image *, uint64_t end, struct err *err);
 uint64_t trace_image_size(const struct trace_image *, uint32_t file);
 int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf,
 		     size_t len);
+/* Where an address of a process lies: the file, the offset in it, and how many bytes from there
+ * on are mapped in a row. False: not in a PM file. Follows the events that were applied. */
+bool trace_image_locate(const struct trace_image *, uint32_t process, uint64_t addr, uint32_t *file,
+			uint64_t *off, uint64_t *len);
 int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path,
 			   struct err *err);
 void trace_image_free(struct trace_image *);
