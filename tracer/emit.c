@@ -135,6 +135,8 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 		VG_(memcpy)(w + 3, (void *)a, size);
 	}
 	commit(words);
+	if (UNLIKELY(opt.loads))
+		loads_stored(a, size);
 }
 
 /* Sends a record and waits until holdfast has dealt with it. */

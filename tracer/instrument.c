@@ -6,6 +6,9 @@
  * granule; the bytes are read back from memory, which works for any width. Plain stores at an
  * address that comes from the stack pointer are left alone: stacks are not PM.
  *
+ * Loads, with --hf-loads: before the load, a call of on_load() behind the same look-up. What
+ * VEX has found to be of no use is not loaded, and no matter.
+ *
  * Flushes: VEX cannot decode clwb and clflushopt, and takes clflush for an instruction-cache
  * flush that throws away translations; all three end a block. Both ends are rewritten into a
  * call of on_flush() and a plain jump to the next instruction.
@@ -104,6 +107,33 @@ static void note_def(struct block *b, const IRStmt *st)
 		      (e->tag == Iex_RdTmp && from_sp(b, e));
 }
 
+/* maskmovdqu and maskmovq load only in VEX's rendering of them. */
+static void add_load(struct block *b, IRExpr *addr, UInt size, IRExpr *guard)
+{
+	if (!opt.loads || from_sp(b, addr) || b->insn.insn == INSN_MASKED_NT_STORE)
+		return;
+	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	call(b->out, "on_load", on_load, 3, mkIRExprVec_3(addr, u64(b->ip), u64(size)), guard);
+}
+
+static void do_wrtmp(struct block *b, IRStmt *st)
+{
+	IRExpr *e = st->Ist.WrTmp.data;
+	note_def(b, st);
+	if (e->tag == Iex_Load)
+		add_load(b, e->Iex.Load.addr, (UInt)sizeofIRType(e->Iex.Load.ty), NULL);
+	addStmtToIRSB(b->out, st);
+}
+
+static void do_loadg(struct block *b, IRStmt *st)
+{
+	IRLoadG *lg = st->Ist.LoadG.details;
+	IRType loaded, widened;
+	typeOfIRLoadGOp(lg->cvt, &widened, &loaded);
+	add_load(b, lg->addr, (UInt)sizeofIRType(loaded), lg->guard);
+	addStmtToIRSB(b->out, st);
+}
+
 static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
 {
 	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
@@ -190,6 +220,7 @@ static void do_cas(struct block *b, IRStmt *st)
 	IRExpr *done, *hi;
 	if (b->insn.atomic)
 		add_atomic_fence(b, size);
+	add_load(b, cas->addr, size, NULL);
 	addStmtToIRSB(sb, st);
 	if (from_sp(b, cas->addr))
 		return;
@@ -208,6 +239,8 @@ static void do_dirty(struct block *b, IRStmt *st)
 		hook_cpuid_stock = d->cee->addr;
 		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
 	}
+	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
+		add_load(b, d->mAddr, (UInt)d->mSize, d->guard);
 	addStmtToIRSB(b->out, st);
 	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
 		add_store(b, d->mAddr, (UInt)d->mSize, False, d->guard);
@@ -391,7 +424,8 @@ static void do_stmt(struct block *b, IRStmt *st)
 	case Ist_StoreG: do_storeg(b, st); return;
 	case Ist_CAS: do_cas(b, st); return;
 	case Ist_Dirty: do_dirty(b, st); return;
-	case Ist_WrTmp: note_def(b, st); break;
+	case Ist_WrTmp: do_wrtmp(b, st); return;
+	case Ist_LoadG: do_loadg(b, st); return;
 	case Ist_MBE:
 		if (st->Ist.MBE.event == Imbe_Fence)
 			do_fence(b);

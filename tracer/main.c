@@ -2,7 +2,7 @@
 /* Options, start and end of the tracer. `holdfast` starts it; people do not. */
 #include "tracer.h"
 
-struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True };
+struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True, False };
 
 /* A pattern without a slash is about the last part of a path. */
 Bool glob_any(XArray *globs, const HChar *text)
@@ -30,6 +30,7 @@ static Bool option(const HChar *arg)
 	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflush", opt.cpu, CPU_CLFLUSH)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
 	} else {
 		return False;
 	}
@@ -44,7 +45,8 @@ static void usage(void)
 	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
 	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
-	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n");
+	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
+	 "    --hf-loads=yes|no        record loads too\n");
 }
 
 static void debug_usage(void)
@@ -63,6 +65,8 @@ static void first_instruction(ThreadId tid)
 /* Unfollowed children run on, unrecorded, and what they start runs outside Valgrind. */
 static void fork_child(ThreadId tid)
 {
+	if (opt.loads)
+		loads_forget();
 	if (opt.follow_forks) {
 		emit_fork_child();
 		return;
@@ -81,6 +85,10 @@ static void post_clo_init(void)
 	/* A call must end its block for the callee's first instruction to begin one. */
 	if (VG_(sizeXA)(opt.watch) > 0)
 		VG_(clo_vex_control).guest_chase = False;
+	if (opt.loads) {
+		VG_(track_pre_mem_read)(kernel_reads);
+		VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
+	}
 	emit_init();
 }
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which addresses are persistent memory, and which files back them.
+ * Which addresses are persistent memory, and what is behind them.
  *
  * PM is every writable MAP_SHARED mapping of a regular file or a DAX device whose path fits
  * --hf-pm, and every range that the program registers itself. Mappings that are shared but
- * not writable are remembered too: mprotect may make them PM later.
- *
- * A file is told to holdfast the first time that it backs PM; holdfast keeps its contents
- * before the program goes on, so that any later image can be rebuilt.
+ * not writable are remembered too: mprotect may make them PM later. With --hf-loads they are
+ * told as well, as mappings that are not PM, and so are private ones, since what is loaded
+ * there comes from the file.
  */
 #include "tracer.h"
-
-#define AT_EMPTY_PATH 0x1000
 
 UChar region_granule[GRANULES];
 
@@ -20,18 +17,6 @@ static UInt nregions, regions_cap;
 static const struct region *last_hit;
 static Addr gap_lo, gap_hi; /* no PM here: what region_next() found last */
 static Bool ever;
-
-struct file {
-	ULong dev, ino, born; /* inode numbers are used again; born: 0 if nobody knows */
-	Bool unlinked;
-};
-static XArray *files; /* struct file, the id is the index */
-
-struct module {
-	Addr lo, hi;
-};
-static XArray *module_paths; /* HChar *, the id is the index */
-static XArray *modules;      /* struct module: executable file mappings */
 
 /* ---- the sorted array ---- */
 
@@ -48,11 +33,17 @@ static UInt lower(Addr a) /* first region that ends after a */
 	return lo;
 }
 
+/* Is anything recorded there: stores, or only loads? */
+static Bool is_watched(const struct region *r)
+{
+	return r->kind == REGION_PM || opt.loads;
+}
+
 static void granules_rebuild(void)
 {
 	VG_(memset)(region_granule, 0, sizeof region_granule);
 	for (UInt i = 0; i < nregions; i++) {
-		if (regions[i].shared)
+		if (!is_watched(&regions[i]))
 			continue;
 		/* The page before it counts: a store may begin there. */
 		Addr g = (regions[i].lo - VKI_PAGE_SIZE) >> GRANULE_BITS;
@@ -64,6 +55,8 @@ static void granules_rebuild(void)
 	}
 	last_hit = NULL;
 	gap_lo = gap_hi = 0;
+	if (opt.loads)
+		loads_forget();
 }
 
 static void insert_at(UInt i, struct region r)
@@ -110,7 +103,7 @@ static Bool cut_out(Addr lo, Addr hi, void (*cut)(const struct region *piece, vo
 static void add(struct region r)
 {
 	insert_at(lower(r.lo), r);
-	if (!r.shared)
+	if (r.kind == REGION_PM)
 		ever = True;
 	granules_rebuild();
 }
@@ -122,7 +115,7 @@ const struct region *region_find(Addr a)
 	if (a >= gap_lo && a < gap_hi)
 		return NULL;
 	UInt i = lower(a);
-	if (i == nregions || a < regions[i].lo || regions[i].shared)
+	if (i == nregions || a < regions[i].lo || regions[i].kind != REGION_PM)
 		return NULL;
 	return last_hit = &regions[i];
 }
@@ -132,12 +125,18 @@ Addr region_next(Addr a)
 	if (LIKELY(a >= gap_lo && a < gap_hi))
 		return gap_hi;
 	UInt i = lower(a), before = i;
-	while (i < nregions && regions[i].shared)
+	while (i < nregions && regions[i].kind != REGION_PM)
 		i++;
 	if (i < nregions && regions[i].lo <= a)
 		return a;
 	gap_lo = before ? regions[before - 1].hi : 0;
 	return gap_hi = i < nregions ? regions[i].lo : ~(Addr)0;
+}
+
+const struct region *region_loaded(Addr a)
+{
+	UInt i = lower(a);
+	return i < nregions ? &regions[i] : NULL;
 }
 
 Bool region_covers(Addr a, SizeT len)
@@ -157,113 +156,18 @@ Bool region_ever(void)
 	return ever;
 }
 
+Bool region_of_file(UInt file)
+{
+	for (UInt i = 0; i < nregions; i++)
+		if (regions[i].file == file)
+			return True;
+	return False;
+}
+
 void region_forget_all(void)
 {
 	nregions = 0;
 	granules_rebuild();
-}
-
-/* ---- files ---- */
-
-/* When the file was made, so that a new one with an old inode number is known as such. */
-static ULong birth(Int dirfd, const HChar *path, UInt flags)
-{
-	enum { STATX_BTIME = 0x800 };
-	struct vki_statx x;
-	SysRes r = VG_(do_syscall)(__NR_statx, (UWord)dirfd, (UWord)path, flags, STATX_BTIME,
-				   (UWord)&x, 0, 0, 0);
-	if (sr_isError(r) || !(x.stx_mask & STATX_BTIME))
-		return 0;
-	return (ULong)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
-}
-
-static ULong birth_of(Int fd, const HChar *path)
-{
-	return fd >= 0 ? birth(fd, "", AT_EMPTY_PATH) : birth(VKI_AT_FDCWD, path, 0);
-}
-
-static Bool file_known(ULong dev, ULong ino, UInt *id)
-{
-	for (Word i = files ? VG_(sizeXA)(files) - 1 : -1; i >= 0; i--) {
-		struct file *f = VG_(indexXA)(files, i);
-		*id = (UInt)i;
-		if (f->dev == dev && f->ino == ino && !f->unlinked)
-			return True;
-	}
-	return False;
-}
-
-static UInt file_lookup(ULong dev, ULong ino, Int fd, const HChar *path)
-{
-	UInt id;
-	if (!file_known(dev, ino, &id))
-		return NO_FILE;
-	ULong born = birth_of(fd, path), old = ((struct file *)VG_(indexXA)(files, id))->born;
-	return born && old && born != old ? NO_FILE : id;
-}
-
-UInt file_by_fd(Int fd)
-{
-	struct vg_stat st;
-	if (files == NULL || VG_(fstat)(fd, &st) != 0)
-		return NO_FILE;
-	return file_lookup(st.dev, st.ino, fd, NULL);
-}
-
-UInt file_by_path(const HChar *path)
-{
-	struct vg_stat st;
-	if (files == NULL || sr_isError(VG_(stat)(path, &st)))
-		return NO_FILE;
-	return file_lookup(st.dev, st.ino, -1, path);
-}
-
-/* The same, but a symbolic link is not what it points to. */
-UInt file_by_name(const HChar *path)
-{
-	struct vki_stat st;
-	SysRes r = VG_(do_syscall)(__NR_lstat, (UWord)path, (UWord)&st, 0, 0, 0, 0, 0, 0);
-	if (files == NULL || sr_isError(r) || (st.st_mode & VKI_S_IFMT) == VKI_S_IFLNK)
-		return NO_FILE;
-	return file_lookup(st.st_dev, st.st_ino, -1, path);
-}
-
-/* The name is gone. The inode's number may be reused once nothing maps or opens it. */
-void file_unlinked(UInt file)
-{
-	struct file *f = VG_(indexXA)(files, file);
-	for (UInt i = 0; i < nregions; i++)
-		if (regions[i].file == file)
-			return;
-	f->unlinked = True;
-}
-
-static UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
-{
-	UInt id = file_lookup(st->dev, st->ino, fd, path);
-	if (id != NO_FILE)
-		return id;
-	if (files == NULL)
-		files = VG_(newXA)(VG_(malloc), "hf.files", VG_(free), sizeof(struct file));
-	struct file f = { st->dev, st->ino, birth_of(fd, path), False };
-	id = (UInt)VG_(addToXA)(files, &f);
-	ULong args[4] = { id, st->dev, st->ino, (ULong)(Long)fd };
-	emit_and_wait(TRACE_DEF_FILE, 4, args, path, (UInt)VG_(strlen)(path));
-	return id;
-}
-
-/* Is this a file whose shared mappings are persistent memory? */
-static Bool file_is_pm(const struct vg_stat *st, const HChar *path)
-{
-	Bool regular = (st->mode & VKI_S_IFMT) == VKI_S_IFREG;
-	Bool dax = (st->mode & VKI_S_IFMT) == VKI_S_IFCHR && VG_(strncmp)(path, "/dev/dax", 8) == 0;
-	if (!regular && !dax)
-		return False;
-	/* what has no name, and the C library's semaphores, are not meant to survive */
-	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
-	    VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
-		return False;
-	return VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path);
 }
 
 /* ---- mappings ---- */
@@ -271,64 +175,16 @@ static Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 static void send_map(ThreadId tid, const struct region *r, UInt prot, UInt flags, Bool fixed)
 {
 	ULong args[6] = { r->lo, r->hi - r->lo, r->file, r->off, prot, flags };
-	event_at_syscall(tid, TRACE_MAP, TRACE_F_PM | (fixed ? TRACE_F_FIXED : 0), 6, args, NULL,
-			 0);
+	UInt how = (r->kind == REGION_PM ? TRACE_F_PM : 0) | (fixed ? TRACE_F_FIXED : 0);
+	if (is_watched(r))
+		event_at_syscall(tid, TRACE_MAP, how, 6, args, NULL, 0);
 }
 
 static void send_unmap(const struct region *piece, void *tid)
 {
 	ULong args[2] = { piece->lo, piece->hi - piece->lo };
-	if (!piece->shared)
+	if (is_watched(piece))
 		event_at_syscall(*(ThreadId *)tid, TRACE_UNMAP, 0, 2, args, NULL, 0);
-}
-
-static void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path)
-{
-	ULong id, args[4];
-	for (id = 0; id < (ULong)VG_(sizeXA)(module_paths); id++)
-		if (VG_(strcmp)(*(HChar **)VG_(indexXA)(module_paths, (Word)id), path) == 0)
-			break;
-	if (id == (ULong)VG_(sizeXA)(module_paths)) {
-		HChar *copy = VG_(strdup)("hf.module", path);
-		ULong def[2] = { id, 0 };
-		VG_(addToXA)(module_paths, &copy);
-		emit(TRACE_DEF_MODULE, 0, 0, 0, 2, def, path, (UInt)VG_(strlen)(path));
-	}
-	struct module m = { a, a + len };
-	VG_(addToXA)(modules, &m);
-	args[0] = a, args[1] = len, args[2] = off, args[3] = id;
-	event_at_syscall(tid, TRACE_MODULE_LOAD, 0, 4, args, NULL, 0);
-}
-
-/* What is mapped before the program runs: the program itself and the dynamic linker. */
-void module_scan(void)
-{
-	Addr starts[1024];
-	Int n = VG_(am_get_segment_starts)(SkFileC, starts, 1024);
-	module_paths = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(HChar *));
-	modules = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(struct module));
-	for (Int i = 0; i < n; i++) {
-		NSegment const *seg = VG_(am_find_nsegment)(starts[i]);
-		const HChar *path = seg && seg->hasX ? VG_(am_get_filename)(seg) : NULL;
-		/* the tool's own page of trampolines is no part of the program */
-		if (path && VG_(strstr)(path, "/holdfast-amd64-linux") == NULL)
-			module_mapped(VG_INVALID_THREADID, seg->start, seg->end - seg->start + 1,
-				      (ULong)seg->offset, path);
-	}
-}
-
-/* Code at [lo, hi) goes away: addresses there may mean something else from now on. */
-static void module_unmapped(ThreadId tid, Addr lo, Addr hi)
-{
-	for (Word i = VG_(sizeXA)(modules) - 1; i >= 0; i--) {
-		struct module *m = VG_(indexXA)(modules, i);
-		if (m->hi <= lo || m->lo >= hi)
-			continue;
-		ULong args[2] = { m->lo, m->hi - m->lo };
-		event_at_syscall(tid, TRACE_MODULE_UNLOAD, 0, 2, args, NULL, 0);
-		VG_(removeIndexXA)(modules, i);
-		emit_sites_stale();
-	}
 }
 
 void region_munmap(ThreadId tid, Addr a, SizeT len)
@@ -337,6 +193,14 @@ void region_munmap(ThreadId tid, Addr a, SizeT len)
 	module_unmapped(tid, a, end);
 	if (cut_out(a, end, send_unmap, &tid))
 		granules_rebuild();
+}
+
+static enum region_kind kind_of(UInt prot, UInt flags)
+{
+	/* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3, MAP_PRIVATE 2 */
+	if ((flags & 3) == VKI_MAP_PRIVATE)
+		return REGION_PRIVATE;
+	return prot & VKI_PROT_WRITE ? REGION_PM : REGION_SHARED;
 }
 
 void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
@@ -351,15 +215,13 @@ void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd,
 		return;
 	if (prot & VKI_PROT_EXEC)
 		module_mapped(tid, a, len, off, path);
-	/* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3, MAP_PRIVATE 2 */
-	if ((flags & 3) == VKI_MAP_PRIVATE || !file_is_pm(&st, path))
+	struct region r = { a, a + len, NO_FILE, off, kind_of(prot, flags) };
+	if (r.kind == REGION_PRIVATE ? !file_is_loaded(fd, &st, path) : !file_is_pm(&st, path))
 		return;
-	struct region r = { a, a + len, NO_FILE, off, !(prot & VKI_PROT_WRITE) };
-	if (!r.shared)
+	if (is_watched(&r))
 		r.file = file_announce(fd, &st, path);
 	add(r);
-	if (!r.shared)
-		send_map(tid, &r, prot, flags, hint == a);
+	send_map(tid, &r, prot, flags, hint == a);
 }
 
 /* A shared file mapping gets write permission: from now on it is PM. */
@@ -371,7 +233,7 @@ static void become_pm(ThreadId tid, struct region *r, UInt prot)
 	if (path == NULL || sr_isError(VG_(stat)(path, &st)))
 		return;
 	r->file = file_announce(-1, &st, path);
-	r->shared = False;
+	r->kind = REGION_PM;
 	ever = True;
 	granules_rebuild();
 	send_map(tid, r, prot, VKI_MAP_SHARED, False);
@@ -383,9 +245,9 @@ void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot)
 	ULong args[3] = { a, len, prot };
 	Bool pm = False;
 	for (UInt i = lower(a); i < nregions && regions[i].lo < end; i++) {
-		if (!regions[i].shared)
+		if (regions[i].kind == REGION_PM)
 			pm = True;
-		else if (prot & VKI_PROT_WRITE)
+		else if (regions[i].kind == REGION_SHARED && prot & VKI_PROT_WRITE)
 			become_pm(tid, &regions[i], prot);
 	}
 	if (pm)
@@ -425,8 +287,8 @@ void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_le
 		if (r.lo >= r.hi || r.lo >= to + new_len)
 			continue;
 		add(r);
-		if (!r.shared)
-			send_map(tid, &r, VKI_PROT_READ | VKI_PROT_WRITE, VKI_MAP_SHARED, False);
+		send_map(tid, &r, VKI_PROT_READ | (r.kind == REGION_PM ? VKI_PROT_WRITE : 0),
+			 r.kind == REGION_PRIVATE ? VKI_MAP_PRIVATE : VKI_MAP_SHARED, False);
 	}
 	VG_(deleteXA)(m.pieces);
 	granules_rebuild();
@@ -436,7 +298,7 @@ void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_le
 
 void region_register(Addr a, SizeT len)
 {
-	struct region r = { a, a + len, NO_FILE, 0, False };
+	struct region r = { a, a + len, NO_FILE, 0, REGION_PM };
 	if (len == 0 || region_covers(a, len))
 		return;
 	cut_out(a, a + len, NULL, NULL);

@@ -97,6 +97,40 @@ static void copied(Int fd, const ULong *off_after, SizeT done)
 	emit_and_wait(TRACE_DEF_RANGE, 4, args, NULL, 0);
 }
 
+/* ---- reads of files that back PM, or might ---- */
+
+/* `off` is -1 for the file's own position, already moved. */
+static void was_read(ThreadId tid, Int fd, Long off, SizeT done)
+{
+	UInt file = done && opt.loads ? file_opened(fd) : NO_FILE;
+	if (file == NO_FILE)
+		return;
+	if (off == -1)
+		off = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)done;
+	ULong args[3] = { file, (ULong)off, done };
+	event_at_syscall(tid, TRACE_FILE_READ, 0, 3, args, NULL, 0);
+}
+
+static void was_copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
+{
+	was_read(tid, fd, off_after ? (Long)(*off_after - done) : -1, done);
+}
+
+static void reads_post(ThreadId tid, UInt no, const UWord *a, UWord r)
+{
+	switch (no) {
+	case __NR_read:
+	case __NR_readv: was_read(tid, (Int)a[0], -1, r); break;
+	case __NR_pread64:
+	case __NR_preadv:
+	case __NR_preadv2: was_read(tid, (Int)a[0], (Long)a[3], r); break;
+	case __NR_sendfile: was_copied(tid, (Int)a[1], (const ULong *)a[2], r); break;
+	case __NR_splice:
+	case __NR_copy_file_range: was_copied(tid, (Int)a[0], (const ULong *)a[1], r); break;
+	default: break;
+	}
+}
+
 /* ---- names ---- */
 
 /* The path that an *at() call means; relative ones only where the folder is the current one. */
@@ -165,7 +199,7 @@ static void file_event(ThreadId tid, UInt kind, UInt file, UInt nargs, ULong b, 
 
 static void opened(ThreadId tid, Int fd, UWord flags)
 {
-	UInt file = file_by_fd(fd);
+	UInt file = file_opened(fd);
 	file_event(tid, TRACE_FILE_OPEN, file, 2, flags, 0, 0);
 	if (flags & VKI_O_TRUNC)
 		file_event(tid, TRACE_FILE_TRUNCATE, file, 2, 0, 0, 0);
@@ -266,6 +300,8 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 	ULong child;
 	if (!emit_on || sr_isError(res))
 		return;
+	if (opt.loads)
+		reads_post(tid, no, a, sr_Res(res));
 	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)) ||
 	    names_post(tid, no, a))
 		return;

@@ -6,7 +6,10 @@
  *   instrument.c  puts the calls into each superblock
  *   hooks.c       what is called there
  *   context.c     the calling context of the current thread, in O(1)
- *   region.c      which addresses are persistent memory, and which files back them
+ *   region.c      which addresses are persistent memory
+ *   file.c        which files are behind them
+ *   module.c      where the program's code is
+ *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
  *   request.c     client requests: our markers, and pmemcheck's
  *   debuginfo.c   keeps Valgrind from reading what we do not need
@@ -64,6 +67,7 @@ extern struct options {
 	enum cpu cpu;
 	Bool follow_forks;
 	Bool pmemcheck; /* answer pmemcheck's requests */
+	Bool loads;     /* record what is read from PM, too */
 } opt;
 Bool glob_any(XArray *globs, const HChar *text);
 
@@ -120,15 +124,21 @@ extern VG_REGPARM(1) void ctx_resync(Addr sp);
 #define GRANULE_BITS 20
 #define GRANULES 65536u
 extern UChar region_granule[GRANULES];
+enum region_kind {
+	REGION_PM,
+	REGION_SHARED,  /* a shared file mapping that is not PM yet: no write permission */
+	REGION_PRIVATE, /* with --hf-loads: a private mapping of a PM file */
+};
 struct region {
 	Addr lo, hi;
-	UInt file;   /* file id, or NO_FILE for ranges that the program registered */
-	ULong off;   /* file offset of lo */
-	Bool shared; /* a shared file mapping that is not PM yet: no write permission */
+	UInt file; /* file id, or NO_FILE: a range that the program registered, or nobody asked */
+	ULong off; /* file offset of lo */
+	enum region_kind kind;
 };
 #define NO_FILE 0xffffffffu
 const struct region *region_find(Addr a); /* PM region that holds a, or NULL */
 Addr region_next(Addr a);                 /* the first PM address from a on; ~0 if there is none */
+const struct region *region_loaded(Addr a); /* with --hf-loads: the first that ends behind a */
 Bool region_covers(Addr a, SizeT len);
 void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
 		 Addr hint);
@@ -138,13 +148,22 @@ void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_le
 void region_register(Addr a, SizeT len);
 void region_unregister(Addr a, SizeT len);
 void region_forget_all(void);
-Bool region_ever(void); /* was there PM at any time? */
+Bool region_ever(void);         /* was there PM at any time? */
+Bool region_of_file(UInt file); /* is it mapped? */
+
+/* ---- file.c, module.c ---- */
 /* The id of the tracked file behind fd or path; NO_FILE if it backs no PM. */
 UInt file_by_fd(Int fd);
 UInt file_by_path(const HChar *path);
 UInt file_by_name(const HChar *path); /* not through a symbolic link */
+UInt file_opened(Int fd);             /* by fd; with --hf-loads files get to be tracked here */
+UInt file_announce(Int fd, const struct vg_stat *, const HChar *path);
+Bool file_is_pm(const struct vg_stat *, const HChar *path); /* if mapped so that stores reach it */
+Bool file_is_loaded(Int fd, const struct vg_stat *, const HChar *path);
 void file_unlinked(UInt file);
 void module_scan(void);
+void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
+void module_unmapped(ThreadId tid, Addr lo, Addr hi);
 
 /* ---- syscall.c, request.c ---- */
 UInt syscall_site(ThreadId tid);
@@ -200,6 +219,13 @@ extern void on_cpuid(VexGuestAMD64State *st);
 extern void (*hook_cpuid_stock)(VexGuestAMD64State *); /* what on_cpuid stands in for */
 extern Bool
 	fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+
+/* ---- loads.c ---- */
+extern VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size);
+void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len);
+void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a);
+void loads_stored(Addr a, SizeT size); /* what was loaded there is no more */
+void loads_forget(void);
 
 /* ---- instrument.c ---- */
 IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,

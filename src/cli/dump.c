@@ -97,8 +97,7 @@ static void follow(struct dump *d, const struct trace_event *ev)
 	case TRACE_MODULE_LOAD:
 	case TRACE_MODULE_UNLOAD: d->moved++; break;
 	case TRACE_MAP:
-		if (hi > lo && ev->flags & TRACE_F_PM &&
-		    trace_file(d->defs, (uint32_t)ev->arg[2])) {
+		if (hi > lo && trace_file(d->defs, (uint32_t)ev->arg[2])) {
 			struct dump_piece piece = { lo, ev->arg[3], (uint32_t)ev->arg[2] };
 			imap_set(pm, lo, hi, d->piece.n);
 			VEC_PUSH(&d->piece, piece);

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/run.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+/* What is no number is no port. */
+static unsigned port_number(const char *text)
+{
+	char *end;
+	unsigned long n = text ? strtoul(text, &end, 10) : 0;
+	if (!text)
+		return 0;
+	return *text >= '0' && *text <= '9' && !*end && n > 0 && n <= 65535 ? (unsigned)n
+									    : UINT_MAX;
+}
 
 struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *const *more,
 				   size_t nmore)
@@ -20,6 +32,12 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 		.follow_forks = o->follow_forks,
 		.no_pmem_force = o->no_pmem_force,
 		.no_pmemcheck = o->no_pmemcheck,
+		.client = o->client,
+		.port = port_number(o->port),
+		.ready = o->ready,
+		.ready_timeout =
+			(unsigned)(o->ready_timeout < UINT_MAX ? o->ready_timeout : UINT_MAX),
+		.stop = o->stop,
 	};
 }
 
@@ -27,6 +45,16 @@ void run_opts_free(struct run_opts *o)
 {
 	free(o->pm.p);
 	free(o->watch.p);
+}
+
+const char *run_server_misuse(const struct run_opts *o)
+{
+	if (!o->client && (o->port || o->ready || o->stop || o->ready_timeout))
+		return "--port, --ready, --ready-timeout and --stop are for servers: they need "
+		       "--client";
+	if (o->client && !o->port && !o->ready)
+		return "--client needs --port or --ready, to know when the program is ready";
+	return NULL;
 }
 
 void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])

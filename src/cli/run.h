@@ -8,59 +8,96 @@
 
 struct run_opts {
 	const char *cpu, *stdin_path;
+	const char *client, *port, *ready, *stop; /* a server */
+	uint64_t ready_timeout;
 	struct cli_list pm, watch;
 	bool follow_forks, no_pmem_force, no_pmemcheck;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct run_opts run`. */
-#define RUN_OPTIONS(T)                                                                                      \
-	{ "pm",                                                                                             \
-	  0,                                                                                                \
-	  CLI_LIST,                                                                                         \
-	  "GLOB",                                                                                           \
-	  offsetof(T, run.pm),                                                                              \
-	  "only files whose path matches are persistent memory; may be given several times. "               \
-	  "Without it every writable shared mapping of a file is" },                                        \
-		{ "watch",                                                                                  \
-		  0,                                                                                        \
-		  CLI_LIST,                                                                                 \
-		  "GLOB",                                                                                   \
-		  offsetof(T, run.watch),                                                                   \
-		  "record calls and returns of functions whose name matches; may be given several times" }, \
-		{ "cpu",                                                                                    \
-		  0,                                                                                        \
-		  CLI_CHOICE,                                                                               \
-		  "clwb|clflushopt|clflush",                                                                \
-		  offsetof(T, run.cpu),                                                                     \
-		  "the best flush instruction that the program sees in CPUID; clwb without it" },           \
-		{ "follow-forks",                                                                           \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.follow_forks),                                                            \
-		  "follow the program's child processes too" },                                             \
-		{ "no-pmem-force",                                                                          \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.no_pmem_force),                                                           \
-		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                      \
-		{ "no-pmemcheck",                                                                           \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.no_pmemcheck),                                                            \
-		  "do not answer the requests that libraries make to pmemcheck: PMDK then copies memory "   \
-		  "as it does in production, but says nothing of its transactions and locks" },             \
-	{                                                                                                   \
-		"stdin", 0, CLI_FILE, "FILE", offsetof(T, run.stdin_path),                                  \
-			"the program's standard input"                                                      \
+#define RUN_OPTIONS(T)                                                                                       \
+	{ "pm",                                                                                              \
+	  0,                                                                                                 \
+	  CLI_LIST,                                                                                          \
+	  "GLOB",                                                                                            \
+	  offsetof(T, run.pm),                                                                               \
+	  "only files whose path matches are persistent memory; may be given several times. "                \
+	  "Without it every writable shared mapping of a file is" },                                         \
+		{ "watch",                                                                                   \
+		  0,                                                                                         \
+		  CLI_LIST,                                                                                  \
+		  "GLOB",                                                                                    \
+		  offsetof(T, run.watch),                                                                    \
+		  "record calls and returns of functions whose name matches; may be given several times" },  \
+		{ "cpu",                                                                                     \
+		  0,                                                                                         \
+		  CLI_CHOICE,                                                                                \
+		  "clwb|clflushopt|clflush",                                                                 \
+		  offsetof(T, run.cpu),                                                                      \
+		  "the best flush instruction that the program sees in CPUID; clwb without it" },            \
+		{ "follow-forks",                                                                            \
+		  0,                                                                                         \
+		  CLI_FLAG,                                                                                  \
+		  NULL,                                                                                      \
+		  offsetof(T, run.follow_forks),                                                             \
+		  "follow the program's child processes too" },                                              \
+		{ "no-pmem-force",                                                                           \
+		  0,                                                                                         \
+		  CLI_FLAG,                                                                                  \
+		  NULL,                                                                                      \
+		  offsetof(T, run.no_pmem_force),                                                            \
+		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                       \
+		{ "no-pmemcheck",                                                                            \
+		  0,                                                                                         \
+		  CLI_FLAG,                                                                                  \
+		  NULL,                                                                                      \
+		  offsetof(T, run.no_pmemcheck),                                                             \
+		  "do not answer the requests that libraries make to pmemcheck: PMDK then copies memory "    \
+		  "as it does in production, but says nothing of its transactions and locks" },              \
+		{ "stdin",                                                                                   \
+		  0,                                                                                         \
+		  CLI_FILE,                                                                                  \
+		  "FILE",                                                                                    \
+		  offsetof(T, run.stdin_path),                                                               \
+		  "the program's standard input" },                                                          \
+		{ "client",                                                                                  \
+		  0,                                                                                         \
+		  CLI_TEXT,                                                                                  \
+		  "CMD",                                                                                     \
+		  offsetof(T, run.client),                                                                   \
+		  "the program is a server: once it is ready, run this shell command, which makes it "       \
+		  "work, and stop it when the command has ended. Needs --port or --ready" },                 \
+		{ "port",                                                                                    \
+		  0,                                                                                         \
+		  CLI_TEXT,                                                                                  \
+		  "PORT",                                                                                    \
+		  offsetof(T, run.port),                                                                     \
+		  "the server is ready when something listens on this TCP port; nothing connects to it" },   \
+		{ "ready",                                                                                   \
+		  0,                                                                                         \
+		  CLI_TEXT,                                                                                  \
+		  "REGEX",                                                                                   \
+		  offsetof(T, run.ready),                                                                    \
+		  "the server is ready when a line of its output matches; with --port, when both are "       \
+		  "true. Its output passes through holdfast, so it must be flushed" },                       \
+		{ "ready-timeout",                                                                           \
+		  0,                                                                                         \
+		  CLI_NUMBER,                                                                                \
+		  "SECONDS",                                                                                 \
+		  offsetof(T, run.ready_timeout),                                                            \
+		  "how long the server may take to get ready, and to end after --stop; 60 without it" },     \
+	{                                                                                                    \
+		"stop", 0, CLI_TEXT, "CMD|SIGNAL", offsetof(T, run.stop),                                    \
+			"what ends the server: a signal (TERM, which it is without this option, INT, 2) or " \
+			"a shell command; 'true' if the client does it"                                      \
 	}
 
 /* Adds the options to what is launched; the watch list gets `more` globs at its end. */
 struct launch_opts run_launch_opts(struct run_opts *, char **argv, const char *const *more,
 				   size_t nmore);
 void run_opts_free(struct run_opts *);
+/* What is wrong with the options about a server, or NULL. */
+const char *run_server_misuse(const struct run_opts *);
 /* The run stored nothing in persistent memory: says so, and what may be the reason. */
 void run_say_no_pm(const struct run_opts *, const uint64_t kind[TRACE_KINDS]);
 

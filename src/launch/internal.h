@@ -3,6 +3,8 @@
 #ifndef HOLDFAST_LAUNCH_INTERNAL_H
 #define HOLDFAST_LAUNCH_INTERNAL_H
 
+#include <sys/types.h>
+
 #include "launch/launch.h"
 
 #define LAUNCH_TOOL "holdfast-amd64-linux"
@@ -10,5 +12,50 @@
 /* tool.c: xmalloc'ed paths, or NULL and err. */
 char *launch_find_libexec(struct err *err);
 char *launch_find_valgrind(struct err *err); /* its version is the tracer's */
+
+/* children.c */
+struct children {
+	pid_t *p;
+	size_t n, cap;
+};
+void children_list(struct children *);
+void children_signal(const struct children *except, int sig);
+void children_end(const struct children *except); /* kills and takes in all others */
+
+/* relay.c: NULL or -1 and err where something failed. */
+struct relay;
+struct relay *relay_new(const char *regex, struct err *err);
+void relay_free(struct relay *);
+int relay_open(struct relay *, struct err *err);  /* before the program is started */
+void relay_become(const struct relay *);          /* in the program's process */
+int relay_start(struct relay *, struct err *err); /* when it was started */
+bool relay_seen(const struct relay *);            /* a line has matched */
+bool relay_drained(const struct relay *);         /* nobody writes any more */
+void relay_finish(struct relay *);                /* when all who write are gone */
+
+/* server.c */
+struct server;
+struct server_program { /* what the server needs to know of the program */
+	pid_t pid;      /* 0: it has ended, or its first process has */
+	const struct children *before;
+	bool ended;
+	int status;
+	int interrupted; /* how many signals came for us */
+	unsigned images; /* that its first process has run: one, and one more for each exec */
+};
+struct server *server_new(const struct launch_opts *, struct err *err);
+void server_free(struct server *);
+int server_open(struct server *, struct err *err);
+void server_become(const struct server *);
+int server_started(struct server *, struct err *err);
+int server_step(struct server *, const struct server_program *, struct err *err);
+bool server_over(const struct server *);
+pid_t server_client(const struct server *); /* the group that gets our signals; 0: none */
+/* A child has ended; false: it was not one of the server's. */
+bool server_reaped(struct server *, pid_t pid, int shell_status);
+void server_kill(const struct server *);
+void server_finish(struct server *, struct launch_result *);
+void server_signal(const struct server_program *, int sig);
+bool server_port_listens(unsigned port);
 
 #endif

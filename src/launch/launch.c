@@ -22,21 +22,26 @@
 #include <unistd.h>
 
 #define POLL_MS 20 /* a child that ends, ends the wait too, but for a race */
+#define SILENT_POLLS 50
 #define FORCE "PMEM_IS_PMEM_FORCE"
 
 struct launch {
 	const struct launch_opts *opts;
 	char *libexec, *valgrind;
-	int stdin_fd; /* -1: ours */
-	pid_t pid;    /* 0 once it has ended */
-	int status;   /* from waitpid */
+	int stdin_fd;           /* -1: ours */
+	pid_t pid;              /* 0 once it has ended */
+	int status;             /* from waitpid */
+	struct server *server;  /* NULL: it is none */
+	struct children before; /* ours, but not the program's */
 };
 
 static const int caught[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGXFSZ };
 #define NCAUGHT (sizeof caught / sizeof *caught)
 
 static volatile sig_atomic_t target;    /* the program's pid, 0: none */
+static volatile sig_atomic_t client;    /* the client's process group, 0: none */
 static volatile sig_atomic_t asked_end; /* a signal came when the program had ended */
+static volatile sig_atomic_t asked;     /* how many came */
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -44,6 +49,9 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	int saved = errno;
 	if (sig == SIGCHLD || sig == SIGXFSZ) /* ends a wait; makes a write fail, not us */
 		return;
+	asked = asked + 1;
+	if (client)
+		kill(-client, sig);
 	if (!target)
 		asked_end = 1;
 	else if (info->si_code != SI_KERNEL) /* the terminal told the program itself */
@@ -55,7 +63,7 @@ static void catch_signals(struct sigaction old[NCAUGHT])
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	sigemptyset(&sa.sa_mask);
-	asked_end = 0;
+	asked_end = asked = 0;
 	for (size_t i = 0; i < NCAUGHT; i++)
 		sigaction(caught[i], &sa, &old[i]);
 }
@@ -82,6 +90,8 @@ struct launch *launch_new(const struct launch_opts *opts, struct err *err)
 		if (l->stdin_fd < 0)
 			bad = err_errno(err, EXIT_USAGE, "cannot read %s", opts->stdin_path);
 	}
+	if (!bad && opts->client)
+		bad = !(l->server = server_new(opts, err));
 	if (!bad)
 		return l;
 	launch_free(l);
@@ -94,6 +104,8 @@ void launch_free(struct launch *l)
 		return;
 	if (l->stdin_fd >= 0)
 		close(l->stdin_fd);
+	server_free(l->server);
+	VEC_FREE(&l->before);
 	free(l->libexec);
 	free(l->valgrind);
 	free(l);
@@ -129,6 +141,8 @@ static char **arguments(const struct launch *l, const struct trace_live *live, p
 	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
 	if (o->no_pmemcheck)
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=no"));
+	if (o->loads)
+		VEC_PUSH(&v, xstrdup("--hf-loads=yes"));
 	if (o->cpu)
 		VEC_PUSH(&v, xasprintf("--hf-cpu=%s", o->cpu));
 	add_globs(&v, "--hf-pm", o->pm, o->npm);
@@ -154,6 +168,8 @@ static void become(const struct launch *l, const struct trace_live *live, pid_t 
 		_exit(EXIT_INTERNAL);
 	if (l->stdin_fd >= 0)
 		dup2(l->stdin_fd, STDIN_FILENO);
+	if (l->server)
+		server_become(l->server);
 	if (force_pmem(l))
 		setenv(FORCE, "1", 1);
 	setenv("VALGRIND_LIB", l->libexec, 1);
@@ -195,35 +211,113 @@ static int start(struct launch *l, struct trace_live *live, const struct sigacti
 	return err_errno(err, EXIT_PROGRAM, "cannot run %s", l->valgrind);
 }
 
+static int shell_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* Takes in whoever has ended; with --follow-forks orphans of the program are ours too. */
 static void reap(struct launch *l, int flags)
 {
 	int status;
 	pid_t pid;
-	while ((pid = waitpid(-1, &status, flags)) > 0)
+	while ((pid = waitpid(-1, &status, flags)) > 0) {
 		if (pid == l->pid) {
 			target = 0;
 			l->pid = 0;
 			l->status = status;
 			return;
 		}
+		if (l->server)
+			server_reaped(l->server, pid, shell_status(status));
+	}
 }
 
-static void drain(struct launch *l, struct trace_live *live, struct launch_result *res)
+/* To the program; if its first process has ended, to those that it left. */
+void server_signal(const struct server_program *p, int sig)
+{
+	if (p->pid)
+		kill(p->pid, sig);
+	else
+		children_signal(p->before, sig);
+}
+
+static unsigned images(const struct launch *l, const struct trace_defs *defs)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < trace_processes(defs); i++)
+		n += trace_process(defs, i)->pid == (uint32_t)l->pid;
+	return n;
+}
+
+/* What there is to do for a server; -1: there is nothing more to expect. */
+static int serve(struct launch *l, const struct trace_live *live, bool ended, struct err *err)
+{
+	struct server_program p = { l->pid, &l->before,
+				    ended,  shell_status(l->status),
+				    asked,  images(l, trace_live_defs(live)) };
+	int bad = server_step(l->server, &p, err);
+	client = server_client(l->server);
+	return bad;
+}
+
+static bool has_children(void)
+{
+	siginfo_t info;
+	return !waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+}
+
+/*
+ * The program's first process has ended; have those that are followed? One that was just forked
+ * may not have said anything yet.
+ */
+static bool all_ended(struct launch *l, const struct trace_live *live)
+{
+	if (!l->opts->follow_forks || asked_end)
+		return true;
+	if (trace_live_running(live))
+		l->silent = 0;
+	else if (!has_children() || ++l->silent > SILENT_POLLS)
+		return true;
+	return false;
+}
+
+/* -1: a server was never ready. */
+static int drain(struct launch *l, struct trace_live *live, struct launch_result *res,
+		 struct err *err)
 {
 	for (;;) {
 		reap(l, WNOHANG);
-		bool last = l->pid == 0 &&
-			    (!l->opts->follow_forks || asked_end || !trace_live_running(live));
-		int n = trace_live_poll(live, last ? 0 : POLL_MS, &res->why);
-		if (n < 0) {
+		bool last = l->pid == 0 && all_ended(l, live);
+		if (l->server) {
+			if (serve(l, live, last, err))
+				return -1;
+			last = server_over(l->server);
+		}
+		struct err again;
+		int n = trace_live_poll(live, last ? 0 : POLL_MS,
+					res->stopped ? &again : &res->why);
+		if (n < 0 && !res->stopped) {
 			res->stopped = true;
 			trace_live_stop(live);
-			return;
+			if (!l->server)
+				return 0;
 		}
-		if (last && n == 0)
-			return;
+		if (last && n <= 0)
+			return 0;
 	}
+}
+
+/* Nothing of a server and its client is left behind. */
+static void clear_up(struct launch *l)
+{
+	target = client = 0;
+	server_kill(l->server);
+	if (l->pid)
+		kill(l->pid, SIGKILL);
+	while (l->pid)
+		reap(l, 0);
+	children_end(&l->before);
 }
 
 static void wait_end(struct launch *l)
@@ -231,6 +325,41 @@ static void wait_end(struct launch *l)
 	errno = 0;
 	while (l->pid && errno != ECHILD)
 		reap(l, 0);
+}
+
+/* Starts it, with what a server needs. */
+static int begin(struct launch *l, struct trace_live *live, const struct sigaction *old,
+		 struct err *err)
+{
+	if (l->server) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		children_list(&l->before);
+		if (server_open(l->server, err))
+			return -1;
+	}
+	if (start(l, live, old, err))
+		return -1;
+	if (!l->server || !server_started(l->server, err))
+		return 0;
+	clear_up(l);
+	return -1;
+}
+
+static int run(struct launch *l, struct trace_live *live, struct launch_result *res,
+	       const struct sigaction *old, struct err *err)
+{
+	if (begin(l, live, old, err))
+		return -1;
+	int bad = drain(l, live, res, err);
+	if (l->server)
+		clear_up(l);
+	else
+		wait_end(l);
+	res->signal = WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
+	res->status = shell_status(l->status);
+	if (l->server)
+		server_finish(l->server, res);
+	return bad;
 }
 
 int launch_run(struct launch *l, struct trace_live *live, struct launch_result *res,
@@ -241,16 +370,10 @@ int launch_run(struct launch *l, struct trace_live *live, struct launch_result *
 	if (l->opts->follow_forks)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	catch_signals(old);
-	int bad = start(l, live, old, err);
-	if (!bad) {
-		drain(l, live, res);
-		wait_end(l);
-	}
+	int bad = run(l, live, res, old, err);
 	restore_signals(old);
 	if (bad)
 		return -1;
-	res->signal = WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
-	res->status = res->signal ? 128 + res->signal : WEXITSTATUS(l->status);
 	if (!trace_processes(trace_live_defs(live)) && !res->stopped)
 		return err_set(err, EXIT_PROGRAM,
 			       "the tracer did not start; valgrind ended with status %d",

@@ -22,20 +22,33 @@ struct launch_opts {
 	bool follow_forks;
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */
 	bool no_pmemcheck;  /* do not answer pmemcheck's client requests */
+	bool loads;         /* record what is read from persistent memory, too */
+
+	/* A server: once it is ready the client is run, natively; then it is stopped. */
+	const char *client; /* a shell command; NULL: not a server, and the rest is ignored */
+	unsigned port;      /* ready when something listens here; 0: see ready */
+	const char *ready;  /* … when a line of its output matches; both: when both are true */
+	unsigned ready_timeout; /* seconds, also for its end; 0: 60 */
+	const char *stop;       /* "TERM", "SIGINT", "15" or a shell command; NULL: TERM */
 };
 
 struct launch_result {
-	int status;       /* what a shell would say: the program's own, or 128 + signal */
-	int signal;       /* what ended the program, or 0 */
-	bool pmem_forced; /* PMEM_IS_PMEM_FORCE=1 was set for the program */
-	bool stopped;     /* recording ended before the program did */
-	struct err why;   /* … for this reason */
+	int status;        /* what a shell would say: the program's own, or 128 + signal */
+	int signal;        /* what ended the program, or 0; not that which was to stop a server */
+	bool pmem_forced;  /* PMEM_IS_PMEM_FORCE=1 was set for the program */
+	bool stopped;      /* recording ended before the program did */
+	struct err why;    /* … for this reason */
+	int client_status; /* the client's, as a shell would say */
 };
 
 struct launch;
 /* The strings and arrays in opts must outlive the launch. NULL and err: cannot be run. */
 struct launch *launch_new(const struct launch_opts *, struct err *err);
-/* 0: the program ran, see the result; -1: it could not be started. */
+/*
+ * 0: the program ran, see the result; -1: it could not be started, or was never ready. While it
+ * runs, children of the caller's that end are taken in; what a server and its client left
+ * running is killed.
+ */
 int launch_run(struct launch *, struct trace_live *, struct launch_result *, struct err *err);
 void launch_free(struct launch *);
 

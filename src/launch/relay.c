@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program's output on its way through us, to see the line that says that it is ready.
+ *
+ * A thread copies both streams from pipes, as they come, and looks at each line until one
+ * matches. It goes on until nobody holds the other ends any more. Where our own output is
+ * gone, the pipe is closed, so that the program hears of it as it would without us.
+ */
+#include "launch/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 65536u /* of a longer line only the beginning is looked at */
+
+struct relay {
+	regex_t regex;
+	int out[2];         /* pipes: stdout's, stderr's; -1: closed */
+	int in[2];          /* their ends for the program */
+	struct buf line[2]; /* what has come of the current line */
+	pthread_t thread;
+	bool running;
+	atomic_bool seen, drained;
+};
+
+struct relay *relay_new(const char *regex, struct err *err)
+{
+	char why[128];
+	struct relay *r = xcalloc(1, sizeof *r);
+	int bad = regcomp(&r->regex, regex, REG_EXTENDED | REG_NOSUB);
+	if (bad) {
+		regerror(bad, &r->regex, why, sizeof why);
+		err_set(err, EXIT_USAGE, "--ready '%s' is no regular expression: %s", regex, why);
+		free(r);
+		return NULL;
+	}
+	for (int i = 0; i < 2; i++)
+		r->out[i] = r->in[i] = -1;
+	return r;
+}
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void relay_free(struct relay *r)
+{
+	if (!r)
+		return;
+	relay_finish(r);
+	for (int i = 0; i < 2; i++) {
+		close_end(&r->in[i]);
+		close_end(&r->out[i]);
+		buf_free(&r->line[i]);
+	}
+	regfree(&r->regex);
+	free(r);
+}
+
+int relay_open(struct relay *r, struct err *err)
+{
+	for (int i = 0; i < 2; i++) {
+		int fds[2];
+		if (pipe2(fds, O_CLOEXEC))
+			return err_errno(err, EXIT_INTERNAL, "cannot make a pipe");
+		r->out[i] = fds[0];
+		r->in[i] = fds[1];
+	}
+	return 0;
+}
+
+void relay_become(const struct relay *r)
+{
+	dup2(r->in[0], STDOUT_FILENO);
+	dup2(r->in[1], STDERR_FILENO);
+}
+
+static void look_at(struct relay *r, int i)
+{
+	struct buf *line = &r->line[i];
+	buf_add(line, "", 1);
+	if (!regexec(&r->regex, line->p, 0, NULL, 0))
+		atomic_store(&r->seen, true);
+	line->n = 0;
+}
+
+static void look_for_lines(struct relay *r, int i, const char *p, size_t n)
+{
+	while (n && !atomic_load(&r->seen)) {
+		const char *end = memchr(p, '\n', n);
+		size_t len = end ? (size_t)(end - p) : n;
+		size_t room = LINE_MAX_BYTES - r->line[i].n;
+		buf_add(&r->line[i], p, len < room ? len : room);
+		if (end)
+			look_at(r, i);
+		len += end != NULL;
+		p += len;
+		n -= len;
+	}
+}
+
+static bool pass_on(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+		if (k < 0 && errno != EINTR)
+			return false;
+		if (k > 0) {
+			p += k;
+			n -= (size_t)k;
+		}
+	}
+	return true;
+}
+
+static void copy(struct relay *r, int i)
+{
+	char bytes[16384];
+	ssize_t n = read(r->out[i], bytes, sizeof bytes);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n > 0)
+		look_for_lines(r, i, bytes, (size_t)n);
+	else if (r->line[i].n) /* the last line may lack its end */
+		look_at(r, i);
+	if (n <= 0 || !pass_on(i ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n))
+		close_end(&r->out[i]);
+}
+
+static void *work(void *arg)
+{
+	struct relay *r = arg;
+	while (r->out[0] >= 0 || r->out[1] >= 0) {
+		struct pollfd p[2] = { { r->out[0], POLLIN, 0 }, { r->out[1], POLLIN, 0 } };
+		if (poll(p, 2, -1) < 0)
+			continue;
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents)
+				copy(r, i);
+	}
+	atomic_store(&r->drained, true);
+	return NULL;
+}
+
+int relay_start(struct relay *r, struct err *err)
+{
+	sigset_t all, old;
+	sigfillset(&all);
+	for (int i = 0; i < 2; i++)
+		close_end(&r->in[i]);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the main thread's */
+	int bad = pthread_create(&r->thread, NULL, work, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (bad) {
+		errno = bad;
+		return err_errno(err, EXIT_INTERNAL, "cannot start a thread");
+	}
+	r->running = true;
+	return 0;
+}
+
+bool relay_seen(const struct relay *r)
+{
+	return atomic_load(&r->seen);
+}
+
+bool relay_drained(const struct relay *r)
+{
+	return atomic_load(&r->drained);
+}
+
+void relay_finish(struct relay *r)
+{
+	if (r->running)
+		pthread_join(r->thread, NULL);
+	r->running = false;
+}
