@@ -353,6 +353,25 @@ void debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 	VEC_PUSH(out, f);
 }
 
+bool debuginfo_scope(struct object *obj, uint64_t addr, size_t level, struct scope *out)
+{
+	struct debuginfo *d = load_debuginfo(obj);
+	uint64_t pc = addr - d->bias;
+	struct unit *u = unit_at(obj, pc);
+	const struct range *r = u ? ranges_find(&u->fn_at, pc) : NULL;
+	Dwarf_Die call[MAX_DEPTH];
+	size_t n = 0;
+
+	if (!r)
+		return false;
+	inlined_calls(&u->fn.p[r->idx], pc, call, &n);
+	if (level > n)
+		return false;
+	*out = (struct scope){ obj, u->scope, level < n ? call[n - 1 - level] : u->fn.p[r->idx],
+			       pc };
+	return true;
+}
+
 void debuginfo_free(struct debuginfo *d)
 {
 	for (size_t i = 0; i < d->unit.n; i++) {

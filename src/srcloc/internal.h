@@ -2,7 +2,8 @@
 /*
  * Inside src/srcloc. Reading order: this file, srcloc.c (address spaces and the caches),
  * object.c (one ELF file), symbols.c (what its symbol table and linkage stubs say),
- * debuginfo.c (what its DWARF says), path.c (call paths of a trace).
+ * debuginfo.c (what its DWARF says), path.c (call paths of a trace). What a statement assigns to:
+ * lvalue.c (its text), expr.c (the type of an expression), scope.c (names), types.c (types).
  *
  *	srcloc ── imap ──▶ mapping ──▶ object ── cache ──▶ frames of one address
  *	   │                             ▲
@@ -108,7 +109,9 @@ struct store {
 	struct pool pool;
 	VEC(struct object *) objects;
 	struct hmap object_at; /* hash of path and build-id -> index */
-	char *debug_path;      /* in libdwfl's terms */
+	struct hmap type_at;   /* address of a DIE -> struct srcloc_type * */
+	VEC(struct srcloc_type *) types;
+	char *debug_path; /* in libdwfl's terms */
 	Dwfl_Callbacks callbacks;
 };
 const char *store_demangle(struct store *, const char *name);
@@ -122,5 +125,71 @@ void symbols_free(struct symbols *);
 typedef VEC(struct srcloc_frame) frame_vec;
 void debuginfo_at(struct object *, uint64_t addr, frame_vec *);
 void debuginfo_free(struct debuginfo *);
+
+/* ---- names and types ---- */
+
+/* What can be seen from an instruction: in its function, or one inlined there, and outside. */
+struct scope {
+	struct object *obj;
+	Dwarf_Die unit, fn; /* the function: a subprogram or an inlined call */
+	uint64_t pc;
+};
+/* level: number of the frame, the innermost inlined one being 0. */
+bool debuginfo_scope(struct object *, uint64_t addr, size_t level, struct scope *);
+/* A name as it stands in the source. */
+struct word {
+	const char *p;
+	size_t n;
+};
+/* The type of a variable, or what a function returns (no type: void). */
+bool scope_variable(const struct scope *, struct word name, Dwarf_Die *type);
+bool scope_function(const struct scope *, struct word name, Dwarf_Die *type);
+/* "struct NAME", "union NAME" (tagged), or the name of a typedef, class or base type. */
+bool scope_type(const struct scope *, struct word name, bool tagged, Dwarf_Die *);
+
+/* A type is a DIE, whose addr is NULL for void and what nobody knows. */
+bool type_of(Dwarf_Die *die, Dwarf_Die *type); /* of a variable, member, pointer, … */
+Dwarf_Die type_peel(Dwarf_Die type);           /* without typedefs and qualifiers */
+bool type_is_struct(Dwarf_Die *peeled);        /* or a union or class */
+uint64_t type_size(Dwarf_Die *type);
+#define TYPE_DIMENSIONS 8
+/* How many dimensions, and their elements; 0: nobody knows. */
+unsigned type_dimensions(Dwarf_Die *array, uint64_t dimension[TYPE_DIMENSIONS]);
+uint64_t type_count(Dwarf_Die *array); /* of all dimensions together */
+const char *type_name(struct object *, Dwarf_Die type, unsigned stars);
+enum srcloc_encoding type_encoding(Dwarf_Die type);
+/* The member of that name, in anonymous ones and bases too; adds its offset. */
+bool type_member(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint64_t *offset);
+
+struct srcloc_type {
+	struct object *obj;
+	Dwarf_Die die; /* maybe by the name of a typedef */
+};
+const struct srcloc_type *store_type(struct object *, Dwarf_Die die);
+
+/* An expression: its type, and where in a struct it lies. */
+struct value {
+	Dwarf_Die type;
+	unsigned stars;      /* pointers that casts have added to the type */
+	Dwarf_Die base;      /* struct that the path begins in; addr NULL: none */
+	uint64_t offset;     /* from the beginning of base */
+	uint64_t elements;   /* an element of an array, nobody knows which of so many */
+	unsigned subscripts; /* of how many dimensions of the type, an array, there was one */
+	char path[256];      /* "head.slot[3].key" */
+	bool memory;         /* a pointer led there */
+	bool address;        /* it is the address of what all this describes */
+};
+struct token {
+	enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_LITERAL, TOKEN_SIGN } kind;
+	struct word text;
+};
+bool token_is(const struct token *, const char *sign);
+/* The value of the expression that begins at *at and ends before `end`; *at is moved behind it. */
+bool expr_value(const struct scope *, const struct token *, size_t *at, size_t end, struct value *);
+/* What the value, a pointer or an array, points to. */
+bool expr_pointee(struct value *);
+
+bool object_lvalue(struct object *, uint64_t addr, size_t level, const char *statement,
+		   struct srcloc_lvalue *);
 
 #endif

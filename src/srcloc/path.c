@@ -125,6 +125,18 @@ const char *srcloc_trace_stale(const struct srcloc_trace *st, size_t i)
 	return srcloc_stale(st->root, i);
 }
 
+bool srcloc_trace_lvalue(struct srcloc_trace *st, const struct srcloc_frame *f,
+			 const char *statement, struct srcloc_lvalue *out)
+{
+	return srcloc_lvalue(st->root, f, statement, out);
+}
+
+const struct srcloc_type *srcloc_trace_type(struct srcloc_trace *st, const struct srcloc_frame *f,
+					    const char *name)
+{
+	return srcloc_type(st->root, f, name);
+}
+
 /* Length of a function's own name: compilers split off "f.cold", "f() [clone .part.0]", … */
 static size_t own_name(const char *function)
 {

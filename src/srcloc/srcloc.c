@@ -102,6 +102,10 @@ static void store_drop(struct store *store)
 		return;
 	for (size_t i = 0; i < store->objects.n; i++)
 		object_free(store->objects.p[i]);
+	for (size_t i = 0; i < store->types.n; i++)
+		free(store->types.p[i]);
+	VEC_FREE(&store->types);
+	hmap_free(&store->type_at);
 	VEC_FREE(&store->objects);
 	hmap_free(&store->object_at);
 	pool_free(&store->pool);
@@ -229,6 +233,57 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
 		a = nowhere(s, addr);
 	}
 	return (struct srcloc_where){ a->frame, a->n };
+}
+
+/*
+ * The object that a frame is in, and which of the frames of its address it is. Frames of a
+ * path are copies, and those of the same place are alike, so the first that fits will do.
+ */
+static struct object *object_of(struct srcloc *s, const struct srcloc_frame *f, size_t *level)
+{
+	for (size_t i = 0; f->module && i < s->store->objects.n; i++) {
+		struct object *obj = s->store->objects.p[i];
+		if (obj->path != f->module || obj->state != OBJECT_READY)
+			continue;
+		frame_vec found = { 0 };
+		debuginfo_at(obj, f->offset, &found);
+		for (*level = 0; *level < found.n; ++*level)
+			if (found.p[*level].line == f->line &&
+			    found.p[*level].function == f->function)
+				break;
+		bool ok = *level < found.n;
+		VEC_FREE(&found);
+		if (ok)
+			return obj;
+	}
+	return NULL;
+}
+
+bool srcloc_lvalue(struct srcloc *s, const struct srcloc_frame *f, const char *statement,
+		   struct srcloc_lvalue *out)
+{
+	size_t level;
+	struct object *obj = object_of(s, f, &level);
+
+	return obj && object_lvalue(obj, f->offset, level, statement, out);
+}
+
+const struct srcloc_type *srcloc_type(struct srcloc *s, const struct srcloc_frame *f,
+				      const char *name)
+{
+	size_t level;
+	struct object *obj = object_of(s, f, &level);
+	struct scope scope;
+	bool tagged = !strncmp(name, "struct ", 7) || !strncmp(name, "union ", 6);
+	struct word word = { tagged ? strchr(name, ' ') + 1 : name, 0 };
+	Dwarf_Die die, peeled;
+
+	word.n = strlen(word.p);
+	if (!obj || !debuginfo_scope(obj, f->offset, level, &scope) ||
+	    !scope_type(&scope, word, tagged, &die))
+		return NULL;
+	peeled = type_peel(die);
+	return type_is_struct(&peeled) ? store_type(obj, die) : NULL;
 }
 
 static const char *last_part(const char *path)

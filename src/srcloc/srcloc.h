@@ -63,6 +63,57 @@ struct srcloc_where srcloc_at(struct srcloc *, uint64_t addr);
 /* "insert (tree.c:41)", "insert (libfoo.so+0x1234)" or "libfoo.so+0x1234"; returns buf. */
 const char *srcloc_text(const struct srcloc_frame *, char *buf, size_t size);
 
+/* ---- what a statement assigns to ---- */
+
+enum srcloc_encoding {
+	SRCLOC_OTHER, /* nobody knows */
+	SRCLOC_SIGNED,
+	SRCLOC_UNSIGNED,
+	SRCLOC_BOOL,
+	SRCLOC_CHAR, /* one, or an array of them: text */
+	SRCLOC_FLOAT,
+	SRCLOC_ENUM,
+	SRCLOC_POINTER,
+	SRCLOC_STRUCT, /* or a union */
+	SRCLOC_ARRAY,  /* of anything but char */
+};
+
+struct srcloc_type; /* a struct or union; lives as long as the strings */
+
+/*
+ * "log->head.tail = off;" with `struct log *log` assigns to
+ *	type "struct log", member "head.tail", member_type "uint64_t", offset 72, size 8.
+ * Where an index is not a number: for structs type is the element's ("p->slot[i].key": "struct
+ * slot", "key"), otherwise member ends in [] and `elements` says how many there are.
+ */
+struct srcloc_lvalue {
+	const char *type;   /* NULL: it is in no struct that is known */
+	const char *member; /* "": the whole struct; without a type, the text in the statement */
+	const char *member_type;
+	uint64_t offset, size; /* size 0: unknown */
+	uint64_t elements;     /* of an array, of which the offset is the first's; 0: not one */
+	enum srcloc_encoding encoding;
+	const struct srcloc_type *in; /* what `type` names, for srcloc_members; NULL without it */
+};
+/*
+ * Which object does the statement at this frame assign to, as far as its text and the debug
+ * information tell? Assignments, ++ and --, and calls such as memcpy(&a->b, …) whose first
+ * argument points to it. Ask about the frame that stores, or whose call does. What is no memory behind a pointer (a local variable) does not count.
+ */
+bool srcloc_lvalue(struct srcloc *, const struct srcloc_frame *, const char *statement,
+		   struct srcloc_lvalue *);
+/* The struct, union or typedef of that name ("struct log", "log_t") as the frame's file has it. */
+const struct srcloc_type *srcloc_type(struct srcloc *, const struct srcloc_frame *,
+				      const char *name);
+const char *srcloc_type_name(const struct srcloc_type *);
+uint64_t srcloc_type_size(const struct srcloc_type *);
+/*
+ * The members that lie in [from, to) of the type or overlap it, down to those that are no
+ * structs and to elements of arrays: "slot[2].key". Fills up to max, returns how many there are.
+ */
+size_t srcloc_members(const struct srcloc_type *, uint64_t from, uint64_t to,
+		      struct srcloc_lvalue *out, size_t max);
+
 /* The same for all processes of a trace, as they come and go. */
 struct trace_defs;
 struct trace_event;
@@ -73,6 +124,10 @@ void srcloc_trace_free(struct srcloc_trace *);
 void srcloc_trace_feed(struct srcloc_trace *, const struct trace_event *);
 struct srcloc_where srcloc_trace_at(struct srcloc_trace *, uint32_t process, uint64_t ip);
 const char *srcloc_trace_stale(const struct srcloc_trace *, size_t i);
+bool srcloc_trace_lvalue(struct srcloc_trace *, const struct srcloc_frame *, const char *statement,
+			 struct srcloc_lvalue *);
+const struct srcloc_type *srcloc_trace_type(struct srcloc_trace *, const struct srcloc_frame *,
+					    const char *name);
 
 /*
  * The call path of an event: the frames of its instruction, then those of each call on the

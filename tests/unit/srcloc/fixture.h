@@ -76,7 +76,7 @@ static int fixture_teardown(void **state)
 }
 
 /* The line of `file` that holds the text. */
-static uint32_t line_of(const char *file, const char *text)
+UNUSED static uint32_t line_of(const char *file, const char *text)
 {
 	char path[2 * PATH_MAX], line[512];
 	uint32_t n = 0;
