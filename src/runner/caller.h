@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the caller's side share. */
+#ifndef HOLDFAST_RUNNER_CALLER_H
+#define HOLDFAST_RUNNER_CALLER_H
+
+#include "runner/internal.h"
+
+#define REPLY_MAX (sizeof(struct reply) + 2 * OUTPUT_KEPT)
+
+struct side { /* a file of a cell */
+	int image, truth;
+	uint64_t size;
+	bool named; /* path has been set */
+	char *path; /* where it is seen; NULL: nowhere */
+};
+struct runner_cell {
+	pid_t pid;
+	int sock;
+	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
+	char *home; /* its folder, where it has one */
+	bool resized;
+	uint64_t tag;
+	struct side *file;
+};
+struct done {
+	uint64_t tag;
+	unsigned cell;
+	struct runner_result result;
+};
+struct runner {
+	struct runner_opts *opts; /* our copy */
+	enum runner_view view;
+	bool net;
+	char *preload;
+	bool slow;
+	struct runner_cell *cell;
+	unsigned ncell;
+	VEC(struct done) done; /* results; those before `taken` are gone */
+	size_t taken;
+	int capture;  /* where the next command's output goes; 0: to the caller's own */
+	void *buffer; /* REPLY_MAX */
+};
+
+void bury(struct runner_cell *, struct runner_result *); /* its process has ended on its own */
+int ask(struct runner_cell *, enum op, uint32_t file, const char *text);
+void answer(struct runner *, struct runner_cell *, struct runner_result *);
+
+#endif

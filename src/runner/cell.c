@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A cell's process: it answers requests until its caller is gone, and then leaves nothing. */
+#include "runner/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TEXT_MAX (64u << 10)
+
+static void send_reply(struct cell *c, struct runner_result *r)
+{
+	struct reply reply = { .result = *r,
+			       .slow = c->opts->fast && !c->fast,
+			       .unusable = c->unusable };
+	reply.output = (uint32_t)r->noutput;
+	reply.trace = r->trace ? (uint32_t)strlen(r->trace) : 0;
+	struct iovec iov[] = {
+		{ &reply, sizeof reply },
+		{ r->output, reply.output },
+		{ r->trace, reply.trace },
+	};
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 3 };
+	while (sendmsg(c->sock, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			cell_gone(c);
+	runner_result_free(r);
+}
+
+static void send_fd(struct cell *c, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec iov = { (void *)"f", 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+	while (sendmsg(c->sock, &m, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			cell_gone(c);
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Only what is ours stays open: our caller's end of a socket must not live on in us. */
+static void close_others(const struct cell_args *a, size_t nfile, int devnull)
+{
+	VEC(int) keep = { 0 };
+	VEC_PUSH(&keep, a->sock);
+	VEC_PUSH(&keep, devnull);
+	for (size_t i = 0; i < nfile; i++)
+		VEC_PUSH(&keep, a->truth[i]);
+	qsort(keep.p, keep.n, sizeof *keep.p, compare_ints);
+	unsigned from = 3;
+	for (size_t i = 0; i < keep.n; i++) {
+		if (keep.p[i] > (int)from)
+			close_range(from, (unsigned)keep.p[i] - 1, 0);
+		from = (unsigned)keep.p[i] + 1;
+	}
+	close_range(from, ~0u, 0);
+	VEC_FREE(&keep);
+}
+
+static void detach(const struct cell_args *a, struct cell *c)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE };
+	sigset_t none;
+	setsid();
+	if (a->view == RUNNER_VIEW_SUBST) /* has to clean up, and adopts what is left behind */
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	else
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Above FAST_FD: a child moves its descriptors about. */
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	c->devnull = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FAST_FD + 1);
+	close_others(a, a->opts->nfile, c->devnull);
+	for (int i = 0; i < 3; i++)
+		dup2(c->devnull, i);
+}
+
+static int number_of_signal(const char *name)
+{
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	for (int i = 1; i < NSIG; i++) {
+		const char *abbrev = sigabbrev_np(i);
+		if (abbrev && !strcmp(abbrev, name))
+			return i;
+	}
+	return 0;
+}
+
+static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
+{
+	const struct runner_opts *o = a->opts;
+	const char *stop = o->stop ? o->stop : "TERM";
+	if (sandbox_setup(a->view, a->net, a->uid, a->gid, err))
+		return -1;
+	if (view_init(&c->view, o, a->view, err))
+		return -1;
+	if (command_parse(&c->command, o->command, err) ||
+	    (o->client && command_parse(&c->client, o->client, err)) ||
+	    judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
+	    (o->ready && regex_new(&c->ready, o->ready, err)))
+		return -1;
+	c->stop_signal = number_of_signal(stop);
+	if (!c->stop_signal && command_parse(&c->stop, stop, err))
+		return -1;
+	c->image = xcalloc(o->nfile, sizeof *c->image);
+	for (size_t i = 0; i < o->nfile; i++) {
+		c->image[i].truth = a->truth[i];
+		c->image[i].fd = view_open_image(&c->view, i, err);
+		if (c->image[i].fd < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Mounts are tried at once, so that a view that is not possible is given up early. */
+static int try_view(struct cell *c, struct err *err)
+{
+	struct view *v = &c->view;
+	for (size_t i = 0; i < v->nfile; i++)
+		view_name(v, i, v->file[i].home);
+	int bad = view_show(v, err);
+	for (size_t i = 0; i < v->nfile; i++)
+		view_name(v, i, NULL);
+	return bad;
+}
+
+static void add_strings(struct buf *b, char **s, size_t n)
+{
+	for (size_t i = 0; i < n && s[i]; i++)
+		buf_add(b, s[i], strlen(s[i]) + 1);
+	buf_add(b, "", 1);
+}
+
+static int show(struct cell *c, const struct request *q, const char *text, struct buf *out,
+		struct err *err)
+{
+	static const char *const options[] = { "gdb", "-q", "--args" };
+	struct command own = { 0 }, gdb = { 0 };
+	const struct command *use = q->text ? &own : &c->command;
+	if (q->text && command_parse(&own, text, err)) {
+		command_free(&own);
+		return -1;
+	}
+	if (q->file) {
+		gdb = gdb_command(use, options, sizeof options / sizeof *options);
+		use = &gdb;
+	}
+	fast_stop(c);
+	int bad = view_show(&c->view, err);
+	char **argv = cell_argv(c, use);
+	struct env env = env_new(c, false);
+	add_strings(out, argv, SIZE_MAX);
+	add_strings(out, env.p, env.own);
+	env_free(&env);
+	command_argv_free(argv);
+	command_free(&gdb);
+	command_free(&own);
+	return bad;
+}
+
+static void handle(struct cell *c, const struct request *q, const char *text)
+{
+	struct runner_result r = { 0 };
+	struct buf out = { 0 };
+	struct err err;
+	int bad = 0;
+	if (q->resized) { /* an overlay remembers sizes */
+		fast_stop(c);
+		view_hide(&c->view);
+	}
+	switch (q->op) {
+	case OP_NAME:
+		fast_stop(c);
+		view_name(&c->view, q->file, q->text ? text : NULL);
+		return;
+	case OP_RUN: cell_run(c, &r); break;
+	case OP_BACKTRACE: cell_backtrace(c, &r); break;
+	case OP_SHOW:
+		bad = show(c, q, text, &out, &err);
+		r.output = out.p;
+		r.noutput = out.n;
+		break;
+	case OP_RESTORE: bad = cell_restore(c, &r, &err); break;
+	default: cell_gone(c);
+	}
+	if (bad)
+		broken(&r, "%s", err.text);
+	send_reply(c, &r);
+}
+
+void cell_main(const struct cell_args *a)
+{
+	static char text[TEXT_MAX + 1];
+	struct cell c = { .opts = a->opts, .sock = a->sock, .fast = a->opts->fast && a->preload };
+	struct runner_result r = { 0 };
+	struct err err;
+	detach(a, &c);
+	c.preload = a->preload ? xstrdup(a->preload) : NULL;
+	int bad = prepare(&c, a, &err) || try_view(&c, &err);
+	if (bad)
+		broken(&r, "%s", err.text);
+	r.output = xstrdup(c.view.home ? c.view.home : "");
+	r.noutput = strlen(r.output);
+	send_reply(&c, &r);
+	for (size_t i = 0; !bad && i < a->opts->nfile; i++)
+		send_fd(&c, c.image[i].fd);
+	for (;;) {
+		struct request q;
+		struct iovec iov[] = { { &q, sizeof q }, { text, TEXT_MAX } };
+		struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+		ssize_t n = recvmsg(c.sock, &m, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < (ssize_t)sizeof q)
+			cell_gone(&c);
+		text[(size_t)n - sizeof q] = '\0';
+		handle(&c, &q, text);
+	}
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A command is run without a shell where a shell would only split it into words: that saves
+ * a process, and signals are seen as they are.
+ */
+#include "runner/internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+typedef VEC(char *) words;
+
+static bool is_runnable(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+static char *search(const char *name)
+{
+	const char *dir = getenv("PATH");
+	if (!dir)
+		dir = DEFAULT_PATH;
+	for (;; dir++) {
+		size_t len = strcspn(dir, ":");
+		char *path =
+			len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
+		if (is_runnable(path))
+			return path;
+		free(path);
+		dir += len;
+		if (!*dir)
+			return NULL;
+	}
+}
+
+char *command_find(const char *name, struct err *err)
+{
+	if (!strchr(name, '/')) {
+		char *path = search(name);
+		if (!path)
+			err_set(err, EXIT_PROGRAM, "%s: not found on PATH", name);
+		return path;
+	}
+	if (is_runnable(name))
+		return xstrdup(name);
+	err_set(err, EXIT_PROGRAM, access(name, F_OK) ? "%s: not found" : "%s: cannot be executed",
+		name);
+	return NULL;
+}
+
+/* Words that mean something to the shell though there is no such program, or a different one. */
+static bool is_builtin(const char *word)
+{
+	static const char *const list[] = {
+		".",       ":",        "!",     "alias", "bg",    "break",  "case",     "cd",
+		"command", "continue", "eval",  "exec",  "exit",  "export", "fg",       "for",
+		"getopts", "hash",     "if",    "jobs",  "local", "read",   "readonly", "return",
+		"set",     "shift",    "times", "trap",  "type",  "ulimit", "umask",    "unalias",
+		"unset",   "until",    "wait",  "while",
+	};
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+		if (!strcmp(word, list[i]))
+			return true;
+	return false;
+}
+
+/* The length of "{pool}", "{pool3}" or "{dir}" at s, else 0; *index: of the file, -1: {dir} */
+static size_t placeholder(const char *s, long *index)
+{
+	if (!strncmp(s, "{dir}", 5)) {
+		*index = -1;
+		return 5;
+	}
+	if (strncmp(s, "{pool", 5))
+		return 0;
+	const char *end = s + 5;
+	*index = 0;
+	while (isdigit((unsigned char)*end) && *index < 100000)
+		*index = *index * 10 + *end++ - '0';
+	return *end == '}' ? (size_t)(end + 1 - s) : 0;
+}
+
+bool command_has_pool(const char *text)
+{
+	long index;
+	for (; *text; text++)
+		if (placeholder(text, &index))
+			return true;
+	return false;
+}
+
+/* Appends the word at *s; false: only a shell understands it. */
+static bool one_word(const char **s, words *out)
+{
+	struct buf b = { 0 };
+	const char *p = *s;
+	char quote = '\0';
+	long ignored;
+	bool ok = !strchr("~#", *p);
+	for (; ok && *p && (quote || !strchr(" \t", *p)); p++) {
+		size_t len = placeholder(p, &ignored);
+		if (len) {
+			buf_add(&b, p, len);
+			p += len - 1;
+		} else if (quote ? *p == quote : *p == '\'' || *p == '"') {
+			quote = quote ? '\0' : *p;
+		} else if (quote != '\'' && strchr(quote ? "$`\\" : "$`\\|&;<>()*?[{}\n", *p)) {
+			ok = false;
+		} else {
+			buf_add(&b, p, 1);
+		}
+	}
+	ok = ok && !quote;
+	if (ok) {
+		buf_add(&b, "", 1);
+		VEC_PUSH(out, b.p);
+	} else {
+		buf_free(&b);
+	}
+	*s = p;
+	return ok;
+}
+
+static bool split(const char *text, words *out)
+{
+	for (;;) {
+		text += strspn(text, " \t");
+		if (!*text)
+			break;
+		if (!one_word(&text, out))
+			return false;
+	}
+	return out->n && !strchr(out->p[0], '=') && !is_builtin(out->p[0]);
+}
+
+static void free_words(words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->p[i]);
+	VEC_FREE(w);
+}
+
+/* Can its program be run? Of what only a shell understands, the first word may tell. */
+static int check(const struct command *c, struct err *err)
+{
+	char *first;
+	if (c->word) {
+		first = xstrdup(c->word[0]);
+	} else {
+		const char *s = c->text + strspn(c->text, " \t\n");
+		size_t len = strcspn(s, " \t\n");
+		first = xasprintf("%.*s", (int)len, s);
+		if (strpbrk(first, "$`\\|&;<>()*?[]{}=\"'~#") || is_builtin(first)) {
+			free(first);
+			return 0;
+		}
+	}
+	char *path = command_find(first, err);
+	free(first);
+	free(path);
+	return path ? 0 : -1;
+}
+
+int command_parse(struct command *c, const char *text, struct err *err)
+{
+	*c = (struct command){ .text = xstrdup(text) };
+	if (!text[strspn(text, " \t\n")])
+		return err_set(err, EXIT_USAGE, "the command is empty");
+	words w = { 0 };
+	if (split(text, &w)) {
+		c->nword = w.n;
+		VEC_PUSH(&w, NULL);
+		c->word = w.p;
+	} else {
+		free_words(&w);
+	}
+	return check(c, err);
+}
+
+void command_free(struct command *c)
+{
+	for (size_t i = 0; i < c->nword; i++)
+		free(c->word[i]);
+	free(c->word);
+	free(c->text);
+	*c = (struct command){ 0 };
+}
+
+static void add_quoted(struct buf *b, const char *s)
+{
+	if (!s[strspn(s,
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@")]) {
+		buf_puts(b, s);
+		return;
+	}
+	buf_puts(b, "'");
+	for (; *s; s++) {
+		if (*s == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_add(b, s, 1);
+	}
+	buf_puts(b, "'");
+}
+
+/* A placeholder of a file that is not there stays as it is, and says so in the output. */
+static char *substitute(const char *text, const struct names *names, bool quote)
+{
+	struct buf b = { 0 };
+	while (*text) {
+		long index;
+		size_t len = placeholder(text, &index);
+		const char *s = !len                       ? NULL
+				: index < 0                ? names->dir
+				: (size_t)index < names->n ? names->path[index]
+							   : NULL;
+		if (!s)
+			buf_add(&b, text, len ? len : 1);
+		else if (quote)
+			add_quoted(&b, s);
+		else
+			buf_puts(&b, s);
+		text += len ? len : 1;
+	}
+	buf_add(&b, "", 1);
+	return b.p;
+}
+
+char **command_argv(const struct command *c, const struct names *names)
+{
+	words w = { 0 };
+	for (size_t i = 0; i < c->nword; i++)
+		VEC_PUSH(&w, substitute(c->word[i], names, false));
+	if (!c->word) {
+		VEC_PUSH(&w, xstrdup(SHELL));
+		VEC_PUSH(&w, xstrdup("-c"));
+		VEC_PUSH(&w, substitute(c->text, names, true));
+	}
+	VEC_PUSH(&w, NULL);
+	return w.p;
+}
+
+void command_argv_free(char **argv)
+{
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free(argv);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starting and ending the cells of a runner. */
+#include "runner/caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *copy_text(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static struct runner_opts *copy_opts(const struct runner_opts *from)
+{
+	struct runner_opts *o = xmalloc(sizeof *o);
+	struct runner_file *file = xcalloc(from->nfile, sizeof *file);
+	*o = *from;
+	for (size_t i = 0; i < from->nfile; i++)
+		file[i] = (struct runner_file){ xstrdup(from->file[i].path), from->file[i].addr };
+	o->file = file;
+	o->command = copy_text(from->command);
+	o->expect_exit = copy_text(from->expect_exit);
+	o->fail_regex = copy_text(from->fail_regex);
+	o->client = copy_text(from->client);
+	o->ready = copy_text(from->ready);
+	o->stop = copy_text(from->stop);
+	return o;
+}
+
+static void free_opts(struct runner_opts *o)
+{
+	for (size_t i = 0; i < o->nfile; i++)
+		free((char *)o->file[i].path);
+	free((struct runner_file *)o->file);
+	free((char *)o->command);
+	free((char *)o->expect_exit);
+	free((char *)o->fail_regex);
+	free((char *)o->client);
+	free((char *)o->ready);
+	free((char *)o->stop);
+	free(o);
+}
+
+static int check_command(const char *text, struct err *err)
+{
+	struct command c;
+	int bad = command_parse(&c, text, err);
+	command_free(&c);
+	return bad;
+}
+
+/* All that is wrong whatever the view. */
+static int check(const struct runner_opts *o, struct err *err)
+{
+	struct judge j;
+	regex_t ready;
+	for (size_t i = 0; i < o->nfile; i++)
+		if (*o->file[i].path != '/')
+			return err_set(err, EXIT_INTERNAL, "%s: not an absolute path",
+				       o->file[i].path);
+	if (check_command(o->command, err) || (o->client && check_command(o->client, err)))
+		return -1;
+	int bad = judge_init(&j, o->expect_exit, o->fail_regex, err);
+	judge_free(&j);
+	if (bad || !o->ready)
+		return bad;
+	bad = regex_new(&ready, o->ready, err);
+	if (!bad)
+		regfree(&ready);
+	return bad;
+}
+
+static int receive_fd(int sock)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
+	ssize_t n;
+	int fd = -1;
+	while ((n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (head && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof fd);
+	return fd;
+}
+
+static int greet(struct runner *r, struct runner_cell *c, struct err *err)
+{
+	struct runner_result result;
+	answer(r, c, &result);
+	int bad =
+		result.verdict == RUNNER_BROKEN ? err_set(err, EXIT_PROGRAM, "%s", result.why) : 0;
+	if (!bad && result.noutput)
+		c->home = xstrdup(result.output);
+	runner_result_free(&result);
+	for (size_t i = 0; !bad && i < r->opts->nfile; i++) {
+		c->file[i].image = receive_fd(c->sock);
+		if (c->file[i].image < 0)
+			bad = err_set(err, EXIT_PROGRAM, "the sandbox has ended");
+	}
+	return bad;
+}
+
+static int launch(struct runner *r, struct runner_cell *c, int *truth, struct err *err)
+{
+	int sv[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		return err_errno(err, EXIT_INTERNAL, "cannot make a socket");
+	struct cell_args args = { .opts = r->opts,
+				  .preload = r->preload,
+				  .view = r->view,
+				  .net = r->net,
+				  .sock = sv[1],
+				  .truth = truth,
+				  .uid = geteuid(),
+				  .gid = getegid() };
+	pid_t pid = sandbox_fork(r->view, r->net);
+	if (pid == 0)
+		cell_main(&args);
+	if (pid < 0)
+		err_errno(err, EXIT_PROGRAM, "cannot make a sandbox");
+	close(sv[1]);
+	c->sock = sv[0];
+	c->pid = pid > 0 ? pid : 0;
+	return pid < 0 ? -1 : 0;
+}
+
+static int start_cell(struct runner *r, struct runner_cell *c, struct err *err)
+{
+	size_t n = r->opts->nfile;
+	int *truth = xcalloc(n, sizeof *truth), bad = 0;
+	c->sock = -1;
+	c->file = xcalloc(n, sizeof *c->file);
+	for (size_t i = 0; i < n; i++)
+		c->file[i].image = c->file[i].truth = -1;
+	for (size_t i = 0; !bad && i < n; i++) {
+		truth[i] = c->file[i].truth = memfd_create("holdfast-image", MFD_CLOEXEC);
+		if (truth[i] < 0)
+			bad = err_errno(err, EXIT_PROGRAM, "cannot make room for an image");
+	}
+	bad = bad || launch(r, c, truth, err) || greet(r, c, err);
+	free(truth);
+	return bad;
+}
+
+static void end_cell(const struct runner *r, struct runner_cell *c)
+{
+	if (c->sock >= 0)
+		close(c->sock); /* tells it to end */
+	for (size_t i = 0; c->file && i < r->opts->nfile; i++) {
+		if (c->file[i].image >= 0)
+			close(c->file[i].image);
+		if (c->file[i].truth >= 0)
+			close(c->file[i].truth);
+		free(c->file[i].path);
+	}
+	free(c->home);
+	free(c->file);
+}
+
+static void end_cells(struct runner *r)
+{
+	for (unsigned i = 0; i < r->ncell; i++)
+		end_cell(r, &r->cell[i]);
+	for (unsigned i = 0; i < r->ncell; i++)
+		while (r->cell[i].pid > 0 && waitpid(r->cell[i].pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(r->cell);
+	r->cell = NULL;
+	r->ncell = 0;
+}
+
+static int start_cells(struct runner *r, enum runner_view view, struct err *err)
+{
+	unsigned want = r->opts->cells ? r->opts->cells : 1;
+	r->view = view;
+	r->net = r->opts->client && view != RUNNER_VIEW_SUBST;
+	if (r->opts->client && !r->net)
+		want = 1; /* two servers could not both have the port */
+	r->cell = xcalloc(want, sizeof *r->cell);
+	while (r->ncell < want) {
+		int bad = start_cell(r, &r->cell[r->ncell], err);
+		r->ncell++;
+		if (bad) {
+			end_cells(r);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int start_anyhow(struct runner *r, struct err *err)
+{
+	enum runner_view want = r->opts->view;
+	struct err why = { 0 };
+	if (want == RUNNER_VIEW_MOUNT || want == RUNNER_VIEW_USERNS)
+		return start_cells(r, want, err);
+	if (want == RUNNER_VIEW_AUTO) {
+		if (geteuid() == 0 && !start_cells(r, RUNNER_VIEW_MOUNT, &why))
+			return 0;
+		if (!start_cells(r, RUNNER_VIEW_USERNS, &why))
+			return 0;
+	}
+	if (command_has_pool(r->opts->command) ||
+	    (r->opts->client && command_has_pool(r->opts->client)))
+		return start_cells(r, RUNNER_VIEW_SUBST, err);
+	if (want == RUNNER_VIEW_SUBST)
+		return err_set(err, EXIT_USAGE,
+			       "the command has no {pool}, which would be the copy's path");
+	return err_set(err, EXIT_PROGRAM,
+		       "a crash image cannot be shown at %s: %s. Write {pool} for the path in the "
+		       "command, and it will be given the path of a copy",
+		       r->opts->nfile ? r->opts->file[0].path : "its path", why.text);
+}
+
+struct runner *runner_new(const struct runner_opts *opts, struct err *err)
+{
+	if (check(opts, err))
+		return NULL;
+	struct runner *r = xcalloc(1, sizeof *r);
+	bool addr = false;
+	r->opts = copy_opts(opts);
+	r->buffer = xmalloc(REPLY_MAX);
+	for (size_t i = 0; i < opts->nfile; i++)
+		addr = addr || opts->file[i].addr;
+	if (addr || opts->fast)
+		r->preload = runner_find_preload(NULL);
+	if (!start_anyhow(r, err))
+		return r;
+	runner_free(r);
+	return NULL;
+}
+
+void runner_free(struct runner *r)
+{
+	if (!r)
+		return;
+	end_cells(r);
+	for (size_t i = r->taken; i < r->done.n; i++)
+		runner_result_free(&r->done.p[i].result);
+	VEC_FREE(&r->done);
+	free(r->preload);
+	free(r->buffer);
+	free_opts(r->opts);
+	free(r);
+}

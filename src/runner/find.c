@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the library to preload is: beside the tracer. */
+#include "runner/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "holdfast-preload.so"
+
+static char *in(const char *dir, const char *below)
+{
+	char *path = xasprintf("%s/%s" LIBRARY, dir, below);
+	if (!access(path, R_OK) && !strpbrk(path, " :")) /* which LD_PRELOAD cannot name */
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *runner_find_preload(struct err *err)
+{
+	/* In the build tree libexec/ is beside holdfast, installed it is beside bin/. */
+	static const char *const places[] = { "libexec/holdfast/", "../libexec/holdfast/" };
+	const char *set = getenv("HOLDFAST_LIBEXEC");
+	char self[PATH_MAX] = "", *found = NULL;
+	if (set && *set)
+		found = in(set, "");
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	if (n > 0)
+		*strrchr(self, '/') = '\0';
+	for (size_t i = 0; n > 0 && !found && i < sizeof places / sizeof *places; i++)
+		found = in(self, places[i]);
+	if (!found)
+		err_set(err, EXIT_PROGRAM,
+			"cannot find " LIBRARY " beside %s; HOLDFAST_LIBEXEC can name its folder",
+			self);
+	return found;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of src/runner/ share. A cell is a process: runner.c asks it over a socket,
+ * cell.c answers. It is the first process of its own pid namespace, and its mounts are its own,
+ * so that its end is the end of all that it started and mounted.
+ */
+#ifndef HOLDFAST_RUNNER_INTERNAL_H
+#define HOLDFAST_RUNNER_INTERNAL_H
+
+#include "runner/runner.h"
+#include "runner/fast.h"
+
+#include <regex.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#define OUTPUT_KEPT (64u << 10) /* of the output, for the result */
+
+/* command.c: a command, parsed once. */
+#define SHELL "/bin/sh"
+struct command {
+	char *text;
+	char **word; /* NULL: for the shell */
+	size_t nword;
+};
+/* What {pool} and its like stand for. */
+struct names {
+	const char *const *path;
+	size_t n;
+	const char *dir;
+};
+int command_parse(struct command *, const char *text, struct err *);
+void command_free(struct command *);
+bool command_has_pool(const char *text);
+char *command_find(const char *name, struct err *); /* the program's file; malloc'ed */
+char **command_argv(const struct command *, const struct names *); /* NULL at the end */
+void command_argv_free(char **argv);
+
+/* judge.c: which ends are fine. */
+struct judge {
+	bool fine[256]; /* exit statuses */
+	bool has_regex;
+	regex_t regex;
+};
+int judge_init(struct judge *, const char *expect_exit, const char *fail_regex, struct err *);
+void judge_free(struct judge *);
+int regex_new(regex_t *, const char *text, struct err *);
+bool regex_in(const regex_t *, const struct buf *);
+
+/* image.c: one file of one cell, and what it should hold. */
+struct image {
+	int fd;    /* what the command sees; on the cell's tmpfs */
+	int truth; /* what it should hold: a memfd of the same size, which no command gets at */
+	uint8_t *map, *want;
+	size_t mapped;
+};
+/* Makes it as it should be; pages of zeros up to `keep` bytes may stay allocated. */
+int image_restore(struct image *, uint64_t keep, bool *resized, struct err *);
+void image_unmap(struct image *);
+/* The next data at or after pos, [*lo, *hi); false: none. */
+bool image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi);
+
+/* layer.c: a folder, and the overlay over it. */
+enum entry_kind { ENTRY_FOLDER, ENTRY_IMAGE, ENTRY_GONE };
+struct entry {
+	char *rel; /* below the upper folder; "": that itself */
+	enum entry_kind kind;
+	unsigned image;
+	struct stat *like; /* owner and mode to have; NULL: no matter */
+	ino_t ino;         /* once it is there */
+	mode_t mode;
+};
+struct submount {
+	char *path;
+	int fd;
+};
+struct layer {
+	char *dir;
+	int lower; /* O_PATH */
+	unsigned id;
+	bool optional; /* the command can do without */
+	bool bind;     /* no overlay is possible: the images are mounted one by one */
+	bool failed, filled, mounted;
+	VEC(struct entry) entry;
+	VEC(struct submount) sub;
+};
+struct view;
+void layer_add(struct layer *, const char *rel, enum entry_kind, unsigned image,
+	       const struct stat *like);
+void layer_wipe(const struct layer *, const struct view *);
+int layer_fill(struct layer *, const struct view *, struct err *);
+bool layer_changed(const struct layer *, const struct view *, bool *replaced);
+int layer_mount(struct layer *, const struct view *, struct err *);
+void layer_unmount(struct layer *);
+void layer_free(struct layer *);
+int remove_tree(int dirfd, const char *name);
+
+/* view.c, plan.c: where the command sees the images. */
+struct shown {
+	const char *home; /* its path in the recording */
+	char *path;       /* where it should be; NULL: nowhere */
+	char *seen;       /* the same without symbolic links, or in the private folder */
+};
+struct view {
+	enum runner_view kind;
+	char *cwd;
+	int base;    /* the private tmpfs, or the folder */
+	char *home;  /* the folder's path, for RUNNER_VIEW_SUBST */
+	mode_t mode; /* of images, unless a real file has another */
+	VEC(struct layer) layer;
+	struct shown *file;
+	size_t nfile;
+	bool planned, mounted;
+	bool attached; /* the private tmpfs is mounted somewhere */
+};
+int view_init(struct view *, const struct runner_opts *, enum runner_view, struct err *);
+int view_open_image(struct view *, size_t file, struct err *); /* creates it */
+void view_name(struct view *, size_t file, const char *path);
+int view_show(struct view *, struct err *); /* as it should be, if it is not */
+/* Has the command changed it, apart from contents? What has will be made anew. */
+bool view_changed(struct view *, bool *replaced);
+void view_hide(struct view *);
+void view_wipe(struct view *); /* removes what is to be made anew; after view_hide */
+bool view_full(const struct view *);
+void view_end(struct view *); /* removes what does not go by itself */
+int plan_view(struct view *, struct err *);
+
+/* sandbox.c: namespaces. */
+pid_t sandbox_fork(enum runner_view, bool net);
+int sandbox_setup(enum runner_view, bool net, uid_t, gid_t, struct err *); /* in the child */
+bool sandbox_join(pid_t, enum runner_view, bool net); /* our next child will be inside */
+
+struct cell {
+	const struct runner_opts *opts;
+	int sock, devnull;
+	struct command command, client, stop;
+	int stop_signal; /* 0: stop is a command */
+	struct judge judge;
+	regex_t ready;
+	char *preload; /* the library; NULL: not needed, or not there */
+	struct view view;
+	struct image *image;
+	bool unlimited;      /* what is run now may take any memory */
+	bool unusable;       /* an image could not be put back */
+	bool fast;           /* to use the fork server, as far as is known */
+	struct proc *server; /* that; NULL: none */
+};
+
+/* proc.c: processes that a cell runs. */
+struct proc {
+	pid_t pid;
+	int pidfd;   /* readable when it has ended */
+	int out;     /* its stdout and stderr */
+	int report;  /* the fork server's socket; -1: it is none */
+	bool ended;  /* it, or the fork server's child */
+	int status;  /* then; as from waitpid */
+	bool hello;  /* the fork server works */
+	bool lost;   /* and has ended itself */
+	pid_t child; /* of the fork server; 0: none */
+	struct buf text;
+	bool flooded;
+};
+struct spawn {
+	char **argv, **envp;
+	int fast; /* becomes FAST_FD; -1: none */
+};
+enum pump { PUMP_DONE, PUMP_ENDED, PUMP_TIMEOUT, PUMP_FLOODED };
+typedef bool pump_done(struct cell *, struct proc *);
+int proc_start(struct cell *, struct proc *, const struct spawn *, struct err *);
+/* Until the first has ended, or is done, or one has written too much. */
+enum pump proc_pump(struct cell *, struct proc *const *, size_t n, double deadline, pump_done *);
+void proc_close(struct proc *);     /* forgets it */
+bool proc_kill_all(struct cell *);  /* true: there was something */
+bool proc_alone(void);              /* nothing runs but the fork server */
+double now(void);                   /* seconds */
+double deadline_after(unsigned ms); /* 0: never */
+
+/* run.c: one run of the command. */
+void cell_run(struct cell *, struct runner_result *);
+void cell_backtrace(struct cell *, struct runner_result *);
+/* Ends what still runs, and makes files and folders as they were. */
+int cell_restore(struct cell *, struct runner_result *, struct err *);
+char **cell_argv(const struct cell *, const struct command *);
+int cell_start(struct cell *, struct proc *, const struct command *, int fast, struct err *);
+void cell_judge(const struct cell *, const struct command *, const struct proc *, enum pump,
+		struct runner_result *);
+/* The signal that ended it, else 0. A shell ends with 128 + n where its command was ended by n. */
+int end_signal(int status, bool shell);
+void cell_gone(struct cell *) __attribute__((noreturn)); /* the caller has ended */
+void broken(struct runner_result *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* fast.c: false: to be run in the ordinary way. */
+bool fast_run(struct cell *, struct runner_result *);
+void fast_stop(struct cell *);
+
+/* backtrace.c: "gdb OPTIONS COMMAND" */
+struct command gdb_command(const struct command *, const char *const *options, size_t n);
+
+/* serve.c: a server as recovery. */
+void serve_run(struct cell *, struct runner_result *);
+
+/* env.c: the command's environment. */
+struct env {
+	char **p;
+	size_t own; /* the first ones are malloc'ed */
+};
+struct env env_new(const struct cell *, bool fast);
+void env_free(struct env *);
+
+/* cell.c: the process, and what goes over its socket. */
+enum op {
+	OP_NAME, /* file is seen at the text; none: nowhere */
+	OP_RUN,
+	OP_BACKTRACE,
+	OP_SHOW,    /* make the view for a command, the text or else ours, that the caller runs in
+		     * it; file 1: under gdb. Answers with its words and its part of the environment,
+		     * each ended by a zero byte, and an empty one between and after them */
+	OP_RESTORE, /* put back what that did */
+};
+struct request {
+	uint32_t op, file;
+	uint32_t resized; /* sizes have changed since the last request */
+	uint32_t text;    /* bytes that follow */
+};
+struct reply {
+	struct runner_result result; /* its pointers mean nothing */
+	bool slow;                   /* the fork server does not work */
+	bool unusable;               /* do not ask again */
+	uint32_t output, trace;      /* bytes that follow */
+};
+struct cell_args {
+	const struct runner_opts *opts;
+	const char *preload;
+	enum runner_view view;
+	bool net;
+	int sock;
+	const int *truth;
+	uid_t uid;
+	gid_t gid;
+};
+void cell_main(const struct cell_args *) __attribute__((noreturn));
+
+#endif

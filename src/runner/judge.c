@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which ends of the command are fine, and the names of verdicts. */
+#include "runner/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *runner_verdict_name(enum runner_verdict v)
+{
+	static const char *const name[] = {
+		[RUNNER_OK] = "ok",     [RUNNER_FAILED] = "failed",   [RUNNER_CRASHED] = "crashed",
+		[RUNNER_HUNG] = "hung", [RUNNER_FLOODED] = "flooded", [RUNNER_BROKEN] = "broken",
+	};
+	return (size_t)v < sizeof name / sizeof *name ? name[v] : "unknown";
+}
+
+const char *runner_view_text(enum runner_view v)
+{
+	static const char *const text[] = {
+		[RUNNER_VIEW_AUTO] = "in whatever way is possible",
+		[RUNNER_VIEW_MOUNT] = "in a private mount namespace",
+		[RUNNER_VIEW_USERNS] = "in an unprivileged user namespace",
+		[RUNNER_VIEW_SUBST] = "as a copy elsewhere, in place of {pool}",
+	};
+	return (size_t)v < sizeof text / sizeof *text ? text[v] : "unknown";
+}
+
+void runner_result_free(struct runner_result *r)
+{
+	free(r->output);
+	free(r->trace);
+	*r = (struct runner_result){ 0 };
+}
+
+/* "0", "0,2-4" */
+static int parse_statuses(bool fine[256], const char *list)
+{
+	const char *s = list;
+	for (;;) {
+		char *end;
+		unsigned long lo = strtoul(s, &end, 10), hi = lo;
+		if (end == s || *s == '-' || *s == '+' || *s == ' ')
+			return -1;
+		if (*end == '-') {
+			s = end + 1;
+			hi = strtoul(s, &end, 10);
+			if (end == s || *s == '-' || *s == '+' || *s == ' ')
+				return -1;
+		}
+		if (lo > hi || hi > 255)
+			return -1;
+		for (unsigned long i = lo; i <= hi; i++)
+			fine[i] = true;
+		if (!*end)
+			return 0;
+		if (*end != ',')
+			return -1;
+		s = end + 1;
+	}
+}
+
+int regex_new(regex_t *regex, const char *text, struct err *err)
+{
+	char why[256];
+	int bad = regcomp(regex, text, REG_EXTENDED | REG_NEWLINE);
+	if (!bad)
+		return 0;
+	regerror(bad, regex, why, sizeof why);
+	return err_set(err, EXIT_USAGE, "bad regular expression '%s': %s", text, why);
+}
+
+int judge_init(struct judge *j, const char *expect_exit, const char *fail_regex, struct err *err)
+{
+	*j = (struct judge){ 0 };
+	if (parse_statuses(j->fine, expect_exit ? expect_exit : "0"))
+		return err_set(err, EXIT_USAGE,
+			       "bad list of exit statuses '%s'; it looks like 0,2-4", expect_exit);
+	if (!fail_regex)
+		return 0;
+	if (regex_new(&j->regex, fail_regex, err))
+		return -1;
+	j->has_regex = true;
+	return 0;
+}
+
+void judge_free(struct judge *j)
+{
+	if (j->has_regex)
+		regfree(&j->regex);
+	j->has_regex = false;
+}
+
+/* The text may hold any bytes. */
+bool regex_in(const regex_t *regex, const struct buf *text)
+{
+	regmatch_t m = { .rm_so = 0, .rm_eo = (regoff_t)text->n };
+	return !regexec(regex, text->n ? text->p : "", 1, &m, REG_STARTEND);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run of the command in a cell: start, judge, put back. */
+#include "runner/internal.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ZEROS_KEPT (32u << 20) /* in an image; the next run is likely to want them again */
+
+void broken(struct runner_result *r, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	r->verdict = RUNNER_BROKEN;
+	vsnprintf(r->why, sizeof r->why, fmt, ap);
+	va_end(ap);
+}
+
+void cell_gone(struct cell *c)
+{
+	proc_kill_all(c);
+	view_end(&c->view);
+	_exit(0);
+}
+
+char **cell_argv(const struct cell *c, const struct command *cmd)
+{
+	const struct view *v = &c->view;
+	const char **path = xcalloc(v->nfile, sizeof *path);
+	bool moved = v->kind == RUNNER_VIEW_SUBST;
+	for (size_t i = 0; i < v->nfile; i++)
+		path[i] = moved ? v->file[i].seen : v->file[i].path;
+	char *dir = moved ? xasprintf("%s/u0", v->home) : xstrdup(v->nfile ? v->file[0].home : "/");
+	if (!moved && strrchr(dir, '/') != dir)
+		*strrchr(dir, '/') = '\0';
+	char **argv = command_argv(cmd, &(struct names){ path, v->nfile, dir });
+	free(dir);
+	free(path);
+	return argv;
+}
+
+int cell_start(struct cell *c, struct proc *p, const struct command *cmd, int fast, struct err *err)
+{
+	char **argv = cell_argv(c, cmd);
+	struct env env = env_new(c, fast >= 0);
+	int bad = proc_start(c, p, &(struct spawn){ argv, env.p, fast }, err);
+	env_free(&env);
+	command_argv_free(argv);
+	return bad;
+}
+
+int end_signal(int status, bool shell)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status);
+	int sig = WEXITSTATUS(status) - 128;
+	bool fatal =
+		sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+	return shell && fatal ? sig : 0;
+}
+
+/* The beginning and the end of a long one. */
+static void keep_output(const struct buf *text, struct runner_result *r)
+{
+	static const char gap[] = "\n[...]\n";
+	size_t half = (OUTPUT_KEPT - sizeof gap) / 2;
+	struct buf b = { 0 };
+	if (text->n <= OUTPUT_KEPT) {
+		buf_add(&b, text->p, text->n);
+	} else {
+		buf_add(&b, text->p, half);
+		buf_puts(&b, gap);
+		buf_add(&b, text->p + text->n - half, half);
+	}
+	free(r->output);
+	r->output = b.p;
+	r->noutput = b.n;
+}
+
+void cell_judge(const struct cell *c, const struct command *cmd, const struct proc *p,
+		enum pump how, struct runner_result *r)
+{
+	int sig = how == PUMP_ENDED ? end_signal(p->status, !cmd->word) : 0;
+	keep_output(&p->text, r);
+	r->status = 0;
+	if (how == PUMP_TIMEOUT) {
+		r->verdict = RUNNER_HUNG;
+	} else if (how == PUMP_FLOODED || p->flooded) {
+		r->verdict = RUNNER_FLOODED;
+	} else if (sig) {
+		r->verdict = RUNNER_CRASHED;
+		r->status = sig;
+	} else {
+		r->status = WEXITSTATUS(p->status);
+		bool bad = !c->judge.fine[r->status & 255] ||
+			   (c->judge.has_regex && regex_in(&c->judge.regex, &p->text));
+		r->verdict = bad ? RUNNER_FAILED : RUNNER_OK;
+	}
+}
+
+static void plain_run(struct cell *c, struct runner_result *r)
+{
+	struct proc p, *list[] = { &p };
+	struct err err;
+	double start = now();
+	if (cell_start(c, &p, &c->command, -1, &err)) {
+		broken(r, "%s", err.text);
+		return;
+	}
+	enum pump how = proc_pump(c, list, 1, deadline_after(c->opts->timeout_ms), NULL);
+	r->spent = now() - start;
+	cell_judge(c, &c->command, &p, how, r);
+	r->strays = proc_kill_all(c) && how == PUMP_ENDED;
+	proc_close(&p);
+}
+
+static int put_back(struct cell *c, struct runner_result *r, struct err *err)
+{
+	bool resized = false;
+	bool changed = view_changed(&c->view, &r->replaced);
+	if (changed) { /* first, as it makes room */
+		fast_stop(c);
+		view_hide(&c->view);
+		view_wipe(&c->view);
+	}
+	uint64_t keep = view_full(&c->view) ? 0 : ZEROS_KEPT;
+	for (size_t i = 0; i < c->view.nfile; i++)
+		if (image_restore(&c->image[i], keep, &resized, err))
+			return -1;
+	if (resized) {
+		fast_stop(c);
+		view_hide(&c->view);
+	}
+	return 0;
+}
+
+int cell_restore(struct cell *c, struct runner_result *r, struct err *err)
+{
+	if (c->server && !proc_alone())
+		fast_stop(c);
+	if (!c->server && proc_kill_all(c))
+		r->strays = true;
+	int bad = put_back(c, r, err);
+	c->unusable = c->unusable || bad;
+	return bad;
+}
+
+void cell_run(struct cell *c, struct runner_result *r)
+{
+	struct err err;
+	if (view_show(&c->view, &err)) {
+		broken(r, "%s", err.text);
+		return;
+	}
+	if (c->opts->client)
+		serve_run(c, r);
+	else if (!c->fast || !fast_run(c, r))
+		plain_run(c, r);
+	if (r->verdict != RUNNER_OK && view_full(&c->view))
+		broken(r, "the tmpfs that holds the images is full");
+	if (cell_restore(c, r, &err))
+		broken(r, "%s", err.text);
+}

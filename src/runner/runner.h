@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Run a command on images of PM files, again and again, each time on a slightly different one.
+ *
+ * A runner has cells, each with its own copy of the files and its own sandbox, in which the
+ * command sees the copy at the files' original paths:
+ *
+ *    caller                                cell
+ *    runner_write(cell, …)  ────────▶      image (tmpfs)  ◀── seen as /the/original/pool
+ *    runner_start(cell)     ────────▶      command runs; judged; what it dirtied is put back
+ *    runner_wait()          ◀────────      verdict
+ *
+ * Images cost what is touched, not their size. One thread uses a runner; the cells work side by
+ * side in processes and threads of their own. Whatever ends holdfast, kill -9 included, nothing
+ * is left behind: no process, no file, no mount.
+ */
+#ifndef HOLDFAST_RUNNER_RUNNER_H
+#define HOLDFAST_RUNNER_RUNNER_H
+
+#include "base/base.h"
+
+enum runner_verdict {
+	RUNNER_OK,
+	RUNNER_FAILED,  /* an exit status that is not expected, or the output says so */
+	RUNNER_CRASHED, /* ended by a signal */
+	RUNNER_HUNG,    /* still running after the timeout */
+	RUNNER_FLOODED, /* wrote more than the output cap */
+	RUNNER_BROKEN,  /* could not be run: not the image's fault; see `why` */
+};
+const char *runner_verdict_name(enum runner_verdict); /* "ok", "failed", … */
+
+/* How the command gets to see the image. */
+enum runner_view {
+	RUNNER_VIEW_AUTO,
+	RUNNER_VIEW_MOUNT,  /* a private mount namespace, as root */
+	RUNNER_VIEW_USERNS, /* the same in an unprivileged user namespace */
+	RUNNER_VIEW_SUBST,  /* a folder of its own; "{pool}" in the command is the first file's path
+	                     * there, "{pool1}" the second's, … "{dir}" the folder */
+};
+const char *runner_view_text(enum runner_view); /* "in a private mount namespace", … */
+
+struct runner_file {
+	const char *path; /* absolute, as recorded */
+	uint64_t addr;    /* map it at this address in the command; 0: anywhere */
+};
+
+struct runner_opts {
+	const char *command; /* a shell command, or plain words that are run without a shell */
+	const struct runner_file *file;
+	size_t nfile;
+	unsigned cells;
+	enum runner_view view;
+	unsigned timeout_ms;
+	size_t output_cap;       /* bytes of stdout and stderr together */
+	uint64_t memory;         /* bytes of private memory; 0: no limit */
+	const char *expect_exit; /* "0", "0,2-4": statuses that are fine; NULL: "0" */
+	const char *fail_regex;  /* extended; a match in the output is a failure; may be NULL */
+	bool fast;               /* fork server: stop the command at main and fork per image */
+	/* A server as recovery: it is started, the client judges, it is stopped. */
+	const char *client; /* NULL: no server */
+	unsigned port;      /* it is up when it listens here; 0: see ready */
+	const char *ready;  /* it is up when its output matches */
+	const char *stop;   /* "TERM", "SIGINT" or a command; NULL: TERM */
+};
+
+struct runner_result {
+	enum runner_verdict verdict;
+	int status;    /* exit status, or the signal's number if it crashed */
+	double spent;  /* seconds from start to end of the command */
+	bool replaced; /* it unlinked or replaced a PM file */
+	bool strays;   /* it left processes running, which were killed */
+	char *output;  /* stdout and stderr as they came, at most 64 KiB; malloc'ed */
+	size_t noutput;
+	char *trace;   /* backtrace, where runner_backtrace made one; malloc'ed, may be NULL */
+	char why[256]; /* RUNNER_BROKEN */
+};
+void runner_result_free(struct runner_result *);
+
+struct runner;
+/* Checks what can be checked (command found, regex valid, view possible); starts the cells. */
+struct runner *runner_new(const struct runner_opts *, struct err *);
+enum runner_view runner_view(const struct runner *);
+unsigned runner_cells(const struct runner *);
+bool runner_fast(const struct runner *); /* the fork server works, as far as is known yet */
+
+/*
+ * The image of an idle cell. All files begin absent, until they are given a size, which may
+ * change any time; what is new is zero. Writes stay within it. These change what the next start
+ * sees; the command's own changes never last.
+ */
+int runner_size(struct runner *, unsigned cell, uint32_t file, uint64_t size, struct err *);
+int runner_write(struct runner *, unsigned cell, uint32_t file, uint64_t off, const void *,
+		 size_t len, struct err *);
+/* Where the file is seen: its path by default, NULL: nowhere (it was unlinked). Cheap only if
+ * that is where it is already. */
+int runner_name(struct runner *, unsigned cell, uint32_t file, const char *path, struct err *);
+
+/* An idle cell, waiting for one if need be; results are not lost. -1 and err: all broken, or
+ * interrupted by a signal. */
+int runner_idle(struct runner *, struct err *);
+/* Starts the command; `tag` comes back with the result. */
+int runner_start(struct runner *, unsigned cell, uint64_t tag, struct err *);
+/* The next result: 1, 0 if nothing runs and none waits, -1 if interrupted by a signal or broken.
+ * `block` false: 0 if none is there yet. */
+int runner_wait(struct runner *, bool block, uint64_t *tag, unsigned *cell, struct runner_result *,
+		struct err *);
+unsigned runner_running(const struct runner *);
+
+/*
+ * For one image, on an idle cell. The first runs the command under gdb and returns the backtrace
+ * (malloc'ed), NULL if there is no gdb or nothing crashed. The second runs a command (NULL: the
+ * runner's; gdb: under an interactive gdb) with the caller's terminal as its own, no limits
+ * but the timeout where `timeout_ms` is not 0, and judges it.
+ */
+char *runner_backtrace(struct runner *, unsigned cell, struct err *);
+int runner_interactive(struct runner *, unsigned cell, bool gdb, const char *command,
+		       struct runner_result *, struct err *);
+/* Runs another command on the image and returns all of its standard output, malloc'ed. */
+char *runner_capture(struct runner *, unsigned cell, const char *command, struct err *);
+/* Writes the image's files into a folder, sparse; paths become names ("a/pool" -> "pool"; where
+ * that is taken, "pool.1" for the file with that number). */
+int runner_export(struct runner *, unsigned cell, const char *dir, struct err *);
+
+/* Kills what runs and waits until all is gone. */
+void runner_free(struct runner *);
+
+/* The library that is preloaded for `fast` and for addresses: beside the tracer. malloc'ed;
+ * NULL and err: not there, and then the command is run without. */
+char *runner_find_preload(struct err *);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server as recovery: start it, wait until it is up, let the client judge, stop it. */
+#include "runner/internal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE_S 0.05 /* for a server whose client has failed to end too */
+
+/* Does something listen on the port? Asked without connecting, which the server would notice. */
+static bool listens(const char *table, unsigned port)
+{
+	FILE *f = fopen(table, "re");
+	char line[512];
+	bool found = false;
+	while (f && !found && fgets(line, sizeof line, f)) {
+		unsigned local, state;
+		found = sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local,
+			       &state) == 2 &&
+			local == port && state == 0x0a;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool is_up(struct cell *c, struct proc *server)
+{
+	const struct runner_opts *o = c->opts;
+	if (o->port && (listens("/proc/thread-self/net/tcp", o->port) ||
+			listens("/proc/thread-self/net/tcp6", o->port)))
+		return true;
+	return o->ready && regex_in(&c->ready, &server->text);
+}
+
+static void stop(struct cell *c, struct proc *server)
+{
+	struct proc p, *list[] = { server, &p };
+	double deadline = deadline_after(c->opts->timeout_ms);
+	if (server->ended)
+		return;
+	if (c->stop_signal) {
+		kill(server->pid, c->stop_signal);
+		proc_pump(c, list, 1, deadline, NULL);
+		return;
+	}
+	if (cell_start(c, &p, &c->stop, -1, NULL))
+		return;
+	proc_pump(c, list, 2, deadline, NULL);
+	proc_close(&p);
+}
+
+/* Both their outputs, the server's first. */
+static void join_output(struct runner_result *r, const struct buf *server)
+{
+	struct buf b = { 0 };
+	size_t n = server->n < OUTPUT_KEPT / 2 ? server->n : OUTPUT_KEPT / 2;
+	buf_add(&b, server->p + server->n - n, n);
+	size_t rest = r->noutput < OUTPUT_KEPT - n ? r->noutput : OUTPUT_KEPT - n;
+	buf_add(&b, r->output, rest);
+	free(r->output);
+	r->output = b.p;
+	r->noutput = b.n;
+}
+
+static void judge_client(struct cell *c, struct proc *server, struct runner_result *r)
+{
+	struct proc p, *list[] = { &p, server };
+	struct runner_result early = { 0 };
+	struct err err;
+	if (cell_start(c, &p, &c->client, -1, &err)) {
+		broken(r, "%s", err.text);
+		return;
+	}
+	enum pump how = proc_pump(c, list, 2, deadline_after(c->opts->timeout_ms), NULL);
+	cell_judge(c, &c->client, &p, how, r);
+	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
+		proc_pump(c, &server, 1, now() + GRACE_S, NULL);
+	join_output(r, &server->text);
+	if (server->ended)
+		cell_judge(c, &c->command, server, PUMP_ENDED, &early);
+	if (early.verdict != RUNNER_OK) { /* the cause of whatever the client said */
+		r->verdict = early.verdict;
+		r->status = early.status;
+	}
+	runner_result_free(&early);
+	proc_close(&p);
+}
+
+void serve_run(struct cell *c, struct runner_result *r)
+{
+	struct proc server, *list[] = { &server };
+	struct err err;
+	double start = now();
+	if (cell_start(c, &server, &c->command, -1, &err)) {
+		broken(r, "%s", err.text);
+		return;
+	}
+	enum pump how = proc_pump(c, list, 1, deadline_after(c->opts->timeout_ms), is_up);
+	if (how == PUMP_DONE) {
+		judge_client(c, &server, r);
+		stop(c, &server);
+	} else {
+		cell_judge(c, &c->command, &server, how, r);
+		if (r->verdict == RUNNER_OK) /* it ended before it was up */
+			r->verdict = RUNNER_FAILED;
+	}
+	r->spent = now() - start;
+	proc_kill_all(c);
+	proc_close(&server);
+}
