@@ -1,0 +1,748 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Campaigns: what is put is there, whatever happens to the process, the file and the folder. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store/store.h"
+
+static char root[] = "/tmp/holdfast-store-XXXXXX";
+static char dir[64]; /* a fresh folder for each test */
+static struct err err;
+
+static int setup(void **state)
+{
+	(void)state;
+	return mkdtemp(root) && !chdir(root) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	return system(command);
+}
+
+static int fresh_folder(void **state)
+{
+	static unsigned next;
+
+	(void)state;
+	memset(&err, 0, sizeof err);
+	snprintf(dir, sizeof dir, "%s/c%u ?#%%", root, next++);
+	return mkdir(dir, 0777);
+}
+
+static struct store *opened(enum store_mode mode)
+{
+	struct store *s = store_open(dir, mode, &err);
+
+	if (!s)
+		fail_msg("cannot open: %s", err.text);
+	return s;
+}
+
+static void closed(struct store *s)
+{
+	assert_int_equal(store_close(s, &err), 0);
+}
+
+static void refused(enum store_mode mode, const char *part)
+{
+	memset(&err, 0, sizeof err);
+	assert_null(store_open(dir, mode, &err));
+	assert_int_equal(err.status, EXIT_USAGE);
+	if (!strstr(err.text, part))
+		fail_msg("'%s' does not say '%s'", err.text, part);
+}
+
+static const char *file(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return path;
+}
+
+/* The i-th verdict of a sequence that tests can work out again. */
+static struct store_verdict verdict(uint64_t i)
+{
+	return (struct store_verdict){
+		.hash = i * 0x9e3779b97f4a7c15ull,
+		.verdict = i % 5,
+		.status = (int32_t)(i % 7) - 3,
+		.event = i << 20,
+		.strategy = i % 2 ? "ahead" : NULL,
+		.output = i % 5 ? "line 1\nline 2\xff\n" : NULL,
+		.spent = (double)i / 8,
+	};
+}
+
+static void put(struct store *s, uint64_t i)
+{
+	struct store_verdict v = verdict(i);
+
+	if (store_put_verdict(s, &v, &err))
+		fail_msg("cannot put: %s", err.text);
+}
+
+static void expect_text(const char *got, const char *want)
+{
+	assert_int_equal(!got, !want);
+	if (want)
+		assert_string_equal(got, want);
+}
+
+static void check_verdict(void *arg, const struct store_verdict *got)
+{
+	uint64_t *n = arg;
+	struct store_verdict want = verdict((*n)++);
+
+	assert_int_equal(got->hash, want.hash);
+	assert_int_equal(got->verdict, want.verdict);
+	assert_int_equal(got->status, want.status);
+	assert_int_equal(got->event, want.event);
+	assert_true(got->spent == want.spent);
+	expect_text(got->strategy, want.strategy);
+	expect_text(got->output, want.output);
+}
+
+/* How many verdicts there are: the first so many of the sequence, in order. */
+static uint64_t verdicts(struct store *s)
+{
+	uint64_t n = 0;
+
+	if (store_each_verdict(s, check_verdict, &n, &err))
+		fail_msg("cannot read: %s", err.text);
+	return n;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* --- rows --- */
+
+static void test_many_verdicts(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+	double start = now();
+
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++)
+		put(s, i);
+	print_message("# %.1f us a put\n", (now() - start) * 10);
+	assert_int_equal(verdicts(s), 100000);
+	closed(s);
+	start = now();
+	s = opened(STORE_RESUME);
+	assert_int_equal(verdicts(s), 100000);
+	print_message("# %.3f s to read 100,000\n", now() - start);
+	put(s, 100000);
+	closed(s);
+	s = opened(STORE_READ);
+	assert_int_equal(verdicts(s), 100001);
+	closed(s);
+}
+
+static void test_settings(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+
+	(void)state;
+	assert_null(store_get(s, "recover"));
+	assert_int_equal(store_set(s, "recover", "./recover 'a b'", &err), 0);
+	assert_int_equal(store_set(s, "done", "1", &err), 0);
+	assert_int_equal(store_set(s, "done", "2", &err), 0);
+	assert_int_equal(store_set(s, "empty", "", &err), 0);
+	assert_string_equal(store_get(s, "recover"), "./recover 'a b'");
+	assert_string_equal(store_get(s, "done"), "2");
+	assert_string_equal(store_get(s, "empty"), "");
+	assert_null(store_get(s, "other"));
+	closed(s);
+	s = opened(STORE_RESUME); /* begun, though without results */
+	assert_string_equal(store_get(s, "done"), "2");
+	closed(s);
+	s = opened(STORE_NEW); /* settings are no results */
+	assert_null(store_get(s, "done"));
+	closed(s);
+}
+
+static void collect(void *arg, const struct store_finding *f)
+{
+	buf_printf(arg, "%s=%s/%s ", f->id, f->finding, f->witness ? f->witness : "-");
+}
+
+static void expect_findings(struct store *s, const char *want)
+{
+	struct buf got = { 0 };
+
+	assert_int_equal(store_each_finding(s, collect, &got, &err), 0);
+	buf_add(&got, "", 1);
+	assert_string_equal(got.p, want);
+	buf_free(&got);
+}
+
+static void put_finding(struct store *s, const char *id, const char *finding, const char *witness)
+{
+	struct store_finding f = { id, finding, witness };
+
+	assert_int_equal(store_put_finding(s, &f, &err), 0);
+}
+
+static void test_findings(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+
+	(void)state;
+	put_finding(s, "b", "{1}", "w1");
+	put_finding(s, "a", "{2}", NULL);
+	expect_findings(s, "b={1}/w1 a={2}/- ");
+	put_finding(s, "b", "{3}", "w3");
+	expect_findings(s, "b={3}/w3 a={2}/- ");
+	closed(s);
+	refused(STORE_NEW, "--resume goes on, --fresh starts anew");
+	s = opened(STORE_RESUME);
+	assert_int_equal(store_clear_findings(s, &err), 0);
+	expect_findings(s, "");
+	put_finding(s, "c", "{4}", "w4");
+	expect_findings(s, "c={4}/w4 ");
+	closed(s);
+}
+
+static void test_transactions(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+
+	(void)state;
+	assert_int_equal(store_begin(s, &err), 0);
+	put(s, 0);
+	assert_int_equal(store_begin(s, &err), 0);
+	put(s, 1);
+	assert_int_equal(store_commit(s, &err), 0);
+	struct store *reader = opened(STORE_READ);
+	assert_int_equal(verdicts(reader), 0); /* the last commit counts */
+	assert_int_equal(store_commit(s, &err), 0);
+	assert_int_equal(verdicts(reader), 2);
+	closed(reader);
+	assert_int_equal(store_commit(s, &err), -1);
+	assert_int_equal(store_begin(s, &err), 0);
+	put(s, 2);
+	closed(s);
+	s = opened(STORE_RESUME);
+	assert_int_equal(verdicts(s), 2); /* what was not committed is undone */
+	closed(s);
+	assert_int_equal(store_close(NULL, &err), 0);
+}
+
+/* --- modes --- */
+
+static void test_modes(void **state)
+{
+	(void)state;
+	refused(STORE_READ, "holdfast crash");
+	refused(STORE_RESUME, "no campaign to go on with");
+	struct store *s = opened(STORE_FRESH);
+	closed(s);
+	s = opened(STORE_NEW);
+	put(s, 0);
+	closed(s);
+	refused(STORE_NEW, "--resume goes on, --fresh starts anew");
+	s = opened(STORE_RESUME);
+	assert_int_equal(verdicts(s), 1);
+	assert_int_equal(store_set(s, "k", "v", &err), 0);
+	closed(s);
+	s = opened(STORE_FRESH);
+	assert_int_equal(verdicts(s), 0);
+	assert_null(store_get(s, "k"));
+	closed(s);
+	s = opened(STORE_NEW);
+	closed(s);
+}
+
+/* A reader may have the campaign open while another throws it away. */
+static void test_fresh_beside_a_reader(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+
+	(void)state;
+	put(s, 0);
+	closed(s);
+	struct store *reader = opened(STORE_READ);
+	assert_int_equal(verdicts(reader), 1);
+	s = opened(STORE_FRESH);
+	assert_int_equal(verdicts(reader), 0);
+	put(s, 0);
+	put(s, 1);
+	assert_int_equal(verdicts(reader), 2);
+	closed(reader);
+	closed(s);
+}
+
+/* --- other processes --- */
+
+/* Runs `work` in a child, which never returns to the tests. */
+static pid_t child(void (*work)(int), int fd)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nothing */
+		work(fd);
+		_exit(0);
+	}
+	return pid;
+}
+
+/* Puts for ever, and says after each that it is done. */
+static void put_for_ever(int fd)
+{
+	struct store *s = store_open(dir, STORE_NEW, &err);
+
+	for (uint64_t i = 0; s; i++) {
+		struct store_verdict v = verdict(i);
+		if (store_put_verdict(s, &v, &err) || write(fd, &i, sizeof i) != sizeof i)
+			_exit(1);
+	}
+	_exit(1);
+}
+
+static void kill_in_the_middle(unsigned puts)
+{
+	int pipes[2];
+	uint64_t told = 0;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid_t pid = child(put_for_ever, pipes[1]);
+	close(pipes[1]);
+	for (unsigned i = 0; i < puts; i++)
+		assert_int_equal(read(pipes[0], &told, sizeof told), sizeof told);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	while (read(pipes[0], &told, sizeof told) == sizeof told)
+		;
+	close(pipes[0]);
+	struct store *reader = opened(STORE_READ);
+	uint64_t n = verdicts(reader);
+	closed(reader);
+	/* All that it had been told of, and at most the one in flight. */
+	assert_true(n == told + 1 || n == told + 2);
+	struct store *s = opened(STORE_RESUME); /* its lock is gone with it */
+	assert_int_equal(verdicts(s), n);
+	put(s, n);
+	closed(s);
+}
+
+static void test_killed(void **state)
+{
+	static const unsigned puts[] = { 1, 10, 500, 3000, 10000 };
+
+	for (size_t i = 0; i < sizeof puts / sizeof puts[0]; i++) {
+		kill_in_the_middle(puts[i]);
+		fresh_folder(state);
+	}
+}
+
+static void begin_and_wait(int fd)
+{
+	struct store *s = store_open(dir, STORE_FRESH, &err);
+	struct store_verdict v = verdict(0);
+
+	if (!s || store_put_verdict(s, &v, &err) || store_begin(s, &err) ||
+	    store_clear_findings(s, &err) || write(fd, "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static pid_t writer_elsewhere(void)
+{
+	int pipes[2];
+	char told;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid_t pid = child(begin_and_wait, pipes[1]);
+	close(pipes[1]);
+	assert_int_equal(read(pipes[0], &told, 1), 1);
+	close(pipes[0]);
+	return pid;
+}
+
+static void test_two_writers(void **state)
+{
+	char part[64];
+	pid_t pid = writer_elsewhere();
+
+	(void)state;
+	snprintf(part, sizeof part, "process %d", (int)pid);
+	refused(STORE_NEW, part);
+	refused(STORE_RESUME, part);
+	refused(STORE_FRESH, part);
+	assert_int_equal(store_writer(dir), pid);
+	struct store *reader = opened(STORE_READ); /* even in the middle of its transaction */
+	assert_int_equal(verdicts(reader), 1);
+	closed(reader);
+	assert_int_equal(store_writer(dir), pid); /* the reader took nothing away */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(store_writer(dir), 0);
+	struct store *s = opened(STORE_RESUME);
+	assert_int_equal(verdicts(s), 1);
+	closed(s);
+}
+
+static void expect_refused(int fd)
+{
+	(void)fd;
+	_exit(store_open(dir, STORE_RESUME, &err) || !strstr(err.text, "another campaign runs"));
+}
+
+/* Asking who writes, and trying to write twice, do not make the writer lose its lock. */
+static void test_twice_in_one_process(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+	int status;
+
+	(void)state;
+	put(s, 0);
+	assert_int_equal(store_writer(dir), 0); /* itself does not count */
+	assert_null(store_open(dir, STORE_RESUME, &err));
+	assert_non_null(strstr(err.text, "open for writing already"));
+	pid_t pid = child(expect_refused, 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	closed(s);
+	s = opened(STORE_RESUME);
+	closed(s);
+}
+
+static int orphan_end; /* closed when the orphan may go */
+
+/* A child of the writer's that outlives it does not hold the lock. */
+static void fork_and_go(int fd)
+{
+	close(orphan_end);
+	struct store *s = store_open(dir, STORE_NEW, &err);
+	struct store_verdict v = verdict(0);
+
+	if (!s || store_put_verdict(s, &v, &err))
+		_exit(1);
+	if (!fork()) {
+		char any;
+		_exit(read(fd, &any, 1) > 0);
+	}
+	kill(getpid(), SIGKILL);
+}
+
+static void test_orphans_hold_nothing(void **state)
+{
+	int pipes[2];
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	orphan_end = pipes[1];
+	pid_t pid = child(fork_and_go, pipes[0]);
+	waitpid(pid, NULL, 0);
+	struct store *s = opened(STORE_RESUME);
+	assert_int_equal(verdicts(s), 1);
+	closed(s);
+	close(pipes[1]);
+	close(pipes[0]);
+}
+
+static void test_reading_beside_a_writer(void **state)
+{
+	struct store *s = opened(STORE_NEW), *reader = opened(STORE_READ);
+
+	(void)state;
+	for (uint64_t i = 0; i < 3000; i++) {
+		put(s, i);
+		if (i % 500 == 0)
+			assert_int_equal(verdicts(reader), i + 1);
+	}
+	assert_int_equal(store_set(s, "k", "v", &err), 0);
+	assert_string_equal(store_get(reader, "k"), "v");
+	struct store_verdict v = verdict(0);
+	assert_int_equal(store_put_verdict(reader, &v, &err), -1);
+	assert_non_null(strstr(err.text, "read-only"));
+	closed(reader);
+	closed(s);
+}
+
+/* --- damage --- */
+
+static void write_text(const char *name, const char *text, long at)
+{
+	int fd = open(file(name), O_WRONLY | O_CREAT, 0666);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, text, strlen(text), at), strlen(text));
+	close(fd);
+}
+
+static void test_not_a_database(void **state)
+{
+	static const enum store_mode modes[] = { STORE_READ, STORE_RESUME, STORE_NEW };
+	struct store *s;
+
+	(void)state;
+	write_text("campaign.db", "this is no database, and far from being one", 0);
+	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+		refused(modes[i], "is damaged");
+	assert_non_null(strstr(err.text, "--fresh"));
+	s = opened(STORE_FRESH);
+	put(s, 0);
+	assert_int_equal(verdicts(s), 1);
+	closed(s);
+}
+
+static void test_a_file_without_tables(void **state)
+{
+	(void)state;
+	assert_int_equal(mknod(file("campaign.db"), S_IFREG | 0644, 0), 0);
+	refused(STORE_READ, "nothing in it");
+	refused(STORE_RESUME, "nothing in it");
+	struct store *s = opened(STORE_NEW);
+	put(s, 0);
+	closed(s);
+}
+
+static void count(void *arg, const struct store_verdict *v)
+{
+	(void)v;
+	++*(uint64_t *)arg;
+}
+
+/* Pages in the middle are overwritten: an error, at opening or reading, never a wrong answer. */
+static void test_damaged_pages(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+	uint64_t n = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 5000; i++)
+		put(s, i);
+	closed(s);
+	for (long at = 16384; at < 65536; at += 64)
+		write_text("campaign.db", "\xff\xff\xff\xff damaged", at);
+	s = store_open(dir, STORE_RESUME, &err);
+	int status = s ? store_each_verdict(s, count, &n, &err) : -1;
+	assert_int_equal(status, -1);
+	assert_int_equal(err.status, EXIT_USAGE);
+	assert_non_null(strstr(err.text, "is damaged"));
+	store_close(s, NULL);
+	s = opened(STORE_FRESH);
+	closed(s);
+}
+
+static void test_cut_short(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+	uint64_t n = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 5000; i++)
+		put(s, i);
+	closed(s);
+	assert_int_equal(truncate(file("campaign.db"), 20000), 0);
+	s = store_open(dir, STORE_READ, &err);
+	if (s)
+		assert_int_equal(store_each_verdict(s, count, &n, &err), -1);
+	assert_non_null(strstr(err.text, "is damaged"));
+	store_close(s, NULL);
+	s = opened(STORE_FRESH);
+	put(s, 0);
+	assert_int_equal(verdicts(s), 1);
+	closed(s);
+}
+
+/* The version is the big-endian word at 60 of the header, the application's number that at 68. */
+static void test_other_versions(void **state)
+{
+	struct store *s = opened(STORE_NEW);
+
+	(void)state;
+	put(s, 0);
+	closed(s);
+	int fd = open(file("campaign.db"), O_WRONLY);
+	assert_int_equal(pwrite(fd, "\0\0\0\7", 4, 60), 4);
+	refused(STORE_READ, "of version 7, this holdfast knows version 1");
+	refused(STORE_RESUME, "--fresh starts anew");
+	refused(STORE_NEW, "version 7");
+	assert_int_equal(pwrite(fd, "\0\0\0\7", 4, 68), 4);
+	close(fd);
+	refused(STORE_RESUME, "not a campaign of holdfast");
+	s = opened(STORE_FRESH);
+	assert_int_equal(verdicts(s), 0);
+	closed(s);
+	s = opened(STORE_RESUME);
+	closed(s);
+}
+
+/* --- folders --- */
+
+static void test_no_such_folder(void **state)
+{
+	(void)state;
+	assert_int_equal(rmdir(dir), 0);
+	refused(STORE_NEW, "campaign.lock: No such file or directory");
+	refused(STORE_READ, "no campaign");
+	refused(STORE_RESUME, "no campaign to go on with");
+	assert_int_equal(store_writer(dir), 0);
+	snprintf(dir, sizeof dir, "%s/plain", root);
+	assert_int_equal(mknod(dir, S_IFREG | 0644, 0), 0);
+	refused(STORE_NEW, "Not a directory");
+}
+
+/* As nobody, in a folder of root's: reading works, writing says why not. */
+static void as_nobody(int fd)
+{
+	(void)fd;
+	if (setgid(65534) || setuid(65534))
+		_exit(1);
+	struct store *s = store_open(dir, STORE_READ, &err);
+	uint64_t n = 0;
+	if (!s || store_each_verdict(s, count, &n, &err) || n != 1 || store_close(s, &err)) {
+		print_message("# %s\n", err.text);
+		_exit(2);
+	}
+	if (store_open(dir, STORE_RESUME, &err) || err.status != EXIT_USAGE ||
+	    !strstr(err.text, strerror(EACCES))) {
+		print_message("# %s\n", err.text);
+		_exit(3);
+	}
+}
+
+static void expect_nobody_reads(void)
+{
+	int status;
+	pid_t pid = child(as_nobody, 0);
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_read_only_folder(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(chmod(root, 0755), 0);
+	struct store *s = opened(STORE_NEW);
+	put(s, 0);
+	expect_nobody_reads(); /* beside the writer */
+	closed(s);
+	expect_nobody_reads(); /* the side files are gone, and cannot be made */
+	pid_t pid = writer_elsewhere();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	expect_nobody_reads(); /* they are there, left by one who was killed */
+}
+
+/* A file system of 1 MiB is full soon. */
+static void test_full_disk(void **state)
+{
+	int status = 0;
+	uint64_t n = 0;
+
+	(void)state;
+	if (mount("none", dir, "tmpfs", 0, "size=1m"))
+		skip();
+	struct store *s = store_open(dir, STORE_NEW, &err);
+	for (; s && !status && n < 100000; n += !status) {
+		struct store_verdict v = verdict(n);
+		status = store_put_verdict(s, &v, &err);
+	}
+	uint64_t kept = 0;
+	int read_status = s ? store_each_verdict(s, count, &kept, NULL) : -1;
+	store_close(s, NULL);
+	umount2(dir, MNT_DETACH);
+	assert_non_null(s);
+	assert_int_equal(status, -1);
+	assert_int_equal(err.status, EXIT_INTERNAL);
+	assert_non_null(strstr(err.text, "no space left"));
+	assert_int_equal(read_status, 0);
+	assert_int_equal(kept, n); /* what was put before is there */
+}
+
+/* A limit on the size of files is met like a full disk: a message, not a signal's doing. */
+static void over_the_limit(int fd)
+{
+	struct rlimit limit = { 300000, 300000 };
+	int status = 0;
+
+	(void)fd;
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit))
+		_exit(1);
+	struct store *s = store_open(dir, STORE_NEW, &err);
+	for (uint64_t i = 0; s && !status && i < 100000; i++) {
+		struct store_verdict v = verdict(i);
+		status = store_put_verdict(s, &v, &err);
+	}
+	_exit(s && status && err.status == EXIT_INTERNAL && strstr(err.text, "campaign.db") ? 0
+											    : 2);
+}
+
+static void test_file_size_limit(void **state)
+{
+	int status;
+
+	(void)state;
+	pid_t pid = child(over_the_limit, 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	struct store *s = opened(STORE_RESUME);
+	assert_true(verdicts(s) > 10);
+	closed(s);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup(test, fresh_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_A_FOLDER(test_many_verdicts),
+		IN_A_FOLDER(test_settings),
+		IN_A_FOLDER(test_findings),
+		IN_A_FOLDER(test_transactions),
+		IN_A_FOLDER(test_modes),
+		IN_A_FOLDER(test_fresh_beside_a_reader),
+		IN_A_FOLDER(test_killed),
+		IN_A_FOLDER(test_two_writers),
+		IN_A_FOLDER(test_twice_in_one_process),
+		IN_A_FOLDER(test_orphans_hold_nothing),
+		IN_A_FOLDER(test_reading_beside_a_writer),
+		IN_A_FOLDER(test_not_a_database),
+		IN_A_FOLDER(test_a_file_without_tables),
+		IN_A_FOLDER(test_damaged_pages),
+		IN_A_FOLDER(test_cut_short),
+		IN_A_FOLDER(test_other_versions),
+		IN_A_FOLDER(test_no_such_folder),
+		IN_A_FOLDER(test_read_only_folder),
+		IN_A_FOLDER(test_full_disk),
+		IN_A_FOLDER(test_file_size_limit),
+	};
+
+	return cmocka_run_group_tests_name("store", tests, setup, teardown);
+}
