@@ -4,7 +4,8 @@
  *
  * A finding has a kind (one table), a place with its full call path, related places, and a
  * witness. Its identity survives unrelated edits: it is made from the kind, the functions on
- * the call path and the text of the statement, never from line numbers or addresses.
+ * the call path and the text of the statement, never from line numbers or addresses. That of a
+ * crash is made from the stores that survive and those that are lost, and from its cause too.
  */
 #ifndef HOLDFAST_FINDING_FINDING_H
 #define HOLDFAST_FINDING_FINDING_H
@@ -66,7 +67,22 @@ const char *finding_level_name(enum finding_level);
 	  "Several lines become persistent under one fence, in any order; if their order "         \
 	  "matters, a fence between them is missing.")                                             \
 	X(PLUGIN_FAILED, "plugin-failed", WARNING, "a custom oracle failed",                       \
-	  "The plug-in crashed or did not return; its later findings are missing.")
+	  "The plug-in crashed or did not return; its later findings are missing.")                \
+	X(ORDERING, "ordering", ERROR,                                                             \
+	  "a later store can persist before an earlier one that recovery needs",                   \
+	  "Nothing orders the two stores, so the later one may survive a crash that loses the "    \
+	  "earlier one, and recovery cannot handle that. Persist the earlier store (flush and "    \
+	  "fence, pmem_persist) before the later one is made.")                                    \
+	X(ATOMICITY, "atomicity", ERROR,                                                           \
+	  "a crash between two stores leaves a state that recovery cannot handle",                 \
+	  "The stores belong together, but a crash can come between them even where each is "      \
+	  "persisted in its turn. Make the change take effect with one store of at most 8 "        \
+	  "aligned bytes, or use a log or a transaction that recovery undoes or completes.")       \
+	X(RECOVERY_FLAKY, "recovery-flaky", WARNING,                                               \
+	  "recovery does not always say the same about the same image",                            \
+	  "The recovery command gave different verdicts on the same image, so what it says of "    \
+	  "others may be chance too. Look for timeouts that are too short, randomness, time, "     \
+	  "uninitialised memory, or files outside the image that it depends on.")
 
 enum finding_kind {
 #define X(NAME, name, level, title, help) FINDING_##NAME,
@@ -81,6 +97,8 @@ struct finding_kind_info {
 	const char *title, *help;
 };
 const struct finding_kind_info *finding_kind_info(enum finding_kind);
+/* By name; NULL if it is none of the table's. */
+const struct finding_kind_info *finding_kind_named(const char *name);
 
 /* A place: the event's call path, innermost frame first; outlives the srcloc it came from. */
 struct finding_place {
@@ -88,8 +106,13 @@ struct finding_place {
 	size_t n;
 };
 struct finding_related {
-	const char
-		*role; /* "last-store", "last-flush", "last-fence", "end", "persisted", "lost", … */
+	/*
+	 * Of a misuse: "last-store", "last-flush", "last-fence", "end", …
+	 * Of a crash: "persisted", a store that survives; "lost", one that does not; "point", the
+	 * persistency instruction before which it crashed; "window-end", where the state that
+	 * fails ceases to be possible.
+	 */
+	const char *role;
 	char *message;
 	uint64_t event; /* number in the trace */
 	struct finding_place place;
@@ -100,6 +123,18 @@ struct finding_step {
 	uint32_t thread;
 	const char *what; /* "store", "nt-store", "flush", "fence", "persistent", "end", … */
 	char *text;       /* "list.c:41 insert" */
+};
+/* A crash state that recovery cannot handle, as an example, and how many are like it. */
+struct finding_crash {
+	char *verdict;   /* "failed", "crashed", "hung", "flooded" */
+	int status;      /* exit status, or the signal's number if it crashed */
+	char *output;    /* an excerpt of what recovery said; may be NULL */
+	char *backtrace; /* of a recovery that crashed; may be NULL */
+	uint64_t event;  /* the crash comes just before this one */
+	uint64_t lines_lost, lines_ahead;
+	uint64_t states;     /* failing states with this cause */
+	uint64_t recoveries; /* how often recovery was run on them */
+	char *state;         /* the crash state in words that replay understands; may be NULL */
 };
 struct finding {
 	const struct finding_kind_info *kind;
@@ -112,10 +147,12 @@ struct finding {
 	struct finding_place place;
 	VEC(struct finding_related) related;
 	VEC(struct finding_step) steps;
+	char *cause;         /* part of the identity: what fails, in stable words; may be NULL */
 	const char *witness; /* "trace", "crash", "input" */
-	char *replay;        /* a command that shows it again; may be NULL */
-	bool suppressed;     /* by a suppression or the baseline */
-	uint64_t shape;      /* what the identity is made from, hashed; set by finding_add */
+	struct finding_crash *crash; /* NULL: not found by a crash */
+	char *replay;                /* a command that shows it again; may be NULL */
+	bool suppressed;             /* by a suppression or the baseline */
+	uint64_t shape; /* what the identity is made from, hashed; set by finding_add */
 };
 
 struct finding_set {
@@ -124,6 +161,8 @@ struct finding_set {
 };
 /* Counts once, has the witness "trace"; the strings that are `char *` belong to it. */
 struct finding *finding_new(const struct finding_kind_info *);
+/* Makes it one that a crash shows, and returns the crash to fill in. */
+struct finding_crash *finding_crash(struct finding *);
 void finding_free(struct finding *);
 struct finding_place finding_place_copy(struct srcloc_where path);
 /* The frame that people think of as the place: the first with a source file that does more
@@ -131,6 +170,8 @@ struct finding_place finding_place_copy(struct srcloc_where path);
 const struct srcloc_frame *finding_main_frame(const struct finding_place *);
 /* A function's name as identities and suppressions have it: "f" for "f.part.0" and "f<int>". */
 char *finding_function(const struct srcloc_frame *);
+/* The same text at the same address, kept as long as the process; NULL stays NULL. */
+const char *finding_intern(const char *);
 /*
  * Takes the finding. One of the same identity is one finding: the counts are added up, the
  * earlier event is kept. Ids are final when the last finding was added.

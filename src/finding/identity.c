@@ -10,6 +10,12 @@
  *   statement        the main frame's source line without comments and with white space made
  *                    one blank, and its number among equal lines of the same function
  *
+ * For a crash, also:
+ *
+ *   partners         the same of each store that survives and each that is lost, as a set: how
+ *                    many lines or rounds of a loop it took does not matter
+ *   cause            the text that the finding brings: how recovery fails
+ *
  * Where there is no source, the module stands for the statement, and places in one function
  * are told apart by the order of their lines or addresses (set.c): code added elsewhere moves
  * them without changing that.
@@ -151,30 +157,74 @@ static void add_path(const struct finding_place *place, struct buf *out)
 	hmap_free(&at);
 }
 
-uint64_t finding_shape(const struct finding *f, bool *by_position)
+/* Path and statement; false if the statement cannot be read, and the module stands for it. */
+static bool add_place(const struct finding_place *place, struct buf *out)
 {
-	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
-	struct buf what = { 0 }, statement = { 0 };
+	const struct srcloc_frame *main_frame = finding_main_frame(place);
+	struct buf statement = { 0 };
 	const char *line = NULL;
 
 	if (main_frame && main_frame->file)
 		line = finding_source_line(main_frame->file, main_frame->line);
-	buf_puts(&what, f->kind->name);
-	add_path(&f->place, &what);
+	add_path(place, out);
 	if (line)
 		normalise(line, &statement);
-	*by_position = statement.n == 0;
-	if (statement.n) {
-		buf_puts(&what, "\n=");
-		buf_add(&what, statement.p, statement.n);
-		buf_printf(&what, "\n%u", ordinal(main_frame->file, main_frame->line, &statement));
+	bool known = statement.n > 0;
+	if (known) {
+		buf_puts(out, "\n=");
+		buf_add(out, statement.p, statement.n);
+		buf_printf(out, "\n%u", ordinal(main_frame->file, main_frame->line, &statement));
 	} else if (main_frame && main_frame->module) {
-		buf_printf(&what, "\n@%s", finding_basename(main_frame->module));
+		buf_printf(out, "\n@%s", finding_basename(main_frame->module));
 	}
-	if (!f->place.n && f->message) /* about the run, not about a place */
+	buf_free(&statement);
+	return known;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The stores that survive and those that are lost, each statement once, in no order. */
+static void add_partners(const struct finding *f, struct buf *out)
+{
+	VEC(uint64_t) hashes = { 0 };
+	struct buf one = { 0 };
+
+	for (size_t i = 0; i < f->related.n; i++) {
+		const struct finding_related *r = &f->related.p[i];
+		if (strcmp(r->role, "persisted") && strcmp(r->role, "lost"))
+			continue;
+		one.n = 0;
+		buf_puts(&one, r->role);
+		add_place(&r->place, &one);
+		VEC_PUSH(&hashes, hash_bytes(one.p, one.n));
+	}
+	if (hashes.n)
+		qsort(hashes.p, hashes.n, sizeof *hashes.p, by_value);
+	for (size_t i = 0; i < hashes.n; i++)
+		if (!i || hashes.p[i] != hashes.p[i - 1])
+			buf_printf(out, "\n&%016llx", (unsigned long long)hashes.p[i]);
+	VEC_FREE(&hashes);
+	buf_free(&one);
+}
+
+uint64_t finding_shape(const struct finding *f, bool *by_position)
+{
+	struct buf what = { 0 };
+
+	buf_puts(&what, f->kind->name);
+	*by_position = !add_place(&f->place, &what);
+	if (!f->place.n && f->message && !f->cause) /* about the run, not about a place */
 		buf_printf(&what, "\n%s", f->message);
+	if (f->crash)
+		add_partners(f, &what);
+	if (f->cause)
+		buf_printf(&what, "\n!%s", f->cause);
 	uint64_t shape = hash_bytes(what.p, what.n);
 	buf_free(&what);
-	buf_free(&statement);
 	return shape;
 }

@@ -5,8 +5,6 @@
 
 #include "finding/finding.h"
 
-/* The same text at the same address, kept as long as the process; NULL stays NULL. */
-const char *finding_intern(const char *);
 const char *finding_basename(const char *path);
 /* Globs against a word; the list ends with NULL. */
 bool finding_match_any(const char *const *globs, const char *word);

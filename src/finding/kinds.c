@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of kinds, as data. */
+#include <string.h>
+
 #include "finding/finding.h"
 
 static const struct finding_kind_info kinds[] = {
@@ -11,6 +13,14 @@ static const struct finding_kind_info kinds[] = {
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)
 {
 	return &kinds[kind];
+}
+
+const struct finding_kind_info *finding_kind_named(const char *name)
+{
+	for (int i = 0; i < FINDING_KINDS_COUNT; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
 }
 
 const char *finding_level_name(enum finding_level level)

@@ -15,6 +15,25 @@ struct finding *finding_new(const struct finding_kind_info *kind)
 	return f;
 }
 
+struct finding_crash *finding_crash(struct finding *f)
+{
+	if (!f->crash)
+		f->crash = xcalloc(1, sizeof *f->crash);
+	f->witness = "crash";
+	return f->crash;
+}
+
+static void crash_free(struct finding_crash *crash)
+{
+	if (!crash)
+		return;
+	free(crash->verdict);
+	free(crash->output);
+	free(crash->backtrace);
+	free(crash->state);
+	free(crash);
+}
+
 void finding_free(struct finding *f)
 {
 	if (!f)
@@ -32,6 +51,8 @@ void finding_free(struct finding *f)
 	free(f->advice);
 	free(f->data);
 	free(f->replay);
+	free(f->cause);
+	crash_free(f->crash);
 	free(f);
 }
 
@@ -83,6 +104,10 @@ static void merge(struct finding *kept, struct finding *f)
 		*kept = earlier;
 	}
 	kept->count = count;
+	if (kept->crash && f->crash) {
+		kept->crash->states += f->crash->states;
+		kept->crash->recoveries += f->crash->recoveries;
+	}
 	finding_free(f);
 }
 

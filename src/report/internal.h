@@ -16,6 +16,10 @@ char *report_where(const struct srcloc_frame *, bool column);
 const char *report_function(const struct srcloc_frame *);
 /* The path up to main; all of it if there is no main. */
 struct srcloc_where report_trim(const struct finding_place *);
+/* A role in words: "last store", "crash before"; free it. */
+char *report_role(const char *);
+/* What recovery did: "failed with exit status 3", "crashed with signal 11 (SIGSEGV)"; free it. */
+char *report_verdict(const struct finding_crash *);
 /* The summary: "2 errors, 1 performance, 0 warnings (3 suppressed)"; free it. */
 char *report_summary(const struct finding_set *);
 
@@ -35,6 +39,11 @@ cJSON *report_add_text(cJSON *object, const char *name, const char *text);
 cJSON *report_text_item(const char *text);
 int report_write(const char *path, const char *data, size_t n, struct err *);
 int report_write_json(const char *path, cJSON *, struct err *); /* frees the tree */
+
+/* finding_json.c: a finding as the report has it, or as it is kept: with full paths and all. */
+cJSON *report_finding_tree(const struct finding *, bool whole);
+/* "tail", "signal", …: the name of an enum srcloc_kind; NULL for SRCLOC_CODE. */
+const char *report_how(uint8_t kind);
 
 /* json.c */
 cJSON *report_tree(const struct report *);

@@ -9,123 +9,9 @@
 
 #define PAGE_CONTEXT 4 /* lines around the marked one, on the page */
 
-static const char *how(const struct srcloc_frame *f)
-{
-	static const char *const names[] = {
-		[SRCLOC_TAIL] = "tail",
-		[SRCLOC_SIGNAL] = "signal",
-		[SRCLOC_INTERRUPTED] = "interrupted",
-		[SRCLOC_CUT] = "cut",
-	};
-
-	return f->kind < sizeof names / sizeof names[0] ? names[f->kind] : NULL;
-}
-
 static void add_number(cJSON *to, const char *name, uint64_t value)
 {
 	cJSON_AddNumberToObject(to, name, (double)value);
-}
-
-static cJSON *location(const struct srcloc_frame *f)
-{
-	cJSON *o = cJSON_CreateObject();
-
-	if (!f)
-		return o;
-	if (f->file) {
-		report_add_text(o, "file", report_path(f->file));
-		add_number(o, "line", f->line);
-		if (f->column)
-			add_number(o, "column", f->column);
-	}
-	if (f->function)
-		report_add_text(o, "function", f->function);
-	if (f->module)
-		report_add_text(o, "module", report_base(f->module));
-	if (f->module && !f->file) {
-		char offset[24];
-		snprintf(offset, sizeof offset, "0x%llx", (unsigned long long)f->offset);
-		report_add_text(o, "offset", offset);
-	}
-	return o;
-}
-
-static cJSON *stack(const struct finding_place *place)
-{
-	cJSON *a = cJSON_CreateArray();
-
-	for (size_t i = 0; i < place->n; i++) {
-		cJSON *o = location(&place->frame[i]);
-		cJSON_AddBoolToObject(o, "inlined", place->frame[i].inlined);
-		if (how(&place->frame[i]))
-			report_add_text(o, "how", how(&place->frame[i]));
-		cJSON_AddItemToArray(a, o);
-	}
-	return a;
-}
-
-static void add_place(cJSON *to, const struct finding_place *place)
-{
-	cJSON_AddItemToObject(to, "location", location(finding_main_frame(place)));
-	cJSON_AddItemToObject(to, "stack", stack(place));
-}
-
-static cJSON *related(const struct finding *f)
-{
-	cJSON *a = cJSON_CreateArray();
-
-	for (size_t i = 0; i < f->related.n; i++) {
-		const struct finding_related *r = &f->related.p[i];
-		cJSON *o = cJSON_CreateObject();
-		report_add_text(o, "role", r->role);
-		if (r->message)
-			report_add_text(o, "message", r->message);
-		add_number(o, "event", r->event);
-		add_place(o, &r->place);
-		cJSON_AddItemToArray(a, o);
-	}
-	return a;
-}
-
-static cJSON *steps(const struct finding *f)
-{
-	cJSON *a = cJSON_CreateArray();
-
-	for (size_t i = 0; i < f->steps.n; i++) {
-		const struct finding_step *s = &f->steps.p[i];
-		cJSON *o = cJSON_CreateObject();
-		add_number(o, "event", s->event);
-		add_number(o, "thread", s->thread);
-		report_add_text(o, "what", s->what);
-		if (s->text)
-			report_add_text(o, "text", s->text);
-		cJSON_AddItemToArray(a, o);
-	}
-	return a;
-}
-
-static cJSON *finding(const struct finding *f)
-{
-	cJSON *o = cJSON_CreateObject(), *witness = cJSON_CreateObject();
-
-	report_add_text(o, "id", f->id);
-	report_add_text(o, "kind", f->kind->name);
-	report_add_text(o, "level", finding_level_name(f->kind->level));
-	report_add_text(o, "message", f->message ? f->message : f->kind->title);
-	if (f->advice)
-		report_add_text(o, "advice", f->advice);
-	add_number(o, "count", f->count);
-	if (f->data)
-		report_add_text(o, "data", f->data);
-	add_place(o, &f->place);
-	cJSON_AddItemToObject(o, "related", related(f));
-	cJSON_AddItemToObject(o, "steps", steps(f));
-	report_add_text(witness, "type", f->witness);
-	add_number(witness, "event", f->event);
-	if (f->replay)
-		report_add_text(witness, "replay", f->replay);
-	cJSON_AddItemToObject(o, "witness", witness);
-	return o;
 }
 
 /* {"first": 5, "lines": ["…", …], "note": "source changed since the build"} */
@@ -144,6 +30,22 @@ static cJSON *excerpt(const struct srcloc_frame *f, uint32_t context)
 	return o;
 }
 
+/* What the page shows besides. */
+static void add_for_page(cJSON *o, const struct finding *f)
+{
+	cJSON *related = cJSON_GetObjectItem(o, "related");
+
+	cJSON_AddItemToObject(o, "excerpt", excerpt(finding_main_frame(&f->place), PAGE_CONTEXT));
+	for (size_t k = 0; k < f->related.n; k++)
+		cJSON_AddItemToObject(cJSON_GetArrayItem(related, (int)k), "excerpt",
+				      excerpt(finding_main_frame(&f->related.p[k].place), 1));
+	if (f->crash) {
+		char *verdict = report_verdict(f->crash);
+		report_add_text(cJSON_GetObjectItem(o, "witness"), "says", verdict);
+		free(verdict);
+	}
+}
+
 static cJSON *findings(const struct report *r, bool suppressed, bool page)
 {
 	cJSON *a = cJSON_CreateArray();
@@ -152,15 +54,9 @@ static cJSON *findings(const struct report *r, bool suppressed, bool page)
 		const struct finding *f = r->findings->v.p[i];
 		if (f->suppressed != suppressed)
 			continue;
-		cJSON *o = finding(f);
+		cJSON *o = report_finding_tree(f, false);
 		if (page)
-			cJSON_AddItemToObject(o, "excerpt",
-					      excerpt(finding_main_frame(&f->place), PAGE_CONTEXT));
-		for (size_t k = 0; page && k < f->related.n; k++) {
-			cJSON *to = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "related"), (int)k);
-			const struct finding_place *place = &f->related.p[k].place;
-			cJSON_AddItemToObject(to, "excerpt", excerpt(finding_main_frame(place), 1));
-		}
+			add_for_page(o, f);
 		cJSON_AddItemToArray(a, o);
 	}
 	return a;
@@ -179,7 +75,7 @@ static cJSON *summary(const struct finding_set *set)
 
 static cJSON *tree(const struct report *r, bool page)
 {
-	cJSON *o = cJSON_CreateObject(), *command = cJSON_CreateArray(), *stats = NULL;
+	cJSON *o = cJSON_CreateObject(), *command = cJSON_CreateArray(), *stats, *notes;
 
 	report_add_text(o, "holdfast", HOLDFAST_VERSION);
 	add_number(o, "schema", REPORT_SCHEMA);
@@ -196,6 +92,9 @@ static cJSON *tree(const struct report *r, bool page)
 	stats = cJSON_AddObjectToObject(o, "stats");
 	for (size_t i = 0; i < r->nstats; i++)
 		cJSON_AddNumberToObject(stats, r->stats[i].name, r->stats[i].value);
+	notes = cJSON_AddArrayToObject(o, "notes");
+	for (size_t i = 0; i < r->nnotes; i++)
+		cJSON_AddItemToArray(notes, report_text_item(r->notes[i]));
 	return o;
 }
 

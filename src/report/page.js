@@ -23,7 +23,8 @@
     node.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return node;
   }
-  const words = (text) => text.replace(/-/g, " ");
+  const ROLES = { persisted: "persistent", point: "crash before", "window-end": "possible until" };
+  const words = (text) => ROLES[text] || text.replace(/-/g, " ");
   const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
   const title = (f) => (data.kinds[f.kind] || { title: f.kind }).title;
 
@@ -42,7 +43,8 @@
     const { f } = item;
     const functions = f.stack.map((frame) => frame.function || "");
     item.file = f.location.file || "";
-    item.hay = [f.id, f.kind, f.level, title(f), f.message, f.data || "", where(f.location), ...functions]
+    const crash = [f.witness.verdict, f.witness.output, ...f.related.map((r) => where(r.location))];
+    item.hay = [f.id, f.kind, f.level, title(f), f.message, f.data || "", where(f.location), ...functions, ...crash]
       .join("\n").toLowerCase();
     item.row = row(item);
   }
@@ -108,15 +110,18 @@
         el("span.kind", {}, f.kind),
         el("span.kind", {}, "·"),
         item.suppressed ? el("span.badge.quiet", {}, "suppressed") : null,
-        el("span.kind", {}, f.count === 1 ? "seen once" : `seen ${f.count.toLocaleString("en")} times`)),
+        el("span.kind", {}, often(f))),
       el("h2", {}, title(f)),
       el("p.message", {}, f.message),
       f.advice ? el("p.fix", {}, el("b", {}, "Fix: "), f.advice) : null,
       help ? el("details", {}, el("summary", {}, "What this means"), el("p", {}, help)) : null,
+      f.witness.says ? el("h3", {}, "The crash") : null,
+      f.witness.says ? crashPicture(f) : null,
+      ...(f.witness.says ? recovery(f) : []),
       f.stack.length ? el("h3", {}, "Source") : null,
       f.stack.length ? excerpt(f.location, f.excerpt) : null,
-      f.steps.length ? el("h3", {}, "Life of the line") : null,
-      f.steps.length ? life(f) : null,
+      hasLife(f) ? el("h3", {}, "Life of the line") : null,
+      hasLife(f) ? life(f) : null,
       f.stack.length ? el("h3", {}, "Call path") : null,
       f.stack.length ? path(f) : null,
       f.related.length ? el("h3", {}, "Related places") : null,
@@ -124,6 +129,14 @@
       el("h3", {}, "Details"),
       facts(f),
     ].filter(Boolean);
+  }
+
+  // The steps of a crash may be no more than what its own picture shows.
+  const hasLife = (f) => f.steps.some((step) => !f.witness.says || family(step.what) !== "other");
+
+  function often(f) {
+    if (f.witness.states) return `fails in ${plural(f.witness.states, "crash state", "crash states")}`;
+    return f.count === 1 ? "seen once" : `seen ${f.count.toLocaleString("en")} times`;
   }
 
   function excerpt(at, source) {
@@ -140,6 +153,38 @@
       }
     });
     return el("div", {}, el("div.code", { tabindex: "0" }, el("table", {}, el("caption", {}, caption), el("tbody", {}, rows))), note);
+  }
+
+  // What a program wrote to a terminal: without colours and other control characters.
+  function printable(text) {
+    return text.replace(/\x1b\[[0-9;?]*[@-~]/g, "").replace(/\r\n/g, "\n")
+      .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, "\ufffd").replace(/\n+$/, "");
+  }
+
+  // What recovery said, and how to have it say so again.
+  function recovery(f) {
+    const w = f.witness;
+    return [
+      el("h3", {}, "Recovery"),
+      el("p.verdict", {}, "Recovery " + w.says + "."),
+      w.output ? el("pre.said", { tabindex: "0" }, printable(w.output)) : null,
+      w.backtrace ? el("details", {}, el("summary", {}, "Backtrace"), el("pre.said", { tabindex: "0" }, printable(w.backtrace))) : null,
+      w.replay ? el("div.replay", {}, el("code", { tabindex: "0" }, w.replay), copyButton(w.replay)) : null,
+    ];
+  }
+
+  function copyButton(text) {
+    const button = el("button", { type: "button" }, "Copy");
+    const done = (well) => {
+      button.textContent = well ? "Copied" : "Select and copy";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    };
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(button.previousSibling);
+      if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => done(true), () => done(document.execCommand("copy")));
+      else done(document.execCommand("copy"));
+    });
+    return button;
   }
 
   const HOW = { tail: "left by a jump", signal: "", interrupted: "interrupted", cut: "deeper frames are not recorded" };
@@ -162,13 +207,25 @@
     return el("div.related", {},
       el("p", {}, el("span.role", {}, words(r.role)), r.message ? ": " + r.message : null,
         el("span.kind", {}, `  event ${r.event.toLocaleString("en")}`)),
-      r.stack.length ? excerpt(r.location, r.excerpt) : null);
+      r.stack.length ? excerpt(r.location, r.excerpt) : null,
+      callers(r));
+  }
+
+  // Who called the function of a related place.
+  function callers(r) {
+    const last = r.stack.map((frame) => frame.function).lastIndexOf("main");
+    const frames = last < 0 ? r.stack : r.stack.slice(0, last + 1);
+    const here = frames.findIndex((frame) => frame.function === r.location.function && where(frame, true) === where(r.location, true));
+    const names = frames.slice(here + 1).map((frame) => `${frame.function || "?"} (${where(frame)})`);
+    return names.length ? el("p.kind.callers", {}, "called by " + names.join(" ← ")) : null;
   }
 
   function facts(f) {
     const rows = [
       ["data", f.data],
-      ["witness", `${f.witness.type}, event ${f.witness.event.toLocaleString("en")}`],
+      ["witness", `${f.witness.type}, ${f.witness.says ? "before " : ""}event ${f.witness.event.toLocaleString("en")}`],
+      ["state", f.witness.says ? `${plural(f.witness.lines_lost, "line", "lines")} lost, ${plural(f.witness.lines_ahead, "line", "lines")} ahead` : null],
+      ["recoveries", f.witness.recoveries ? f.witness.recoveries.toLocaleString("en") : null],
       ["id", f.id],
       ["replay", f.witness.replay],
     ];
@@ -270,6 +327,36 @@
     return el("div.life", { tabindex: "0" }, picture);
   }
 
+  // --- the picture of a crash: the stores in the order of time, full if they survive and hollow if not ---
+
+  function crashStore(store, i, x, y) {
+    const kept = store.role === "persisted";
+    const text = [where(store.location).split("/").pop(), store.location.function].filter(Boolean).join(" ");
+    return svg("g", {},
+      svg("title", {}, [words(store.role), where(store.location), store.message, `event ${store.event}`].filter(Boolean).join("\n")),
+      svg("circle", { cx: x, cy: y, r: 11, class: kept ? "kept" : "gone" }),
+      svg("text", { x, y: y + 4, "text-anchor": "middle", class: kept ? "letter kept-letter" : "letter" }, letter(i)),
+      svg("text", { x, y: y - 20, "text-anchor": "middle", class: kept ? "kept-text" : "gone-text" }, words(store.role)),
+      svg("text", { x, y: y + 30, "text-anchor": "middle", class: "soft", "font-size": 11 }, cut(text, 24)),
+      svg("text", { x, y: y + 45, "text-anchor": "middle", class: "soft", "font-size": 11 }, `event ${store.event.toLocaleString("en")}`));
+  }
+
+  const letter = (i) => (i < 26 ? String.fromCharCode(65 + i) : String(i + 1));
+
+  function crashPicture(f) {
+    const stores = f.related.filter((r) => r.role === "persisted" || r.role === "lost").sort((a, b) => a.event - b.event);
+    const y = TOP + 14, x = (i) => 90 + 160 * i, end = x(stores.length);
+    const label = stores.map((s, i) => `store ${letter(i)} at ${where(s.location)} (${words(s.role)})`);
+    const picture = svg("svg", { width: end + 200, height: y + 58, role: "img", "aria-label":
+      "The crash: " + [...label, `the crash before event ${f.witness.event}`].join(", then ") });
+    picture.append(svg("line", { x1: 12, x2: end, y1: y, y2: y, class: "axis" }),
+      ...stores.map((store, i) => crashStore(store, i, x(i), y)),
+      svg("polyline", { points: [[4, -26], [-7, 2], [6, -2], [-4, 26]].map(([dx, dy]) => `${end + dx},${y + dy}`).join(" "), class: "crash" }),
+      svg("text", { x: end + 14, y: y - 4, class: "gone-text" }, "crash"),
+      svg("text", { x: end + 14, y: y + 12, class: "soft", "font-size": 11 }, `before event ${f.witness.event.toLocaleString("en")}`));
+    return el("div.life", { tabindex: "0" }, picture);
+  }
+
   // --- the page ---
 
   function head() {
@@ -284,6 +371,8 @@
     if (data.summary.suppressed) $("summary").append(el("span.badge.quiet", {}, `${data.summary.suppressed} suppressed`));
     $("incomplete").hidden = !data.incomplete;
     $("incomplete").textContent = "Incomplete: " + data.incomplete;
+    $("notes").hidden = !data.notes.length;
+    $("notes").append(...data.notes.map((note) => el("li", {}, note)));
     $("suppressed-label").hidden = !data.suppressed.length;
   }
 

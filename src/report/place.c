@@ -54,6 +54,41 @@ struct srcloc_where report_trim(const struct finding_place *place)
 	return srcloc_path_trim((struct srcloc_where){ place->frame, place->n });
 }
 
+char *report_role(const char *role)
+{
+	static const char *const words[][2] = {
+		{ "persisted", "persistent" },
+		{ "point", "crash before" },
+		{ "window-end", "possible until" },
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (!strcmp(role, words[i][0]))
+			return xstrdup(words[i][1]);
+	char *own = xstrdup(role);
+	for (char *p = own; *p; p++)
+		*p = *p == '-' ? ' ' : *p;
+	return own;
+}
+
+char *report_verdict(const struct finding_crash *crash)
+{
+	const char *verdict = crash->verdict ? crash->verdict : "failed";
+
+	if (!strcmp(verdict, "crashed")) {
+		const char *name = sigabbrev_np(crash->status);
+		return xasprintf("crashed with signal %d%s%s%s", crash->status, name ? " (SIG" : "",
+				 name ? name : "", name ? ")" : "");
+	}
+	if (!strcmp(verdict, "hung"))
+		return xstrdup("hung: it did not end in time");
+	if (!strcmp(verdict, "flooded"))
+		return xstrdup("flooded: it wrote more output than is allowed");
+	if (!strcmp(verdict, "failed") && !crash->status)
+		return xstrdup("failed with exit status 0: its output says so");
+	return xasprintf("%s with exit status %d", verdict, crash->status);
+}
+
 struct report_excerpt report_excerpt(const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = { REPORT_NO_SOURCE, 0, 0 };

@@ -12,7 +12,7 @@ struct report_stat {
 	double value;
 };
 struct report {
-	const char *verb;           /* "check" */
+	const char *verb;           /* "check", "crash", "test" */
 	const char *model;          /* "adr", …; may be NULL */
 	const char *const *command; /* the program under test */
 	size_t ncommand;
@@ -20,6 +20,8 @@ struct report {
 	const struct finding_set *findings; /* sorted */
 	const struct report_stat *stats;
 	size_t nstats;
+	const char *const *notes; /* lines about the run, before the summary */
+	size_t nnotes;
 };
 
 /* For people: source excerpts, call paths, a summary line last. */
@@ -31,5 +33,15 @@ int report_html(const struct report *, const char *path, struct err *);
 /* The ids in a JSON report of ours, suppressed findings' too, for --baseline. */
 int report_read_ids(const char *path, char ***ids, size_t *n, struct err *);
 void report_free_ids(char **ids, size_t n);
+
+/*
+ * One finding as text that can be kept: compact JSON in the form of the report's, with full paths,
+ * so that it can be shown from any folder. The first and the second are malloc'ed.
+ */
+char *report_finding_json(const struct finding *);
+struct finding *report_finding_parse(const char *json, struct err *);
+/* For people, as report_text has it. */
+void report_show(const struct finding *, FILE *);
+int report_show_json(const char *json, FILE *, struct err *);
 
 #endif

@@ -137,9 +137,11 @@ static int by_event(const void *a, const void *b)
 
 static void related_text(const struct finding_related *r, struct buf *out)
 {
+	char *role = report_role(r->role);
+
 	out->n = 0;
-	for (const char *p = r->role; *p; p++)
-		buf_add(out, *p == '-' ? " " : p, 1);
+	buf_puts(out, role);
+	free(role);
 	if (r->message)
 		buf_printf(out, ": %s", r->message);
 	buf_add(out, "", 1);
@@ -183,11 +185,19 @@ static void add_related(cJSON *result, const struct finding *f)
 
 static void add_result_message(cJSON *result, const struct finding *f)
 {
-	const char *message = f->message ? f->message : f->kind->title;
-	char *text = f->advice ? xasprintf("%s\n%s", message, f->advice) : xstrdup(message);
+	struct buf text = { 0 };
 
-	add_message(result, text);
-	free(text);
+	buf_puts(&text, f->message ? f->message : f->kind->title);
+	if (f->crash) {
+		char *verdict = report_verdict(f->crash);
+		buf_printf(&text, "\nRecovery %s.", verdict);
+		free(verdict);
+	}
+	if (f->advice)
+		buf_printf(&text, "\n%s", f->advice);
+	buf_add(&text, "", 1);
+	add_message(result, text.p);
+	buf_free(&text);
 }
 
 static void add_properties(cJSON *result, const struct finding *f)
@@ -201,6 +211,14 @@ static void add_properties(cJSON *result, const struct finding *f)
 		report_add_text(p, "data", f->data);
 	if (f->replay)
 		report_add_text(p, "replay", f->replay);
+	if (!f->crash)
+		return;
+	report_add_text(p, "verdict", f->crash->verdict);
+	cJSON_AddNumberToObject(p, "status", f->crash->status);
+	cJSON_AddNumberToObject(p, "crashEvent", (double)f->crash->event);
+	cJSON_AddNumberToObject(p, "states", (double)f->crash->states);
+	if (f->crash->output)
+		report_add_text(p, "output", f->crash->output);
 }
 
 /* The program under test, for what is about the run and not about a place. */
@@ -268,6 +286,8 @@ static void add_invocation(cJSON *run, const struct report *r, size_t left_out)
 	cJSON *notes = cJSON_AddArrayToObject(o, "toolExecutionNotifications");
 	if (r->incomplete)
 		add_notification(notes, "warning", r->incomplete);
+	for (size_t i = 0; i < r->nnotes; i++)
+		add_notification(notes, "note", r->notes[i]);
 	if (left_out) {
 		char *text = xasprintf("%zu results are left out: %d are the limit", left_out,
 				       MAX_RESULTS);

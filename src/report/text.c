@@ -16,23 +16,28 @@
  *     fix          flush the line between the store and the fence
  *     …
  *
+ * and for a crash, after the call path:
+ *
+ *     persistent    list.c:9 in insert
+ *          8 |         l->n++;
+ *     >    9 |         l->valid = 1;
+ *         10 |         pm_persist(l, 64);
+ *     lost          list.c:7 in insert
+ *     crash before  list.c:10 in insert
+ *     state         before event 130, 1 line lost, 1 line ahead
+ *     recovery      failed with exit status 3
+ *         | list: valid, but without a head
+ *
  * Names and source lines come from the program: control characters in them are not printed.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/internal.h"
+#include "report/text.h"
 
-#define CONTEXT 2     /* lines around the marked one */
-#define PATH_HEAD 24  /* frames of a long call path that are shown, … */
-#define PATH_TAIL 6   /* … and at its end */
-#define NAME_WIDTH 48 /* of a function in a call path */
-#define TAB 8
-
-struct out {
-	FILE *f;
-	bool color;
-};
+#define PATH_HEAD 24 /* frames of a long call path that are shown, … */
+#define PATH_TAIL 6  /* … and at its end */
+#define CALLERS 8    /* of a store that a crash is about */
 
 static const char *const level_color[] = {
 	[FINDING_ERROR] = "1;31",
@@ -40,117 +45,6 @@ static const char *const level_color[] = {
 	[FINDING_WARNING] = "1;33",
 	[FINDING_NOTE] = "1;36",
 };
-#define BOLD "1"
-#define DIM "2"
-#define GREEN "32"
-
-static void color(const struct out *o, const char *code)
-{
-	if (o->color)
-		fprintf(o->f, "\033[%sm", code);
-}
-
-static void plain(const struct out *o)
-{
-	color(o, "0");
-}
-
-/* Columns that a text takes: one a character. */
-static size_t width(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* Prints the text without control characters, tabs as blanks; at most `max` columns. */
-static void put(const struct out *o, const char *text, size_t max)
-{
-	struct buf clean = { 0 };
-	size_t column = 0;
-
-	report_utf8(&clean, text);
-	buf_add(&clean, "", 1);
-	for (const char *p = clean.p; *p; p++) {
-		bool begins = (*p & 0xc0) != 0x80;
-		if (begins && column + 1 >= max && width(p) > 1) {
-			fputs("…", o->f);
-			break;
-		}
-		if (*p == '\t') {
-			size_t blanks = TAB - column % TAB;
-			fprintf(o->f, "%*s", (int)blanks, "");
-			column += blanks;
-			continue;
-		}
-		bool c1 = (*p & 0xff) == 0xc2 && (p[1] & 0xe0) == 0x80; /* U+0080…U+009f */
-		if ((*p & 0xff) < 0x20 || *p == 0x7f || c1)
-			fputc('?', o->f);
-		else
-			fputc(*p, o->f);
-		p += c1;
-		column += begins;
-	}
-	buf_free(&clean);
-}
-
-static void put_padded(const struct out *o, const char *text, size_t columns)
-{
-	size_t n = width(text);
-
-	put(o, text, columns);
-	if (n < columns)
-		fprintf(o->f, "%*s", (int)(columns - n), "");
-}
-
-/* The column on the screen of a byte of a line, from 0. */
-static size_t screen_column(const char *line, uint32_t column)
-{
-	size_t at = 0;
-
-	for (uint32_t i = 1; i < column && *line; i++, line++)
-		at += *line == '\t' ? TAB - at % TAB : (*line & 0xc0) != 0x80;
-	return at;
-}
-
-static void put_line(const struct out *o, const struct srcloc_frame *f, uint32_t number)
-{
-	const char *line = finding_source_line(f->file, number);
-	bool marked = number == f->line;
-
-	color(o, marked ? BOLD : DIM);
-	fprintf(o->f, "  %c %5u |", marked ? '>' : ' ', number);
-	if (!marked)
-		plain(o);
-	if (*line)
-		fputc(' ', o->f);
-	put(o, line, 160);
-	plain(o);
-	fputc('\n', o->f);
-	if (!marked || !f->column || f->column > strlen(line) ||
-	    screen_column(line, f->column) > 150)
-		return;
-	color(o, DIM);
-	fprintf(o->f, "    %5s |", "");
-	plain(o);
-	color(o, GREEN);
-	fprintf(o->f, " %*s^", (int)screen_column(line, f->column), "");
-	plain(o);
-	fputc('\n', o->f);
-}
-
-static void put_excerpt(const struct out *o, const struct srcloc_frame *f)
-{
-	struct report_excerpt e = report_excerpt(f, CONTEXT);
-
-	for (uint32_t i = 0; i < e.n; i++)
-		put_line(o, f, e.first + i);
-	if (report_source_note(e.state))
-		fprintf(o->f, "    (%s)\n", report_source_note(e.state));
-}
-
 static const char *frame_note(const struct srcloc_frame *f)
 {
 	if (f->inlined)
@@ -160,31 +54,31 @@ static const char *frame_note(const struct srcloc_frame *f)
 	return f->kind == SRCLOC_INTERRUPTED ? "(interrupted)" : "";
 }
 
-static void put_frame(const struct out *o, const struct srcloc_frame *f, bool marked, size_t names,
-		      size_t places)
+static void put_frame(const struct text_out *o, const struct srcloc_frame *f, bool marked,
+		      size_t names, size_t places)
 {
 	char *where = report_where(f, false);
 
 	if (marked)
-		color(o, BOLD);
+		text_color(o, BOLD);
 	fprintf(o->f, "    %c ", marked ? '>' : ' ');
-	put_padded(o, report_function(f), names);
+	text_padded(o, report_function(f), names);
 	if (f->kind != SRCLOC_SIGNAL && f->kind != SRCLOC_CUT) {
 		fputs("  ", o->f);
 		if (*frame_note(f))
-			put_padded(o, where, places);
+			text_padded(o, where, places);
 		else
-			put(o, where, SIZE_MAX);
+			text_put(o, where, SIZE_MAX);
 	}
 	if (*frame_note(f))
 		fprintf(o->f, "  %s", frame_note(f));
 	if (marked)
-		plain(o);
+		text_plain(o);
 	fputc('\n', o->f);
 	free(where);
 }
 
-static void put_path(const struct out *o, const struct finding_place *place)
+static void put_path(const struct text_out *o, const struct finding_place *place)
 {
 	struct srcloc_where path = report_trim(place);
 	const struct srcloc_frame *main_frame = finding_main_frame(place);
@@ -196,12 +90,12 @@ static void put_path(const struct out *o, const struct finding_place *place)
 		if (i >= cut && i < path.n - PATH_TAIL)
 			continue;
 		char *where = report_where(&path.frame[i], false);
-		size_t n = width(report_function(&path.frame[i]));
+		size_t n = text_width(report_function(&path.frame[i]));
 		names = n > names ? n : names;
-		places = width(where) > places ? width(where) : places;
+		places = text_width(where) > places ? text_width(where) : places;
 		free(where);
 	}
-	names = names > NAME_WIDTH ? NAME_WIDTH : names;
+	names = names > TEXT_NAME_WIDTH ? TEXT_NAME_WIDTH : names;
 	fputs("  call path\n", o->f);
 	for (size_t i = 0; i < path.n; i++) {
 		if (i == cut) {
@@ -212,113 +106,148 @@ static void put_path(const struct out *o, const struct finding_place *place)
 	}
 }
 
-/* "  last store   " */
-static void put_label(const struct out *o, const char *label, size_t columns)
+static bool is_store_of_crash(const struct finding_related *r)
 {
-	char *words = xstrdup(label);
-
-	for (char *p = words; *p; p++)
-		*p = *p == '-' ? ' ' : *p;
-	fputs("  ", o->f);
-	color(o, DIM);
-	put_padded(o, words, columns);
-	plain(o);
-	fputs("  ", o->f);
-	free(words);
+	return !strcmp(r->role, "persisted") || !strcmp(r->role, "lost");
 }
 
-static void put_labelled(const struct out *o, const char *label, size_t columns, const char *text)
+static bool same_line(const struct srcloc_frame *a, const struct srcloc_frame *b)
 {
-	if (!text)
-		return;
-	put_label(o, label, columns);
-	put(o, text, SIZE_MAX);
-	fputc('\n', o->f);
+	return a && b && a->file && b->file && a->line == b->line && !strcmp(a->file, b->file);
 }
 
-static void put_related(const struct out *o, const struct finding_related *r, size_t columns)
+/* "      called by put (list.c:20) ← main (list.c:40)" */
+static void put_callers(const struct text_out *o, const struct finding_place *place)
+{
+	struct srcloc_where path = report_trim(place);
+	const struct srcloc_frame *at = finding_main_frame(place);
+	size_t first = 0, shown = 0;
+
+	while (first < path.n && &path.frame[first] != at)
+		first++;
+	for (size_t i = first + 1; i < path.n && shown < CALLERS; i++, shown++) {
+		char *where = report_where(&path.frame[i], false);
+		fputs(shown ? " ← " : "      called by ", o->f);
+		text_put(o, report_function(&path.frame[i]), TEXT_NAME_WIDTH);
+		fputs(" (", o->f);
+		text_put(o, where, SIZE_MAX);
+		fputc(')', o->f);
+		free(where);
+	}
+	if (shown)
+		fputs(first + 1 + shown < path.n ? " ← …\n" : "\n", o->f);
+}
+
+/* The stores that a crash is about are shown with their source, unless it was shown above. */
+static void put_related(const struct text_out *o, const struct finding *f,
+			const struct finding_related *r, size_t columns)
 {
 	const struct srcloc_frame *at = finding_main_frame(&r->place);
+	char *role = report_role(r->role);
 
-	put_label(o, r->role, columns);
+	text_label(o, role, columns);
+	free(role);
 	if (at) {
 		char *where = report_where(at, false);
-		put(o, where, SIZE_MAX);
+		text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			put(o, at->function, NAME_WIDTH);
+			text_put(o, at->function, TEXT_NAME_WIDTH);
 		}
 		free(where);
 	}
 	if (r->message) {
 		fputs(at ? ": " : "", o->f);
-		put(o, r->message, SIZE_MAX);
+		text_put(o, r->message, SIZE_MAX);
 	}
 	fputc('\n', o->f);
+	if (f->crash && is_store_of_crash(r) && at &&
+	    !same_line(at, finding_main_frame(&f->place))) {
+		text_excerpt(o, at, 1);
+		put_callers(o, &r->place);
+	}
 }
 
-static void put_facts(const struct out *o, const struct finding *f)
+static size_t label_columns(const struct finding *f)
 {
-	size_t columns = strlen("replay");
-	char *seen;
+	size_t columns = f->crash ? text_crash_columns() : strlen("replay");
 
-	for (size_t i = 0; i < f->related.n; i++)
-		if (width(f->related.p[i].role) > columns)
-			columns = width(f->related.p[i].role);
-	for (size_t i = 0; i < f->related.n; i++)
-		put_related(o, &f->related.p[i], columns);
-	put_labelled(o, "data", columns, f->data);
-	put_labelled(o, "fix", columns, f->advice);
-	seen = f->count == 1
-		       ? xasprintf("once, at event %llu", (unsigned long long)f->event)
-		       : xasprintf("%llu times, first at event %llu", (unsigned long long)f->count,
-				   (unsigned long long)f->event);
-	put_labelled(o, "seen", columns, f->place.n ? seen : NULL);
-	free(seen);
-	put_labelled(o, "id", columns, f->id);
-	put_labelled(o, "replay", columns, f->replay);
+	for (size_t i = 0; i < f->related.n; i++) {
+		char *role = report_role(f->related.p[i].role);
+		if (text_width(role) > columns)
+			columns = text_width(role);
+		free(role);
+	}
+	return columns;
 }
 
-static void put_finding(const struct out *o, const struct finding *f)
+static char *seen(const struct finding *f)
+{
+	if (f->crash)
+		return text_crash_seen(f);
+	if (f->count == 1)
+		return xasprintf("once, at event %llu", (unsigned long long)f->event);
+	return xasprintf("%llu times, first at event %llu", (unsigned long long)f->count,
+			 (unsigned long long)f->event);
+}
+
+static void put_facts(const struct text_out *o, const struct finding *f)
+{
+	size_t columns = label_columns(f);
+	char *how_often = seen(f);
+
+	for (size_t i = 0; i < f->related.n; i++)
+		put_related(o, f, &f->related.p[i], columns);
+	if (f->crash)
+		text_crash(o, f->crash, columns);
+	text_labelled(o, "data", columns, f->data);
+	text_labelled(o, "fix", columns, f->advice);
+	text_labelled(o, "seen", columns, f->place.n || f->crash ? how_often : NULL);
+	free(how_often);
+	text_labelled(o, "id", columns, f->id);
+	text_labelled(o, "replay", columns, f->replay);
+}
+
+static void put_finding(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 
-	color(o, level_color[f->kind->level]);
+	text_color(o, level_color[f->kind->level]);
 	fprintf(o->f, "%s:", finding_level_name(f->kind->level));
-	plain(o);
+	text_plain(o);
 	fputc(' ', o->f);
-	color(o, BOLD);
-	put(o, f->kind->title, SIZE_MAX);
-	plain(o);
-	color(o, DIM);
+	text_color(o, BOLD);
+	text_put(o, f->kind->title, SIZE_MAX);
+	text_plain(o);
+	text_color(o, DIM);
 	fputs(" [", o->f);
-	put(o, f->kind->name, SIZE_MAX);
+	text_put(o, f->kind->name, SIZE_MAX);
 	fputc(']', o->f);
-	plain(o);
+	text_plain(o);
 	fputc('\n', o->f);
 	if (f->message && strcmp(f->message, f->kind->title)) {
 		fputs("  ", o->f);
-		put(o, f->message, SIZE_MAX);
+		text_put(o, f->message, SIZE_MAX);
 		fputc('\n', o->f);
 	}
 	if (at) {
 		char *where = report_where(at, true);
 		fputs("  at ", o->f);
-		put(o, where, SIZE_MAX);
+		text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			put(o, at->function, SIZE_MAX);
+			text_put(o, at->function, SIZE_MAX);
 		}
 		fputc('\n', o->f);
 		free(where);
-		put_excerpt(o, at);
+		text_excerpt(o, at, TEXT_CONTEXT);
 	}
 	put_path(o, &f->place);
 	put_facts(o, f);
 	fputc('\n', o->f);
 }
 
-static void put_summary(const struct out *o, const struct finding_set *set)
+static void put_summary(const struct text_out *o, const struct finding_set *set)
 {
 	char *text = report_summary(set);
 	const char *tint = GREEN;
@@ -326,26 +255,38 @@ static void put_summary(const struct out *o, const struct finding_set *set)
 	for (int i = FINDING_LEVELS; i-- > 0;)
 		if (finding_count(set, (enum finding_level)i))
 			tint = level_color[i];
-	color(o, tint);
+	text_color(o, tint);
 	fputs(text, o->f);
-	plain(o);
+	text_plain(o);
 	fputc('\n', o->f);
 	free(text);
 }
 
+void report_show(const struct finding *f, FILE *file)
+{
+	struct text_out o = { file, color_wanted(file) };
+
+	put_finding(&o, f);
+	fflush(file);
+}
+
 void report_text(const struct report *r, FILE *file)
 {
-	struct out o = { file, color_wanted(file) };
+	struct text_out o = { file, color_wanted(file) };
 
 	for (size_t i = 0; i < r->findings->v.n; i++)
 		if (!r->findings->v.p[i]->suppressed)
 			put_finding(&o, r->findings->v.p[i]);
+	for (size_t i = 0; i < r->nnotes; i++) {
+		text_put(&o, r->notes[i], SIZE_MAX);
+		fputc('\n', file);
+	}
 	if (r->incomplete) {
-		color(&o, level_color[FINDING_WARNING]);
+		text_color(&o, level_color[FINDING_WARNING]);
 		fputs("incomplete:", file);
-		plain(&o);
+		text_plain(&o);
 		fputc(' ', file);
-		put(&o, r->incomplete, SIZE_MAX);
+		text_put(&o, r->incomplete, SIZE_MAX);
 		fputc('\n', file);
 	}
 	put_summary(&o, r->findings);

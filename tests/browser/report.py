@@ -237,6 +237,49 @@ def check_many(page):
     check_quiet(page)
 
 
+def check_crash(page):
+    assert page.js("[...document.querySelectorAll('#notes li')].map(e => e.textContent)") == [
+        "points 120, states possible 10^34, distinct 800, tested 640", "skipped 160 (same image)"]
+    choose(page, "kind", "ordering")
+    text = page.js(DETAIL)
+    for part in ("fails in 14 crash states", "Recovery failed with exit status 3.", "n is 1 but head is 0",
+                 "<b>list</b>", "1 line lost, 2 lines ahead", "crash before: flush", "called by main (list.c:16)"):
+        assert part in text, part
+    label = page.js("document.querySelector('.life svg').getAttribute('aria-label')")
+    assert label == ("The crash: store A at list.c:6 (lost), then store B at list.c:8 (persistent), "
+                     "then the crash before event 1040"), label
+    assert page.js("[...document.querySelectorAll('.life circle')].map(e => e.getAttribute('class'))") == ["gone", "kept"]
+    assert page.js("document.querySelectorAll('.life .crash').length") == 1
+    assert page.js("document.querySelectorAll('.life').length") == 1  # its steps say no more
+    said = page.js("document.querySelector('.said').textContent")
+    assert said.endswith("\n\nbad \ufffd<b>list</b>: n is 1 but head is 0"), said
+    assert page.js("document.querySelectorAll('#detail b').length") == 1  # "Fix:" is the only one
+
+
+def check_replay(page):
+    assert page.js("document.querySelector('.replay code').textContent") == "holdfast replay 0123 'a dir'"
+    page.click(".replay button")
+    page.js("new Promise(done => setTimeout(done, 100))")
+    assert page.js("getSelection().toString()") == "holdfast replay 0123 'a dir'"
+    assert page.js("document.querySelector('.replay button').textContent") == "Copied"
+
+
+def check_other_crashes(page):
+    choose(page, "kind", "atomicity")
+    text = page.js(DETAIL)
+    assert "Recovery crashed with signal 11 (SIGSEGV)." in text and "prog+0x1100" in text, text
+    assert "#0  first" in page.js("document.querySelector('details .said').textContent")
+    choose(page, "kind", "missing-flush")
+    assert "Recovery hung" in page.js(DETAIL) and page.js("document.querySelectorAll('.life circle, .replay').length") == 0
+    choose(page, "kind", "recovery-flaky")
+    assert "RECOVERY" not in page.js("[...document.querySelectorAll('#detail h3')].map(e => e.textContent.toUpperCase()).join()")
+    choose(page, "kind", "")
+    choose(page, "text", "head is 0")  # what recovery said can be searched
+    assert len(page.js(ROWS)) == 1
+    choose(page, "text", "")
+    check_quiet(page)
+
+
 class Runner:
     def __init__(self):
         self.number, self.failed = 0, 0
@@ -263,17 +306,29 @@ SAMPLE = [("the list and its summary", check_list), ("filters", check_filters), 
           ("no errors, nothing loaded", check_quiet)]
 
 
+CRASHES = [("a crash", check_crash), ("the replay command is copied", check_replay), ("other crashes", check_other_crashes)]
+
+
+def shoot(page, pictures, name):
+    for scheme in ("light", "dark"):
+        page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.picture(pathlib.Path(pictures) / f"{name}-{scheme}.png")
+
+
 def run(page, program, folder, pictures):
     runner = Runner()
     sample = make(program, folder, "sample")
-    print(f"1..{len(SAMPLE) + 2}", flush=True)
+    print(f"1..{len(SAMPLE) + len(CRASHES) + 2}", flush=True)
     page.open(sample)
     for name, check in SAMPLE:
         runner.case(name, check, page)
         if pictures and check in (check_click, check_life):
-            for scheme in ("light", "dark"):
-                page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                page.picture(pathlib.Path(pictures) / f"{check.__name__}-{scheme}.png")
+            shoot(page, pictures, check.__name__)
+    page.open(make(program, folder, "crash", "crash"))
+    for name, check in CRASHES:
+        runner.case(name, check, page)
+        if pictures and check is check_crash:
+            shoot(page, pictures, check.__name__)
     page.open(make(program, folder, "empty", "empty"))
     runner.case("a page without findings", check_empty, page)
     page.open(make(program, folder, "many", "2000"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes a sample report, for the tests that look at one with other programs.
- * usage: sample text|json|sarif|html FILE [empty|N]    N: so many findings more
+ * usage: sample text|json|sarif|html FILE [empty|crash|N]    N: so many findings more
  */
 #include "../unit/report_sample.h"
 
@@ -49,7 +49,10 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return EXIT_USAGE;
-	sample_make(&s, argc > 3 && !strcmp(argv[3], "empty"));
+	if (argc > 3 && !strcmp(argv[3], "crash"))
+		sample_make_crashes(&s);
+	else
+		sample_make(&s, argc > 3 && !strcmp(argv[3], "empty"));
 	if (argc > 3) {
 		sample_many(&s, (unsigned)atoi(argv[3]));
 		finding_sort(&s.set);

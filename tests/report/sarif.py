@@ -147,6 +147,20 @@ def check_sample(log):
     assert run["tool"]["driver"]["rules"][-1]["id"] == "pmdk-redundant-log"
 
 
+def check_crash(log):
+    """A crash names both stores and says what recovery did."""
+    run = log["runs"][0]
+    assert len(run["results"]) == 4
+    result = next(r for r in run["results"] if r["ruleId"] == "ordering")
+    assert "Recovery failed with exit status 3." in result["message"]["text"]
+    texts = [place["message"]["text"] for place in result["relatedLocations"]]
+    assert texts[0] == "lost" and texts[1].startswith("persistent: "), texts
+    assert len(result["codeFlows"]) == 2
+    assert result["properties"]["verdict"] == "failed" and result["properties"]["states"] == 14
+    notes = run["invocations"][0]["toolExecutionNotifications"]
+    assert [note["level"] for note in notes] == ["note", "note"] and "points 120" in notes[0]["message"]["text"]
+
+
 def check_limit(log):
     assert len(log["runs"][0]["results"]) == MAX_RESULTS
     notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
@@ -163,13 +177,15 @@ def make(program, *arguments):
 
 def main():
     program, cache = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
-    logs = {"sample": make(program), "empty": make(program, "empty"), "huge": make(program, "26000")}
+    logs = {"sample": make(program), "empty": make(program, "empty"), "crash": make(program, "crash"),
+            "huge": make(program, "26000")}
     rules = schema(cache)
     cases = [(f"{name} is what GitHub accepts", check_github, (log,)) for name, log in logs.items()]
     cases += [(f"{name} validates against the schema", check_schema, (logs[name], rules))
-              for name in ("sample", "empty")]
+              for name in ("sample", "empty", "crash")]
     cases += [("the schema is strict", check_schema_is_strict, (logs["sample"], rules))]
     cases += [("the sample's findings are there", check_sample, (logs["sample"],)),
+              ("the crashes are there", check_crash, (logs["crash"],)),
               ("results are cut, worst first", check_limit, (logs["huge"],))]
     failed = 0
     print(f"1..{len(cases)}")

@@ -209,7 +209,125 @@ static struct finding *sample_simple(const struct sample *s, const struct findin
 	return f;
 }
 
-static void sample_make(struct sample *s, bool empty)
+/* --- crashes --- */
+
+/* What recovery said, in more lines than the text shows; one has a bell and colours in it. */
+static const char sample_output[] =
+	"recover: opening pool\nrecover: checking 1\nrecover: checking 2\nrecover: checking 3\n"
+	"recover: checking 4\nrecover: checking 5\nrecover: checking 6\nrecover: checking 7\n"
+	"recover: checking 8\r\n\n\033[31mbad\033[0m \a<b>list</b>: n is 1 but head is 0\n";
+static const char sample_backtrace[] = "#0  first (l=0x7f0000000040) at recover.c:12\n"
+				       "#1  main () at recover.c:40\n";
+
+static struct finding *sample_crash(const struct sample *s, enum finding_kind kind, uint32_t line)
+{
+	struct finding *f = sample_simple(s, finding_kind_info(kind), line);
+	struct finding_crash *crash = finding_crash(f);
+
+	f->event = 1000 + line;
+	crash->event = 1040;
+	crash->verdict = xstrdup("failed");
+	crash->status = 3;
+	crash->lines_lost = 1;
+	crash->states = 1;
+	crash->recoveries = 1;
+	return f;
+}
+
+static struct finding *sample_ordering(const struct sample *s)
+{
+	struct finding *f = sample_crash(s, FINDING_ORDERING, 6);
+
+	f->message =
+		xstrdup("if the store at list.c:8 is persistent while the store at list.c:6 is "
+			"not, recovery fails");
+	f->advice = xstrdup("persist what list.c:6 stores before list.c:8");
+	f->cause = xstrdup("failed 3: list: n is N but head is N");
+	f->data = xstrdup("a pool+0x40, 8 bytes");
+	f->replay = xstrdup("holdfast replay 0123 'a dir'");
+	f->count = 14;
+	f->crash->output = xstrdup(sample_output);
+	f->crash->lines_ahead = 2;
+	f->crash->states = 14;
+	f->crash->recoveries = 37;
+	f->crash->state = xstrdup("1040 0:64:2");
+	sample_step(f, 1006, 1, "lost", "list.c:6 insert");
+	sample_step(f, 1008, 1, "persisted", "list.c:8 insert");
+	sample_step(f, 1040, 0, "crash", "the crash");
+	sample_relate(f, "lost", NULL, 1006, sample_frame(s, "insert", "list.c", 6, 10, "prog"));
+	struct srcloc_frame path[] = {
+		sample_frame(s, "pm_memcpy", "pm.h", 1, 1, "prog"),
+		sample_frame(s, "insert", "list.c", 8, 6, "prog"),
+		sample_frame(s, "main", "list.c", 16, 3, "prog"),
+		sample_frame(s, "_start", NULL, 0, 0, "prog"),
+	};
+	struct finding_related kept = { "persisted", xstrdup("8 bytes at a pool+0x80"), 1008,
+					sample_place(path, 4) };
+	VEC_PUSH(&f->related, kept);
+	sample_relate(f, "point", "flush", 1040, sample_frame(s, "insert", "list.c", 9, 2, "prog"));
+	sample_relate(f, "window-end", NULL, 1042,
+		      sample_frame(s, "insert", "list.c", 10, 2, "prog"));
+	return f;
+}
+
+static struct finding *sample_atomicity(const struct sample *s)
+{
+	struct finding *f = sample_crash(s, FINDING_ATOMICITY, 8);
+
+	f->message = xstrdup("a crash between list.c:6 and list.c:8 leaves what recovery rejects");
+	f->cause = xstrdup("crashed 11: first");
+	f->replay = xstrdup("holdfast replay 4567 'a dir'");
+	free(f->crash->verdict);
+	f->crash->verdict = xstrdup("crashed");
+	f->crash->status = 11;
+	f->crash->output = xstrdup("");
+	f->crash->backtrace = xstrdup(sample_backtrace);
+	sample_relate(f, "persisted", NULL, 1006,
+		      sample_frame(s, "insert", "list.c", 6, 10, "prog"));
+	sample_relate(f, "lost", NULL, 1008, sample_frame(s, NULL, NULL, 0, 0, "prog"));
+	return f;
+}
+
+/* Without output, without related places. */
+static struct finding *sample_hung(const struct sample *s)
+{
+	struct finding *f = sample_crash(s, FINDING_MISSING_FLUSH, 9);
+
+	free(f->crash->verdict);
+	f->crash->verdict = xstrdup("hung");
+	f->crash->status = 0;
+	f->cause = xstrdup("hung");
+	return f;
+}
+
+static struct finding *sample_flaky(void)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_RECOVERY_FLAKY));
+
+	f->message = xstrdup("recovery said ok 2 times and failed 1 time of the same image");
+	f->cause = xstrdup("ok or failed");
+	f->event = 1040;
+	return f;
+}
+
+static void sample_add_crashes(struct sample *s)
+{
+	static const char *const notes[] = {
+		"points 120, states possible 10^34, distinct 800, tested 640",
+		"skipped 160 (same image)",
+	};
+
+	finding_add(&s->set, sample_ordering(s));
+	finding_add(&s->set, sample_atomicity(s));
+	finding_add(&s->set, sample_hung(s));
+	finding_add(&s->set, sample_flaky());
+	finding_sort(&s->set);
+	s->report.verb = "crash";
+	s->report.notes = notes;
+	s->report.nnotes = 2;
+}
+
+static inline void sample_make(struct sample *s, bool empty)
 {
 	static const char *const command[] = { "./prog", "run", "a pool", "ops" };
 	static const struct report_stat stats[] = { { "events", 981 }, { "seconds", 0.25 } };
@@ -241,6 +359,13 @@ static void sample_make(struct sample *s, bool empty)
 				     .findings = &s->set,
 				     .stats = stats,
 				     .nstats = 2 };
+}
+
+/* Findings of a crash campaign instead. */
+static inline void sample_make_crashes(struct sample *s)
+{
+	sample_make(s, true);
+	sample_add_crashes(s);
 }
 
 #endif

@@ -318,6 +318,128 @@ static void test_identity_without_place(void **state)
 	finding_set_free(&set);
 }
 
+/* --- crashes --- */
+
+static const char crash_c[] = "void f(void)\n"
+			      "{\n"
+			      "\tp->data = 1;\n"
+			      "\tp->size = 2;\n"
+			      "\tp->valid = 1;\n"
+			      "\tq->valid = 1;\n"
+			      "}\n";
+
+/* A crash that loses the store in line `lost`, with that in line `kept` ahead of it. */
+static struct finding *crash_at(const char *path, uint32_t lost, uint32_t kept, const char *cause)
+{
+	struct finding *f =
+		make(FINDING_ORDERING, P(IN("f", path, lost), IN("main", path, 1)), lost);
+	struct finding_related r[] = {
+		{ "lost", NULL, lost, P(IN("f", path, lost), IN("main", path, 1)) },
+		{ "persisted", NULL, kept, P(IN("f", path, kept), IN("main", path, 1)) },
+		{ "point", NULL, 100, P(IN("f", path, 1)) },
+	};
+
+	for (size_t i = 0; i < 3; i++)
+		VEC_PUSH(&f->related, r[i]);
+	f->cause = cause ? xstrdup(cause) : NULL;
+	struct finding_crash *crash = finding_crash(f);
+	crash->verdict = xstrdup("failed");
+	crash->status = 3;
+	crash->output = xstrdup("bad size");
+	crash->backtrace = xstrdup("#0 f");
+	crash->event = 100 + lost;
+	crash->states = 2;
+	crash->recoveries = 3;
+	return f;
+}
+
+static uint64_t shape_of(struct finding *f)
+{
+	struct finding_set set = { 0 };
+
+	finding_add(&set, f);
+	uint64_t shape = strtoull(set.v.p[0]->id, NULL, 16);
+	finding_set_free(&set);
+	return shape;
+}
+
+static void test_identity_of_crashes(void **state)
+{
+	char path[256], edited[256];
+
+	(void)state;
+	write_file("crash.c", crash_c);
+	snprintf(path, sizeof path, "%s/crash.c", folder);
+	char *text = xasprintf("/* Added above. */\nint other;\n%s", crash_c);
+	write_file("edited.c", text);
+	free(text);
+	snprintf(edited, sizeof edited, "%s/edited.c", folder);
+	uint64_t id = shape_of(crash_at(path, 3, 5, "failed 3"));
+	assert_int_equal(id, shape_of(crash_at(edited, 5, 7, "failed 3")));
+	/* Another partner, the other way round, another failure: other findings. */
+	assert_int_not_equal(id, shape_of(crash_at(path, 3, 6, "failed 3")));
+	assert_int_not_equal(id, shape_of(crash_at(path, 4, 5, "failed 3")));
+	assert_int_not_equal(id, shape_of(crash_at(path, 5, 3, "failed 3")));
+	assert_int_not_equal(id, shape_of(crash_at(path, 3, 5, "crashed 11")));
+	assert_int_not_equal(id, shape_of(crash_at(path, 3, 5, NULL)));
+	/* Where it crashed, and how many lines of one statement were lost, does not matter. */
+	struct finding *f = crash_at(path, 3, 5, "failed 3");
+	struct finding_related more = { "lost", NULL, 9, P(IN("f", path, 3), IN("main", path, 1)) };
+	VEC_PUSH(&f->related, more);
+	f->related.p[2].place.frame[0].line = 6;
+	struct finding_related first = f->related.p[0];
+	f->related.p[0] = f->related.p[1];
+	f->related.p[1] = first;
+	assert_int_equal(id, shape_of(f));
+	/* What is lost besides does. */
+	f = crash_at(path, 3, 5, "failed 3");
+	more.place = P(IN("f", path, 4), IN("main", path, 1));
+	VEC_PUSH(&f->related, more);
+	assert_int_not_equal(id, shape_of(f));
+}
+
+static void test_merge_of_crashes(void **state)
+{
+	struct finding_set set = { 0 };
+	char path[256];
+
+	(void)state;
+	write_file("merge.c", crash_c);
+	snprintf(path, sizeof path, "%s/merge.c", folder);
+	struct finding *late = crash_at(path, 3, 5, "x"), *early = crash_at(path, 3, 5, "x");
+	late->event = 50;
+	late->crash->event = 60;
+	early->event = 20;
+	early->crash->event = 30;
+	early->crash->states = 7;
+	finding_add(&set, late);
+	finding_add(&set, early);
+	finding_add(&set, crash_at(path, 3, 6, "x"));
+	assert_int_equal(set.v.n, 2);
+	assert_int_equal(set.v.p[0]->count, 2);
+	assert_string_equal(set.v.p[0]->witness, "crash");
+	assert_int_equal(set.v.p[0]->crash->event, 30);
+	assert_int_equal(set.v.p[0]->crash->states, 9);
+	assert_int_equal(set.v.p[0]->crash->recoveries, 6);
+	finding_set_free(&set);
+}
+
+/* About the run: the cause tells it apart, whatever the message counts. */
+static void test_identity_of_a_cause_without_place(void **state)
+{
+	struct finding_set set = { 0 };
+
+	(void)state;
+	for (uint64_t event = 0; event < 3; event++) {
+		struct finding *f =
+			make(FINDING_RECOVERY_FLAKY, (struct finding_place){ NULL, 0 }, event);
+		f->cause = xstrdup(event < 2 ? "ok or failed" : "ok or hung");
+		finding_add(&set, f);
+	}
+	assert_int_equal(set.v.n, 2);
+	finding_set_free(&set);
+}
+
 static void test_sort_and_count(void **state)
 {
 	struct finding_set set = { 0 };
@@ -505,6 +627,8 @@ static void test_kinds(void **state)
 						finding_kind_info((enum finding_kind)k)->name);
 	}
 	assert_string_equal(finding_level_name(FINDING_PERFORMANCE), "performance");
+	assert_ptr_equal(finding_kind_named("ordering"), finding_kind_info(FINDING_ORDERING));
+	assert_null(finding_kind_named("order"));
 }
 
 int main(void)
@@ -522,6 +646,9 @@ int main(void)
 		cmocka_unit_test(test_merge_keeps_the_earliest),
 		cmocka_unit_test(test_identity_without_source),
 		cmocka_unit_test(test_identity_without_place),
+		cmocka_unit_test(test_identity_of_crashes),
+		cmocka_unit_test(test_merge_of_crashes),
+		cmocka_unit_test(test_identity_of_a_cause_without_place),
 		cmocka_unit_test(test_sort_and_count),
 		cmocka_unit_test(test_suppressions),
 		cmocka_unit_test(test_suppressions_need_all_words),

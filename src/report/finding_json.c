@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One finding as JSON: an element of the report's "findings", docs/REPORTS.md. Kept in a campaign it
+ * has full paths instead of those that are relative to the current folder, and what the report has
+ * elsewhere; parse.c makes a finding of it again.
+ */
+#include "report/internal.h"
+
+const char *report_how(uint8_t kind)
+{
+	static const char *const names[] = {
+		[SRCLOC_TAIL] = "tail",
+		[SRCLOC_SIGNAL] = "signal",
+		[SRCLOC_INTERRUPTED] = "interrupted",
+		[SRCLOC_CUT] = "cut",
+	};
+
+	return kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
+}
+
+static void add_number(cJSON *to, const char *name, uint64_t value)
+{
+	cJSON_AddNumberToObject(to, name, (double)value);
+}
+
+static cJSON *location(const struct srcloc_frame *f, bool whole)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	if (!f)
+		return o;
+	if (f->file) {
+		report_add_text(o, "file", whole ? f->file : report_path(f->file));
+		add_number(o, "line", f->line);
+		if (f->column)
+			add_number(o, "column", f->column);
+	}
+	if (f->function)
+		report_add_text(o, "function", f->function);
+	if (f->module)
+		report_add_text(o, "module", whole ? f->module : report_base(f->module));
+	if (whole || (f->module && !f->file)) {
+		char offset[24];
+		snprintf(offset, sizeof offset, "0x%llx", (unsigned long long)f->offset);
+		report_add_text(o, "offset", offset);
+	}
+	return o;
+}
+
+static cJSON *stack(const struct finding_place *place, bool whole)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (size_t i = 0; i < place->n; i++) {
+		cJSON *o = location(&place->frame[i], whole);
+		cJSON_AddBoolToObject(o, "inlined", place->frame[i].inlined);
+		if (report_how(place->frame[i].kind))
+			report_add_text(o, "how", report_how(place->frame[i].kind));
+		cJSON_AddItemToArray(a, o);
+	}
+	return a;
+}
+
+static void add_place(cJSON *to, const struct finding_place *place, bool whole)
+{
+	cJSON_AddItemToObject(to, "location", location(finding_main_frame(place), whole));
+	cJSON_AddItemToObject(to, "stack", stack(place, whole));
+}
+
+static cJSON *related(const struct finding *f, bool whole)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (size_t i = 0; i < f->related.n; i++) {
+		const struct finding_related *r = &f->related.p[i];
+		cJSON *o = cJSON_CreateObject();
+		report_add_text(o, "role", r->role);
+		if (r->message)
+			report_add_text(o, "message", r->message);
+		add_number(o, "event", r->event);
+		add_place(o, &r->place, whole);
+		cJSON_AddItemToArray(a, o);
+	}
+	return a;
+}
+
+static cJSON *steps(const struct finding *f)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (size_t i = 0; i < f->steps.n; i++) {
+		const struct finding_step *s = &f->steps.p[i];
+		cJSON *o = cJSON_CreateObject();
+		add_number(o, "event", s->event);
+		add_number(o, "thread", s->thread);
+		report_add_text(o, "what", s->what);
+		if (s->text)
+			report_add_text(o, "text", s->text);
+		cJSON_AddItemToArray(a, o);
+	}
+	return a;
+}
+
+static void add_crash(cJSON *to, const struct finding_crash *crash)
+{
+	report_add_text(to, "verdict", crash->verdict);
+	cJSON_AddNumberToObject(to, "status", crash->status);
+	if (crash->output)
+		report_add_text(to, "output", crash->output);
+	if (crash->backtrace)
+		report_add_text(to, "backtrace", crash->backtrace);
+	if (crash->state)
+		report_add_text(to, "state", crash->state);
+	add_number(to, "lines_lost", crash->lines_lost);
+	add_number(to, "lines_ahead", crash->lines_ahead);
+	add_number(to, "states", crash->states);
+	add_number(to, "recoveries", crash->recoveries);
+}
+
+static cJSON *witness(const struct finding *f)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	report_add_text(o, "type", f->witness);
+	add_number(o, "event", f->crash ? f->crash->event : f->event);
+	if (f->replay)
+		report_add_text(o, "replay", f->replay);
+	if (f->crash)
+		add_crash(o, f->crash);
+	return o;
+}
+
+/* What a report has elsewhere, or not at all. */
+static void add_kept(cJSON *o, const struct finding *f)
+{
+	add_number(o, "event", f->event);
+	report_add_text(o, "title", f->kind->title);
+	if (f->kind->help)
+		report_add_text(o, "help", f->kind->help);
+	cJSON_AddBoolToObject(o, "suppressed", f->suppressed);
+}
+
+cJSON *report_finding_tree(const struct finding *f, bool whole)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	report_add_text(o, "id", f->id);
+	report_add_text(o, "kind", f->kind->name);
+	report_add_text(o, "level", finding_level_name(f->kind->level));
+	report_add_text(o, "message", f->message ? f->message : f->kind->title);
+	if (f->advice)
+		report_add_text(o, "advice", f->advice);
+	if (f->cause)
+		report_add_text(o, "cause", f->cause);
+	add_number(o, "count", f->count);
+	if (f->data)
+		report_add_text(o, "data", f->data);
+	add_place(o, &f->place, whole);
+	cJSON_AddItemToObject(o, "related", related(f, whole));
+	cJSON_AddItemToObject(o, "steps", steps(f));
+	cJSON_AddItemToObject(o, "witness", witness(f));
+	if (whole)
+		add_kept(o, f);
+	return o;
+}
+
+char *report_finding_json(const struct finding *f)
+{
+	cJSON *tree = report_finding_tree(f, true);
+	char *text = cJSON_PrintUnformatted(tree), *own = xstrdup(text ? text : "{}");
+
+	cJSON_Delete(tree);
+	cJSON_free(text);
+	return own;
+}

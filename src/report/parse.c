@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A kept finding, read back. It comes from a file that may be damaged: whatever is not of the type
+ * that it should be is taken as not there, and without the parts that make a finding it is refused.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/internal.h"
+
+static const cJSON *field(const cJSON *o, const char *name)
+{
+	return cJSON_GetObjectItemCaseSensitive(o, name);
+}
+
+static const char *text(const cJSON *o, const char *name)
+{
+	const cJSON *item = field(o, name);
+
+	return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+static char *own_text(const cJSON *o, const char *name)
+{
+	return text(o, name) ? xstrdup(text(o, name)) : NULL;
+}
+
+static uint64_t number(const cJSON *o, const char *name)
+{
+	const cJSON *item = field(o, name);
+	double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
+
+	return value > 0 && value < 0x1p63 ? (uint64_t)value : 0;
+}
+
+static uint32_t small(const cJSON *o, const char *name)
+{
+	uint64_t value = number(o, name);
+
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
+static uint8_t how(const cJSON *o)
+{
+	const char *name = text(o, "how");
+
+	for (uint8_t i = SRCLOC_CODE; name && i <= SRCLOC_CUT; i++)
+		if (report_how(i) && !strcmp(name, report_how(i)))
+			return i;
+	return SRCLOC_CODE;
+}
+
+static struct srcloc_frame frame(const cJSON *o)
+{
+	return (struct srcloc_frame){
+		.function = text(o, "function"),
+		.file = text(o, "file"),
+		.line = small(o, "line"),
+		.column = small(o, "column"),
+		.module = text(o, "module"),
+		.offset = text(o, "offset") ? strtoull(text(o, "offset"), NULL, 16) : 0,
+		.kind = how(o),
+		.inlined = cJSON_IsTrue(field(o, "inlined")),
+	};
+}
+
+static struct finding_place place(const cJSON *o)
+{
+	const cJSON *stack = field(o, "stack"), *item;
+	VEC(struct srcloc_frame) frames = { 0 };
+	struct finding_place kept = { NULL, 0 };
+
+	cJSON_ArrayForEach(item, stack)
+	{
+		struct srcloc_frame f = frame(item);
+		VEC_PUSH(&frames, f);
+	}
+	if (frames.n)
+		kept = finding_place_copy((struct srcloc_where){ frames.p, frames.n });
+	VEC_FREE(&frames);
+	return kept;
+}
+
+/* A kind that is not in the table: a custom oracle's, which need not be loaded now. */
+static const struct finding_kind_info *custom_kind(const cJSON *o, const char *name,
+						   enum finding_level level)
+{
+	static VEC(struct finding_kind_info *) kinds;
+	struct finding_kind_info info = { finding_intern(name), level,
+					  finding_intern(text(o, "title")),
+					  finding_intern(text(o, "help")) };
+
+	if (!info.title)
+		info.title = info.name;
+	for (size_t i = 0; i < kinds.n; i++)
+		if (kinds.p[i]->name == info.name && kinds.p[i]->level == info.level &&
+		    kinds.p[i]->title == info.title && kinds.p[i]->help == info.help)
+			return kinds.p[i];
+	struct finding_kind_info *kept = xcalloc(1, sizeof *kept);
+	*kept = info;
+	VEC_PUSH(&kinds, kept);
+	return kept;
+}
+
+static const struct finding_kind_info *kind_of(const cJSON *o)
+{
+	const char *name = text(o, "kind"), *level_name = text(o, "level");
+
+	if (!name || !level_name)
+		return NULL;
+	const struct finding_kind_info *known = finding_kind_named(name);
+	for (int i = 0; !known && i < FINDING_LEVELS; i++)
+		if (!strcmp(level_name, finding_level_name((enum finding_level)i)))
+			known = custom_kind(o, name, (enum finding_level)i);
+	return known;
+}
+
+static void add_related(struct finding *f, const cJSON *o)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, field(o, "related"))
+	{
+		const char *role = text(item, "role");
+		struct finding_related r = { finding_intern(role ? role : "?"),
+					     own_text(item, "message"), number(item, "event"),
+					     place(item) };
+		VEC_PUSH(&f->related, r);
+	}
+}
+
+static void add_steps(struct finding *f, const cJSON *o)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, field(o, "steps"))
+	{
+		const char *what = text(item, "what");
+		struct finding_step step = { number(item, "event"), small(item, "thread"),
+					     finding_intern(what ? what : "?"),
+					     own_text(item, "text") };
+		VEC_PUSH(&f->steps, step);
+	}
+}
+
+static void add_witness(struct finding *f, const cJSON *w)
+{
+	const cJSON *status = field(w, "status");
+
+	f->witness = finding_intern(text(w, "type"));
+	f->replay = own_text(w, "replay");
+	if (!text(w, "verdict")) {
+		f->event = number(w, "event");
+		return;
+	}
+	f->crash = xcalloc(1, sizeof *f->crash);
+	*f->crash = (struct finding_crash){
+		.verdict = own_text(w, "verdict"),
+		.status = cJSON_IsNumber(status) ? status->valueint : 0,
+		.output = own_text(w, "output"),
+		.backtrace = own_text(w, "backtrace"),
+		.state = own_text(w, "state"),
+		.event = number(w, "event"),
+		.lines_lost = number(w, "lines_lost"),
+		.lines_ahead = number(w, "lines_ahead"),
+		.states = number(w, "states"),
+		.recoveries = number(w, "recoveries"),
+	};
+}
+
+static const char *missing(const cJSON *o)
+{
+	const char *id = text(o, "id");
+
+	if (!id || strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
+		return "id";
+	if (!kind_of(o))
+		return "kind";
+	return text(field(o, "witness"), "type") ? NULL : "witness";
+}
+
+static struct finding *finding(const cJSON *o)
+{
+	struct finding *f = finding_new(kind_of(o));
+
+	memcpy(f->id, text(o, "id"), sizeof f->id);
+	f->shape = strtoull(f->id, NULL, 16);
+	f->message = own_text(o, "message");
+	f->advice = own_text(o, "advice");
+	f->cause = own_text(o, "cause");
+	f->data = own_text(o, "data");
+	f->count = number(o, "count");
+	f->suppressed = cJSON_IsTrue(field(o, "suppressed"));
+	f->place = place(o);
+	add_related(f, o);
+	add_steps(f, o);
+	add_witness(f, field(o, "witness"));
+	if (field(o, "event"))
+		f->event = number(o, "event");
+	return f;
+}
+
+struct finding *report_finding_parse(const char *json, struct err *err)
+{
+	cJSON *tree = cJSON_Parse(json);
+	const char *lacks = cJSON_IsObject(tree) ? missing(tree) : NULL;
+	struct finding *f = NULL;
+
+	if (!cJSON_IsObject(tree))
+		err_set(err, EXIT_USAGE, "a kept finding is damaged: it is no JSON object");
+	else if (lacks)
+		err_set(err, EXIT_USAGE, "a kept finding is damaged: it has no %s", lacks);
+	else
+		f = finding(tree);
+	cJSON_Delete(tree);
+	return f;
+}
+
+int report_show_json(const char *json, FILE *out, struct err *err)
+{
+	struct finding *f = report_finding_parse(json, err);
+
+	if (!f)
+		return -1;
+	report_show(f, out);
+	finding_free(f);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the report for people is put together from; text_out.c and text_crash.c. */
+#ifndef HOLDFAST_REPORT_TEXT_H
+#define HOLDFAST_REPORT_TEXT_H
+
+#include "report/internal.h"
+
+#define TEXT_CONTEXT 2     /* lines around the marked one */
+#define TEXT_NAME_WIDTH 48 /* of a function in a call path */
+#define TEXT_LINE_WIDTH 160
+
+#define BOLD "1"
+#define DIM "2"
+#define RED "31"
+#define GREEN "32"
+
+struct text_out {
+	FILE *f;
+	bool color;
+};
+void text_color(const struct text_out *, const char *code);
+void text_plain(const struct text_out *);
+/* Columns that a text takes: one a character. */
+size_t text_width(const char *);
+/* Prints the text without control characters, tabs as blanks; at most `max` columns. */
+void text_put(const struct text_out *, const char *, size_t max);
+void text_padded(const struct text_out *, const char *, size_t columns);
+/* "  last store   ", and with a text after it on the line; nothing if that is NULL. */
+void text_label(const struct text_out *, const char *label, size_t columns);
+void text_labelled(const struct text_out *, const char *label, size_t columns, const char *text);
+void text_excerpt(const struct text_out *, const struct srcloc_frame *, uint32_t context);
+
+/* text_crash.c: what only a crash has; the columns that its labels need. */
+size_t text_crash_columns(void);
+void text_crash(const struct text_out *, const struct finding_crash *, size_t columns);
+char *text_crash_seen(const struct finding *);
+
+#endif
