@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Causes: statements rather than instances, and states as text. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define NEAR 20000u /* pieces to look back for a cause */
+
+void crash_cause_free(struct crash_cause *cause)
+{
+	crash_state_free(&cause->state);
+	VEC_FREE(&cause->lost);
+	VEC_FREE(&cause->also);
+	VEC_FREE(&cause->with);
+	free(cause->output);
+	free(cause->backtrace);
+}
+
+struct srcloc_where crash_path(struct crash *c, uint32_t place)
+{
+	const struct crash_place *p = &c->h->place.p[place];
+	return srcloc_path(c->src, p->process, p->ip, p->ctx);
+}
+
+/* ---- statements ---- */
+
+static uint64_t statement(struct crash *c, uint32_t place)
+{
+	struct srcloc_where path;
+	struct finding_place at;
+	const struct srcloc_frame *f;
+	uint64_t id;
+
+	while (c->statement.n < c->h->place.n)
+		VEC_PUSH(&c->statement, 0);
+	if (c->statement.p[place])
+		return c->statement.p[place];
+	path = crash_path(c, place);
+	at = (struct finding_place){ (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
+	f = finding_main_frame(&at);
+	if (f && f->file)
+		id = hash_seeded(f->file, strlen(f->file), f->line);
+	else
+		id = hash_mix(c->h->place.p[place].ip, c->h->place.p[place].process);
+	return c->statement.p[place] = id | 1;
+}
+
+bool crash_same_statement(struct crash *c, uint32_t a, uint32_t b)
+{
+	return a == b || statement(c, a) == statement(c, b);
+}
+
+static bool is_of(struct crash *c, uint32_t piece, uint32_t example)
+{
+	return crash_same_statement(c, c->h->piece.p[piece].place, c->h->piece.p[example].place);
+}
+
+/* ---- a cause in a state ---- */
+
+/* Which piece of its line it is, from 1. */
+static uint32_t number_of(const struct crash_history *h, uint32_t piece)
+{
+	const struct crash_line *l = &h->line.p[h->piece.p[piece].line];
+	uint32_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (h->order[l->first + mid] < piece)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo + 1;
+}
+
+/* The first lost piece of a line that is of this statement, or UINT32_MAX. */
+static uint32_t lost_in(struct crash *c, const struct crash_at *at, uint32_t example)
+{
+	const struct crash_line *l = &c->h->line.p[at->line];
+
+	for (uint32_t k = at->version; k < c->cursor.hi[at->line]; k++)
+		if (is_of(c, c->h->order[l->first + k], example))
+			return c->h->order[l->first + k];
+	return UINT32_MAX;
+}
+
+static bool persisted_after(struct crash *c, const struct crash_state *s, uint32_t from,
+			    uint32_t example)
+{
+	const struct crash_history *h = c->h;
+	size_t i = c->cursor.piece, least = i > NEAR ? i - NEAR : 0;
+
+	while (i-- > least && i > from)
+		if (is_of(c, (uint32_t)i, example) &&
+		    number_of(h, (uint32_t)i) <= crash_state_get(s, &c->cursor, h->piece.p[i].line))
+			return true;
+	return false;
+}
+
+/* The crash lies in the window that the cause is: opened and not closed. */
+static bool in_window(struct crash *c, const struct crash_cause *cause)
+{
+	size_t i = c->cursor.piece, least = i > NEAR ? i - NEAR : 0;
+
+	while (i-- > least) {
+		if (cause->persisted != UINT32_MAX && is_of(c, (uint32_t)i, cause->persisted))
+			return true;
+		if (cause->lost.n && is_of(c, (uint32_t)i, cause->lost.p[0]))
+			return false;
+	}
+	return false;
+}
+
+bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
+{
+	crash_cursor_move(&c->cursor, s->event);
+	if (cause->prefix)
+		return s->at.n == 0 && in_window(c, cause);
+	for (size_t i = 0; i < s->at.n; i++) {
+		uint32_t lost = lost_in(c, &s->at.p[i], cause->lost.p[0]);
+
+		if (lost != UINT32_MAX && (cause->persisted == UINT32_MAX ||
+					   persisted_after(c, s, lost, cause->persisted)))
+			return true;
+	}
+	return false;
+}
+
+bool crash_heal(struct crash *c, const struct crash_cause *cause, const struct crash_state *s,
+		struct crash_state *out)
+{
+	crash_cursor_move(&c->cursor, s->event);
+	out->event = s->event;
+	out->at.n = 0;
+	for (size_t i = 0; i < s->at.n; i++) {
+		bool own = false;
+
+		for (size_t k = 0; k < cause->lost.n && !own; k++)
+			own = lost_in(c, &s->at.p[i], cause->lost.p[k]) != UINT32_MAX;
+		if (!own)
+			VEC_PUSH(&out->at, s->at.p[i]);
+	}
+	return out->at.n < s->at.n;
+}
+
+/* ---- states as text ---- */
+
+char *crash_state_text(const struct crash *c, const struct crash_state *s)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%" PRIu64, s->event);
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct crash_line *l = &c->h->line.p[s->at.p[i].line];
+		buf_printf(&b, " %u:0x%" PRIx64 ":%u", l->file, l->off, s->at.p[i].version);
+	}
+	buf_add(&b, "", 1);
+	return b.p;
+}
+
+static int parse_line(const struct crash *c, const char **p, struct crash_state *s)
+{
+	unsigned long long file, off, version;
+	uint64_t line;
+	char *end;
+
+	file = strtoull(*p, &end, 0);
+	if (*end != ':')
+		return -1;
+	off = strtoull(end + 1, &end, 0);
+	if (*end != ':')
+		return -1;
+	version = strtoull(end + 1, &end, 0);
+	*p = end + strspn(end, " ");
+	if (!hmap_get(&c->h->line_at, file << 44 | off / c->h->unit, &line) ||
+	    version > c->h->line.p[line].n)
+		return -1;
+	VEC_PUSH(&s->at, ((struct crash_at){ (uint32_t)line, (uint32_t)version }));
+	return 0;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct crash_at *x = a, *y = b;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+int crash_state_parse(const struct crash *c, const char *text, struct crash_state *s,
+		      struct err *err)
+{
+	char *end;
+	const char *p;
+
+	s->event = strtoull(text, &end, 10);
+	s->at.n = 0;
+	if (end == text || s->event > c->h->events)
+		return err_set(err, EXIT_USAGE, "the witness does not belong to this trace");
+	for (p = end + strspn(end, " "); *p;)
+		if (parse_line(c, &p, s))
+			return err_set(err, EXIT_USAGE,
+				       "the witness does not belong to this trace");
+	if (s->at.n)
+		qsort(s->at.p, s->at.n, sizeof *s->at.p, by_line);
+	return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A crash test from its beginning to its end; engine.c is what lies between. */
+#include "crash/crash.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "crash/internal.h"
+
+double crash_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+const char *crash_strategy_name(size_t i)
+{
+	const struct crash_strategy *s = crash_strategy_at(i);
+	return s ? s->name : NULL;
+}
+
+/* How many states there are at all points, as a power of ten. */
+static double count_possible(struct crash *c)
+{
+	double sum = 0, most = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < c->points.v.n; i++) {
+			double states = 0;
+
+			crash_cursor_move(&c->cursor, c->points.v.p[i].event);
+			for (size_t k = 0; k < c->cursor.open.n; k++) {
+				uint32_t line = c->cursor.open.p[k];
+				states += log10(c->cursor.hi[line] - c->cursor.lo[line] + 1.0);
+			}
+			if (pass == 0)
+				most = states > most ? states : most;
+			else
+				sum += pow(10, states - most);
+		}
+	return sum > 0 ? most + log10(sum) : 0;
+}
+
+struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, struct err *err)
+{
+	struct crash *c = xcalloc(1, sizeof *c);
+	double start = crash_now();
+
+	c->opts = *o;
+	c->src = srcloc_trace_new(trace_defs(r));
+	c->h = crash_history_new(r, o->model, c->src, err);
+	if (!c->h)
+		return crash_free(c), NULL;
+	if (!c->h->piece.n) {
+		err_set(err, EXIT_PROGRAM,
+			"the program never wrote persistent memory: there is nothing to crash");
+		return crash_free(c), NULL;
+	}
+	if (crash_points_find(c->h, o, c->src, &c->points, err))
+		return crash_free(c), NULL;
+	crash_cursor_init(&c->cursor, c->h);
+	c->counts.points = c->points.v.n;
+	c->counts.paths = c->points.paths;
+	c->counts.points_found = c->points.found;
+	c->counts.possible = count_possible(c);
+	c->counts.read = crash_now() - start;
+	return c;
+}
+
+void crash_free(struct crash *c)
+{
+	if (!c)
+		return;
+	crash_cells_free(c);
+	for (size_t i = 0; i < c->cause.n; i++)
+		crash_cause_free(&c->cause.p[i]);
+	VEC_FREE(&c->cause);
+	VEC_FREE(&c->job);
+	VEC_FREE(&c->file);
+	VEC_FREE(&c->statement);
+	VEC_FREE(&c->points.v);
+	hmap_free(&c->verdict);
+	hmap_free(&c->made);
+	crash_cursor_free(&c->cursor);
+	crash_history_free(c->h);
+	srcloc_trace_free(c->src);
+	free(c);
+}
+
+const struct runner_file *crash_files(struct crash *c, bool same_address, size_t *n)
+{
+	c->file.n = 0;
+	for (size_t i = 0; i < c->h->file.n; i++) {
+		const struct crash_file *f = &c->h->file.p[i];
+		VEC_PUSH(&c->file,
+			 ((struct runner_file){ f->path, same_address || f->fixed ? f->addr : 0 }));
+	}
+	*n = c->file.n;
+	return c->file.p;
+}
+
+const struct crash_counts *crash_counts(const struct crash *c)
+{
+	return &c->counts;
+}
+
+const char *crash_damage(const struct crash *c)
+{
+	return c->h->damage;
+}
+
+const char *crash_stale(const struct crash *c, size_t i)
+{
+	return srcloc_trace_stale(c->src, i);
+}
+
+size_t crash_memory(const struct crash *c)
+{
+	return crash_history_memory(c->h);
+}
+
+struct srcloc_trace *crash_srcloc(struct crash *c)
+{
+	return c->src;
+}
+
+/* ---- is recovery a judge at all? ---- */
+
+static const char *last_line(const char *output, char *buf, size_t size)
+{
+	size_t end = output ? strlen(output) : 0, from;
+
+	while (end && output[end - 1] == '\n')
+		end--;
+	for (from = end; from && output[from - 1] != '\n'; from--)
+		;
+	snprintf(buf, size, "%.*s", (int)(end - from), output ? output + from : "");
+	return buf;
+}
+
+static void describe(struct crash_verdict v, const char *output, char *buf, size_t size)
+{
+	char line[256];
+
+	switch (v.verdict) {
+	case RUNNER_CRASHED:
+		snprintf(buf, size, "is ended by signal %d (%s)", v.status, strsignal(v.status));
+		break;
+	case RUNNER_HUNG: snprintf(buf, size, "does not end in time"); break;
+	case RUNNER_FLOODED: snprintf(buf, size, "writes without end"); break;
+	default: snprintf(buf, size, "ends with status %d", v.status);
+	}
+	if (*last_line(output, line, sizeof line))
+		snprintf(buf + strlen(buf), size - strlen(buf), ": %s", line);
+}
+
+static int check_end(struct crash *c, struct err *err)
+{
+	struct crash_state end = { .event = c->h->events };
+	struct crash_verdict first, again;
+	char *output = NULL, what[512];
+
+	if (crash_try(c, &end, true, &first, &output, err) || first.verdict == RUNNER_BROKEN)
+		return free(output), -1;
+	describe(first, output, what, sizeof what);
+	free(output);
+	if (crash_try(c, &end, true, &again, NULL, err))
+		return -1;
+	if (first.verdict != again.verdict || first.status != again.status)
+		return err_set(
+			err, EXIT_PROGRAM,
+			"the recovery command is not reliable: on the image of the normal end "
+			"it gave different verdicts (%s, then %s); a crash test would mean "
+			"nothing",
+			runner_verdict_name(first.verdict), runner_verdict_name(again.verdict));
+	if (first.verdict == RUNNER_OK)
+		return 0;
+	return err_set(err, EXIT_PROGRAM,
+		       "the recovery command %s on the image of the normal end, without any crash; "
+		       "a crash test would mean nothing",
+		       what);
+}
+
+/* Recovery accepts what is guaranteed at a point. */
+static int accepts(struct crash *c, size_t point, bool *ok, struct err *err)
+{
+	struct crash_state s = { .event = c->points.v.p[point].event };
+	struct crash_verdict v;
+	int bad;
+
+	crash_cursor_move(&c->cursor, s.event);
+	for (size_t i = 0; i < c->cursor.open.n; i++) {
+		uint32_t line = c->cursor.open.p[i];
+		crash_state_set(&s, &c->cursor, line, c->cursor.lo[line]);
+	}
+	bad = crash_try(c, &s, false, &v, NULL, err);
+	crash_state_free(&s);
+	*ok = v.verdict == RUNNER_OK;
+	return bad;
+}
+
+/* The first point at which the pool is surely complete; the last one if there is none. */
+static int find_created(struct crash *c, struct err *err)
+{
+	size_t bad = 0, good = c->points.v.n - 1;
+	bool ok;
+
+	for (size_t step = 1; step < c->points.v.n; step *= 2) {
+		if (accepts(c, step - 1, &ok, err))
+			return -1;
+		if (ok) {
+			good = step - 1;
+			break;
+		}
+		bad = step - 1;
+	}
+	while (good - bad > 1) {
+		size_t mid = bad + (good - bad) / 2;
+
+		if (accepts(c, mid, &ok, err))
+			return -1;
+		if (ok)
+			good = mid;
+		else
+			bad = mid;
+	}
+	c->created = c->points.v.p[good].event;
+	return 0;
+}
+
+int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *hooks,
+		 struct err *err)
+{
+	struct crash_state start = { 0 };
+	char *output = NULL, what[512];
+
+	c->runner = r;
+	c->hooks = hooks;
+	if (!c->cell)
+		c->cell = xcalloc(runner_cells(r), sizeof *c->cell);
+	if (check_end(c, err) || crash_try(c, &start, false, &c->empty, &output, err))
+		return free(output), -1;
+	describe(c->empty, output, what, sizeof what);
+	free(output);
+	if (c->empty.verdict == RUNNER_OK)
+		return 0;
+	if (c->empty.verdict != RUNNER_FAILED)
+		return err_set(err, EXIT_PROGRAM,
+			       "the recovery command %s on the initial image, before the program "
+			       "did anything; a crash test would mean nothing",
+			       what);
+	msg_info("the recovery command %s on the initial image: where it does the same before the "
+		 "pool is complete, that is not held against the program",
+		 what);
+	return find_created(c, err);
+}

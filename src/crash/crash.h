@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Crash a recorded run at every place that matters, and let its recovery judge what is left.
+ *
+ * The trace is read once into a history (history.h), failure points are chosen (points.c), a
+ * strategy makes crash states (strategy.c and one file each), the engine has each distinct
+ * image tested by the runner (engine.c), and what fails is reduced to the few stores that
+ * explain it (minimise.c, explain.c).
+ *
+ *	crash_new ──▶ crash_files ──▶ runner_new ──▶ crash_sanity ──▶ crash_run ──▶ crash_report
+ */
+#ifndef HOLDFAST_CRASH_CRASH_H
+#define HOLDFAST_CRASH_CRASH_H
+
+#include "finding/finding.h"
+#include "model/model.h"
+#include "runner/runner.h"
+#include "trace/trace.h"
+
+enum crash_granularity {
+	CRASH_POINTS_PERSIST, /* before flushes, fences and syncs with a store since the last */
+	CRASH_POINTS_STORE,   /* before every store as well */
+	CRASH_POINTS_OP,      /* before the end of operations and transactions only */
+	CRASH_POINTS_ALL,     /* all of these */
+};
+
+struct crash_opts {
+	const struct model_ops *model;
+	const char *strategy; /* NULL: "auto" */
+	enum crash_granularity points;
+	uint64_t max_per_path;   /* points for one call path; 0: all */
+	const char *const *only; /* globs: functions or files on the call path */
+	size_t nonly;
+	uint64_t after;         /* only points from this event on */
+	uint64_t budget_states; /* images to test; 0: no limit */
+	double budget_seconds;  /* 0: no limit */
+	uint64_t seed;
+	uint64_t random; /* states per point that `random` makes; 0: its own choice */
+	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
+};
+/* "prefix", …, for help and for checking an option; NULL past the last. */
+const char *crash_strategy_name(size_t i);
+
+struct crash_verdict {
+	enum runner_verdict verdict;
+	int status;
+};
+
+/* An image that was tested. */
+struct crash_tested {
+	uint64_t hash, event;
+	const char *strategy;
+	struct crash_verdict verdict;
+	const char *output; /* NULL if it was ok */
+	double spent;
+};
+
+struct crash_counts {
+	uint64_t points, paths, points_found;
+	double possible;     /* states at all points, log10 */
+	uint64_t generated;  /* by the strategies */
+	uint64_t same;       /* … of an image that was tested already */
+	uint64_t tested;     /* images that recovery ran on, minimisation included */
+	uint64_t resumed;    /* … whose verdict an earlier run of the campaign knew */
+	uint64_t failed;     /* generated states that fail */
+	uint64_t minimising; /* images tested to find causes */
+	uint64_t created;    /* states left out: the pool was not complete yet */
+	uint64_t hangs;      /* states left out: they contain the cause of a known hang */
+	uint64_t flaky;      /* images with different verdicts */
+	uint64_t causes;
+	size_t phase, phases; /* which of the strategies, and of how many */
+	size_t point;         /* where the strategy is now */
+	const char *strategy; /* … and which one */
+	double read, build,
+		recovery; /* seconds: trace to history, images, in recovery (all cells) */
+	bool cut;         /* the budget ended it, or it was stopped */
+};
+
+/* How a campaign is kept and watched; any may be NULL. */
+struct crash_hooks {
+	void *arg;
+	bool (*known)(void *, uint64_t hash, struct crash_verdict *);
+	int (*tested)(void *, const struct crash_tested *, struct err *);
+	int (*caused)(void *, struct err *); /* there is a new cause: crash_report has it */
+	void (*progress)(void *, const struct crash_counts *);
+	bool (*stop)(void *);
+	/* Runs recovery in an idle cell and tells which lines it read before it wrote them: lines of
+	 * "PATH OFFSET", in the order of the first reads, malloc'ed; NULL: cannot be told. */
+	char *(*reads)(void *, struct runner *, unsigned cell);
+};
+
+struct crash;
+/* The reader must stay open. NULL and err: cannot be crash-tested. */
+struct crash *crash_new(struct trace_reader *, const struct crash_opts *, struct err *);
+void crash_free(struct crash *);
+/* The PM files, for the runner; `same_address`: all are to be mapped where they were, otherwise
+ * those for which the program asked for an address. The array is the crash's. */
+const struct runner_file *crash_files(struct crash *, bool same_address, size_t *n);
+const struct crash_counts *crash_counts(const struct crash *);
+const char *crash_damage(const struct crash *);          /* of the trace, or NULL */
+const char *crash_stale(const struct crash *, size_t i); /* changed objects, see srcloc */
+size_t crash_memory(const struct crash *);
+
+/*
+ * Recovery must succeed on the image at the normal end, each time, and end by itself on the
+ * initial one. Otherwise err says what happens, with EXIT_PROGRAM. Where recovery refuses the
+ * initial image in an orderly way, states before it first succeeds are left out.
+ */
+int crash_sanity(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
+/* Generates and tests. 0: done or cut; -1: err. */
+int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
+/* Adds what is known so far; `dir` is where the trace is, for the replay command. */
+void crash_report(struct crash *, const char *dir, struct finding_set *);
+
+/*
+ * A witness is a text: "EVENT FILE:OFFSET:VERSION …" (finding_crash.state). Builds its image in
+ * an idle cell; or the image with nothing lost, if `uncrashed`.
+ */
+int crash_build(struct crash *, struct runner *, unsigned cell, const char *witness, bool uncrashed,
+		struct err *);
+/* The bytes in which a witness's image differs from the one with nothing lost: calls back for
+ * each store that is lost, in order. */
+struct crash_lost {
+	uint32_t file;
+	const char *path;
+	uint64_t off, event;
+	uint32_t len;
+	uint8_t has[8], should[8]; /* in the crash image, and in the other; for len <= 8 */
+	uint32_t process;
+	uint64_t ip;
+	uint32_t ctx;
+};
+int crash_diff(struct crash *, const char *witness, void (*each)(void *, const struct crash_lost *),
+	       void *, struct err *);
+struct srcloc_trace *crash_srcloc(struct crash *);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A moment of the history: moved piece by piece, forwards and backwards. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+static uint64_t file_hash(uint32_t file, uint64_t size, const char *name)
+{
+	return hash_mix(hash_mix(file, size), name ? hash_bytes(name, strlen(name)) : 0);
+}
+
+void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)
+{
+	*c = (struct crash_cursor){ .h = h };
+	c->lo = xcalloc(h->line.n + 1, sizeof *c->lo);
+	c->hi = xcalloc(h->line.n + 1, sizeof *c->hi);
+	c->slot = xcalloc(h->line.n + 1, sizeof *c->slot);
+	c->size = xcalloc(h->file.n + 1, sizeof *c->size);
+	c->name = xcalloc(h->file.n + 1, sizeof *c->name);
+	for (uint32_t i = 0; i < h->file.n; i++) {
+		c->size[i] = h->file.p[i].size;
+		c->name[i] = h->file.p[i].path;
+		c->hash += file_hash(i, c->size[i], c->name[i]);
+	}
+}
+
+void crash_cursor_free(struct crash_cursor *c)
+{
+	free(c->lo);
+	free(c->hi);
+	free(c->slot);
+	free(c->size);
+	free(c->name);
+	VEC_FREE(&c->open);
+	*c = (struct crash_cursor){ 0 };
+}
+
+/* Keeps the list of open lines. */
+static void note(struct crash_cursor *c, uint32_t line)
+{
+	uint32_t slot = c->slot[line];
+
+	if (c->lo[line] < c->hi[line] && !slot) {
+		VEC_PUSH(&c->open, line);
+		c->slot[line] = (uint32_t)c->open.n;
+	} else if (c->lo[line] >= c->hi[line] && slot) {
+		uint32_t last = c->open.p[--c->open.n];
+
+		c->open.p[slot - 1] = last;
+		c->slot[last] = slot;
+		c->slot[line] = 0;
+	}
+}
+
+static void step_piece(struct crash_cursor *c, uint32_t line, bool forward)
+{
+	c->hash -= crash_contents_hash(c->h, line, c->hi[line]);
+	c->hi[line] += forward ? 1 : -1u;
+	c->hash += crash_contents_hash(c->h, line, c->hi[line]);
+	note(c, line);
+}
+
+static void step_change(struct crash_cursor *c, const struct crash_change *ch, bool forward)
+{
+	c->hash -= file_hash(ch->file, c->size[ch->file], c->name[ch->file]);
+	c->size[ch->file] = forward ? ch->size : ch->size_before;
+	c->name[ch->file] = forward ? ch->name : ch->name_before;
+	c->hash += file_hash(ch->file, c->size[ch->file], c->name[ch->file]);
+}
+
+static void forwards(struct crash_cursor *c, uint64_t event)
+{
+	const struct crash_history *h = c->h;
+
+	for (; c->piece < h->piece.n && h->piece.p[c->piece].event < event; c->piece++)
+		step_piece(c, h->piece.p[c->piece].line, true);
+	for (; c->raise < h->raise.n && h->raise.p[c->raise].event < event; c->raise++) {
+		c->lo[h->raise.p[c->raise].line] = h->raise.p[c->raise].lo;
+		note(c, h->raise.p[c->raise].line);
+	}
+	for (; c->change < h->change.n && h->change.p[c->change].event < event; c->change++)
+		step_change(c, &h->change.p[c->change], true);
+}
+
+static void backwards(struct crash_cursor *c, uint64_t event)
+{
+	const struct crash_history *h = c->h;
+
+	for (; c->change && h->change.p[c->change - 1].event >= event; c->change--)
+		step_change(c, &h->change.p[c->change - 1], false);
+	for (; c->raise && h->raise.p[c->raise - 1].event >= event; c->raise--) {
+		c->lo[h->raise.p[c->raise - 1].line] = h->raise.p[c->raise - 1].before;
+		note(c, h->raise.p[c->raise - 1].line);
+	}
+	for (; c->piece && h->piece.p[c->piece - 1].event >= event; c->piece--)
+		step_piece(c, h->piece.p[c->piece - 1].line, false);
+}
+
+void crash_cursor_move(struct crash_cursor *c, uint64_t event)
+{
+	if (event > c->at)
+		forwards(c, event);
+	else
+		backwards(c, event);
+	c->at = event;
+}

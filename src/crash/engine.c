@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Strategies make states, cells test them side by side, and verdicts are dealt with in the
+ * order of generation: what is found does not depend on which recovery was quicker.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define TRY_TAG UINT64_MAX
+
+static uint64_t pack(struct crash_verdict v)
+{
+	return (uint64_t)(uint32_t)v.status << 8 | v.verdict;
+}
+
+static struct crash_verdict unpack(uint64_t v)
+{
+	return (struct crash_verdict){ (enum runner_verdict)(v & 0xff), (int)(uint32_t)(v >> 8) };
+}
+
+bool crash_wants_stop(struct crash *c)
+{
+	const struct crash_opts *o = &c->opts;
+
+	if (!c->stopping) {
+		c->stopping =
+			(c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
+			(o->budget_states && c->counts.tested + c->inflight >= o->budget_states) ||
+			(o->budget_seconds > 0 && crash_now() - c->started >= o->budget_seconds);
+	}
+	return c->stopping;
+}
+
+static void tick(struct crash *c)
+{
+	if (c->hooks->progress)
+		c->hooks->progress(c->hooks->arg, &c->counts);
+}
+
+static bool known(struct crash *c, uint64_t hash, struct crash_verdict *v)
+{
+	uint64_t packed;
+
+	if (hmap_get(&c->verdict, hash, &packed)) {
+		*v = unpack(packed);
+		return true;
+	}
+	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, hash, v))
+		return false;
+	c->counts.resumed++;
+	hmap_put(&c->verdict, hash, pack(*v));
+	return true;
+}
+
+/* A verdict has come: keep it. */
+static int keep(struct crash *c, uint64_t hash, uint64_t event, const struct runner_result *r,
+		struct err *err)
+{
+	struct crash_tested t = { .hash = hash,
+				  .event = event,
+				  .strategy = c->counts.strategy ? c->counts.strategy : "",
+				  .verdict = { r->verdict, r->status },
+				  .output = r->verdict == RUNNER_OK ? NULL : r->output,
+				  .spent = r->spent };
+
+	if (r->verdict == RUNNER_BROKEN)
+		return err_set(err, EXIT_PROGRAM, "the recovery command could not be run: %s",
+			       r->why);
+	c->counts.tested++;
+	c->counts.recovery += r->spent;
+	hmap_put(&c->verdict, hash, pack(t.verdict));
+	return c->hooks->tested ? c->hooks->tested(c->hooks->arg, &t, err) : 0;
+}
+
+/* Takes one result in. `tried` gets the one of crash_try. 1: something came, 0: nothing. */
+static int collect(struct crash *c, bool block, struct runner_result *tried, struct err *err)
+{
+	struct runner_result r = { 0 };
+	struct crash_job *job;
+	uint64_t tag;
+	unsigned cell;
+	int got = runner_wait(c->runner, block, &tag, &cell, &r, err);
+
+	if (got <= 0)
+		return got;
+	if (tag == TRY_TAG) {
+		*tried = r;
+		return 1;
+	}
+	job = (struct crash_job *)(uintptr_t)tag;
+	got = keep(c, job->hash, job->state.event, &r, err) ? -1 : 1;
+	job->verdict = (struct crash_verdict){ r.verdict, r.status };
+	job->output = r.output;
+	job->done = true;
+	c->inflight--;
+	r.output = NULL;
+	runner_result_free(&r);
+	return got;
+}
+
+static int start(struct crash *c, const struct crash_state *s, uint64_t tag, struct err *err)
+{
+	int cell = runner_idle(c->runner, err);
+	double before = crash_now();
+
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err))
+		return -1;
+	c->counts.build += crash_now() - before;
+	return runner_start(c->runner, (unsigned)cell, tag, err);
+}
+
+int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct crash_verdict *v,
+	      char **output, struct err *err)
+{
+	struct runner_result r = { .verdict = RUNNER_BROKEN };
+	bool mine = false;
+	uint64_t hash;
+
+	crash_cursor_move(&c->cursor, s->event);
+	hash = crash_state_hash(s, &c->cursor);
+	if (!fresh && !output && known(c, hash, v))
+		return 0;
+	if (start(c, s, TRY_TAG, err))
+		return -1;
+	while (!mine) {
+		int got = collect(c, true, &r, err);
+
+		mine = r.verdict != RUNNER_BROKEN || r.why[0];
+		if (got < 0 || (got == 0 && !mine))
+			return -1;
+	}
+	*v = (struct crash_verdict){ r.verdict, r.status };
+	int bad = keep(c, hash, s->event, &r, err);
+	if (output && !bad) {
+		*output = r.output;
+		r.output = NULL;
+	}
+	runner_result_free(&r);
+	tick(c);
+	return bad;
+}
+
+bool crash_failed(const struct crash *c, const struct crash_state *s, struct crash_verdict v)
+{
+	if (v.verdict == RUNNER_OK)
+		return false;
+	/* The pool is not complete yet, and recovery says what it says of an empty one. */
+	return s->event >= c->created || v.verdict != c->empty.verdict ||
+	       v.status != c->empty.status;
+}
+
+/* ---- one state after the other ---- */
+
+static void free_job(struct crash_job *job)
+{
+	crash_state_free(&job->state);
+	free(job->output);
+	free(job);
+}
+
+/* Deals with the oldest states, as far as their verdicts are there. */
+static int settle(struct crash *c, struct crash_gen *gen, const struct crash_strategy *strategy,
+		  struct err *err)
+{
+	int bad = 0;
+
+	while (!bad && c->head < c->job.n && c->job.p[c->head]->done) {
+		struct crash_job *job = c->job.p[c->head++];
+		bool failed = crash_failed(c, &job->state, job->verdict);
+
+		if (strategy->learn)
+			strategy->learn(gen, &job->state, failed);
+		c->settling = job->seq;
+		if (failed) {
+			c->counts.failed++;
+			bad = crash_explain_state(c, &job->state, job->verdict, job->output, err);
+		} else if (job->verdict.verdict != RUNNER_OK) {
+			c->counts.created++;
+		}
+		free_job(job);
+	}
+	if (c->head == c->job.n)
+		c->head = c->job.n = 0;
+	return bad;
+}
+
+static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
+{
+	struct crash_job *job = xcalloc(1, sizeof *job);
+
+	crash_state_copy(&job->state, s);
+	job->hash = hash;
+	job->seq = c->seq++;
+	VEC_PUSH(&c->job, job);
+	if (known(c, hash, &job->verdict)) {
+		job->done = true;
+		return 0;
+	}
+	c->inflight++;
+	return start(c, &job->state, (uintptr_t)job, err);
+}
+
+/* Waits until no more than `most` states are without a verdict. */
+static int drain(struct crash *c, struct crash_gen *gen, const struct crash_strategy *strategy,
+		 size_t most, struct err *err)
+{
+	for (;;) {
+		int got;
+
+		if (settle(c, gen, strategy, err))
+			return -1;
+		if (c->job.n - c->head <= most)
+			return 0;
+		got = collect(c, true, NULL, err);
+		if (got <= 0)
+			return got < 0 ? -1 : err_set(err, EXIT_INTERNAL, "a verdict is missing");
+		tick(c);
+	}
+}
+
+/* ---- what recovery reads ---- */
+
+/* Lines of "PATH OFFSET" become numbers of lines, in their order. */
+static void parse_reads(const struct crash *c, const char *text, uint32_t **out, size_t *n)
+{
+	VEC(uint32_t) v = { 0 };
+	uint64_t line;
+
+	for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
+		const char *blank;
+
+		end = strchrnul(p, '\n');
+		blank = memrchr(p, ' ', (size_t)(end - p));
+		for (uint32_t f = 0; blank && f < c->h->file.n; f++) {
+			const char *path = c->cursor.name[f];
+			uint64_t off = strtoull(blank + 1, NULL, 0);
+
+			if (path && strlen(path) == (size_t)(blank - p) &&
+			    !memcmp(path, p, (size_t)(blank - p)) &&
+			    hmap_get(&c->h->line_at, (uint64_t)f << 44 | off / c->h->unit, &line))
+				VEC_PUSH(&v, (uint32_t)line);
+		}
+	}
+	*out = v.p;
+	*n = v.n;
+}
+
+static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t *n)
+{
+	struct crash *c = arg;
+	struct err err;
+	int cell = runner_idle(c->runner, &err);
+	char *text;
+
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err))
+		return false;
+	text = c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
+	if (!text)
+		return false;
+	parse_reads(c, text, out, n);
+	free(text);
+	return true;
+}
+
+static int run_strategy(struct crash *c, const struct crash_strategy *strategy, struct err *err)
+{
+	struct crash_gen gen = { .h = c->h,
+				 .points = &c->points,
+				 .cursor = &c->cursor,
+				 .opts = &c->opts,
+				 .reads = c->hooks->reads ? reads : NULL,
+				 .reads_arg = c,
+				 .rng = c->opts.seed };
+	struct crash_state s = { 0 };
+	int bad = 0;
+
+	c->counts.strategy = strategy->name;
+	if (strategy->start)
+		strategy->start(&gen);
+	while (!bad && !crash_wants_stop(c)) {
+		uint64_t hash;
+
+		s.at.n = 0;
+		if (!strategy->next(&gen, &s))
+			break;
+		c->counts.point = gen.point;
+		c->counts.generated++;
+		hash = crash_state_hash(&s, &c->cursor);
+		if (hmap_get(&c->made, hash, NULL)) {
+			c->counts.same++;
+			tick(c);
+			continue;
+		}
+		hmap_put(&c->made, hash, 1);
+		/* Only what is settled for sure, however quick recovery was, may count here. */
+		if (crash_contains_hang(c, &s, c->seq))
+			c->counts.hangs++;
+		else
+			bad = add_job(c, &s, hash, err) ||
+			      drain(c, &gen, strategy, CRASH_WINDOW, err);
+		tick(c);
+	}
+	if (!bad)
+		bad = drain(c, &gen, strategy, 0, err);
+	if (strategy->stop)
+		strategy->stop(&gen);
+	VEC_FREE(&gen.some);
+	crash_state_free(&s);
+	return bad ? -1 : 0;
+}
+
+static void forget_jobs(struct crash *c)
+{
+	while (c->head < c->job.n)
+		free_job(c->job.p[c->head++]);
+	c->head = c->job.n = 0;
+}
+
+int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks, struct err *err)
+{
+	const char *const *list = crash_strategy_auto();
+	const char *own[2] = { c->opts.strategy, NULL };
+	int bad = 0;
+
+	if (c->opts.strategy && strcmp(c->opts.strategy, "auto") != 0)
+		list = own;
+	c->runner = r;
+	c->hooks = hooks;
+	c->started = crash_now();
+	while (list[c->counts.phases])
+		c->counts.phases++;
+	for (size_t i = 0; !bad && list[i] && !crash_wants_stop(c); i++) {
+		c->counts.phase = i;
+		bad = run_strategy(c, crash_strategy_find(list[i]), err);
+	}
+	if (bad && hooks->stop && hooks->stop(hooks->arg)) {
+		c->stopping = true; /* what was in flight is given up */
+		bad = 0;
+	}
+	c->counts.cut = c->stopping;
+	forget_jobs(c);
+	return bad;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Causes in words: findings.
+ *
+ * The kind follows from the cause. If either of the two stores without the other one fails, they
+ * belong together: atomicity. If only one way fails, it is an ordering: the program makes them
+ * in the wrong order, or nothing keeps the earlier one from persisting later. But if nothing
+ * makes the lost store persistent by the end of its operation, its flush or fence is missing.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define MOST_RELATED 8u
+
+/* ---- what became of a lost store ---- */
+
+struct fate {
+	uint64_t flush, fence; /* event + 1 of the first by its own thread, in its operation */
+	uint64_t covered;      /* event + 1 from which on it is guaranteed */
+	uint64_t end;          /* of its operation; UINT64_MAX: no such thing */
+	uint32_t flush_place;
+};
+
+static size_t first_after(const void *p, size_t n, size_t size, uint64_t event)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) { /* every such array begins with the event's number */
+		size_t mid = lo + (hi - lo) / 2;
+		uint64_t at;
+		memcpy(&at, (const char *)p + mid * size, sizeof at);
+		if (at <= event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static uint64_t operation_end(const struct crash_history *h, const struct crash_piece *p)
+{
+	for (size_t i = first_after(h->mark.p, h->mark.n, sizeof *h->mark.p, p->event);
+	     i < h->mark.n; i++) {
+		const struct crash_mark *m = &h->mark.p[i];
+		if (m->thread == p->thread && (m->kind == TRACE_OP_END || m->kind == TRACE_TX_END))
+			return m->event;
+	}
+	return UINT64_MAX;
+}
+
+static struct fate fate_of(const struct crash_history *h, uint32_t piece, uint32_t number)
+{
+	const struct crash_piece *p = &h->piece.p[piece];
+	struct fate f = { .end = operation_end(h, p) };
+
+	for (size_t i = first_after(h->flush.p, h->flush.n, sizeof *h->flush.p, p->event);
+	     i < h->flush.n && h->flush.p[i].event < f.end && !f.flush; i++)
+		if (h->flush.p[i].line == p->line) {
+			f.flush = h->flush.p[i].event + 1;
+			f.flush_place = h->flush.p[i].place;
+		}
+	for (size_t i = first_after(h->mark.p, h->mark.n, sizeof *h->mark.p, p->event);
+	     i < h->mark.n && h->mark.p[i].event < f.end && !f.fence; i++)
+		if (h->mark.p[i].thread == p->thread && h->mark.p[i].kind == TRACE_FENCE)
+			f.fence = h->mark.p[i].event + 1;
+	for (size_t i = first_after(h->raise.p, h->raise.n, sizeof *h->raise.p, p->event);
+	     i < h->raise.n && h->raise.p[i].event < f.end && !f.covered; i++)
+		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
+			f.covered = h->raise.p[i].event + 1;
+	return f;
+}
+
+static enum finding_kind kind_of(const struct crash_cause *cause, const struct fate *f)
+{
+	if (cause->flaky)
+		return FINDING_RECOVERY_FLAKY;
+	if (cause->prefix)
+		return cause->wrong_order ? FINDING_ORDERING : FINDING_ATOMICITY;
+	if (f->covered && cause->neither)
+		return FINDING_ATOMICITY;
+	if (f->covered)
+		return FINDING_ORDERING;
+	if (f->flush)
+		return FINDING_MISSING_FENCE;
+	return f->fence ? FINDING_MISSING_FLUSH : FINDING_MISSING_FLUSH_AND_FENCE;
+}
+
+/* ---- words ---- */
+
+static char *short_place(struct crash *c, uint32_t piece)
+{
+	struct srcloc_where path = crash_path(c, c->h->piece.p[piece].place);
+	struct finding_place at = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
+	const struct srcloc_frame *f = finding_main_frame(&at);
+	char text[512];
+
+	return xstrdup(f ? srcloc_text(f, text, sizeof text) : "?");
+}
+
+static char *what_recovery_does(const struct crash_cause *cause)
+{
+	switch (cause->verdict.verdict) {
+	case RUNNER_CRASHED:
+		return xasprintf("recovery crashes (signal %d, %s)", cause->verdict.status,
+				 strsignal(cause->verdict.status));
+	case RUNNER_HUNG: return xstrdup("recovery does not end");
+	case RUNNER_FLOODED: return xstrdup("recovery writes without end");
+	default: return xasprintf("recovery fails with status %d", cause->verdict.status);
+	}
+}
+
+static char *data_of(const struct crash *c, uint32_t piece)
+{
+	const struct crash_piece *p = &c->h->piece.p[piece];
+	const struct crash_line *l = &c->h->line.p[p->line];
+	const char *path = c->h->file.p[l->file].path, *base = strrchr(path, '/');
+
+	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p->off,
+			 p->len & ~CRASH_ZERO);
+}
+
+static void add_related(struct crash *c, struct finding *f, const char *role, uint32_t piece,
+			char *message)
+{
+	const struct crash_piece *p = &c->h->piece.p[piece];
+	struct finding_related r = { .role = role, .message = message, .event = p->event };
+
+	r.place = finding_place_copy(crash_path(c, p->place));
+	VEC_PUSH(&f->related, r);
+}
+
+static void add_step(struct crash *c, struct finding *f, const char *what, uint32_t piece)
+{
+	char *text = short_place(c, piece);
+	VEC_PUSH(&f->steps,
+		 ((struct finding_step){
+			 .event = c->h->piece.p[piece].event, .what = what, .text = text }));
+}
+
+static char *message(struct crash *c, const struct crash_cause *cause)
+{
+	char *does = what_recovery_does(cause), *a = NULL, *b = NULL, *text;
+
+	if (cause->persisted != UINT32_MAX)
+		a = short_place(c, cause->persisted);
+	if (cause->lost.n)
+		b = short_place(c, cause->lost.p[0]);
+	if (cause->prefix && a && b)
+		text = xasprintf(
+			"if a crash comes after the store at %s and before the one at %s, %s", a, b,
+			does);
+	else if (cause->prefix && a)
+		text = xasprintf("if a crash comes after the store at %s, %s", a, does);
+	else if (a && b)
+		text = xasprintf("if the store at %s is persistent while the %s at %s %s not, %s",
+				 a, cause->lost.n > 1 ? "stores" : "earlier store", b,
+				 cause->lost.n > 1 ? "and others are" : "is", does);
+	else if (b)
+		text = xasprintf("if the store at %s is lost, %s", b, does);
+	else
+		text = xasprintf("%s on a crash state", does);
+	free(does);
+	free(a);
+	free(b);
+	return text;
+}
+
+static char *advice(struct crash *c, const struct crash_cause *cause, enum finding_kind kind,
+		    const struct fate *f)
+{
+	char *a = cause->persisted != UINT32_MAX ? short_place(c, cause->persisted) : NULL;
+	char *b = cause->lost.n ? short_place(c, cause->lost.p[0]) : NULL, *text = NULL;
+	uint64_t before = a ? c->h->piece.p[cause->persisted].event : 0;
+
+	if (kind == FINDING_ATOMICITY)
+		text = xasprintf("make the stores %s%s%s take effect together, or let recovery "
+				 "handle the state between them",
+				 a ? "from " : "", a ? a : "", b ? " on" : "");
+	else if (kind == FINDING_ORDERING && cause->prefix && a && b)
+		text = xasprintf("make the store at %s, and persist it, before the store at %s", b,
+				 a);
+	else if (kind == FINDING_ORDERING && a && b && f->flush && f->flush - 1 < before)
+		text = xasprintf("a fence is missing before the store at %s: the flush of the one "
+				 "at %s need not be complete",
+				 a, b);
+	else if (kind == FINDING_ORDERING && a && b)
+		text = xasprintf("persist the store at %s (flush and fence) before the store at %s",
+				 b, a);
+	else if (kind == FINDING_MISSING_FENCE && b)
+		text = xasprintf("add a fence after the flush of the store at %s", b);
+	else if (b && kind != FINDING_RECOVERY_FLAKY)
+		text = xasprintf("persist the store at %s (flush and fence)%s%s", b,
+				 a ? " before the store at " : "", a ? a : "");
+	free(a);
+	free(b);
+	return text;
+}
+
+/* ---- findings ---- */
+
+static void add_crash(struct crash *c, struct finding *f, const struct crash_cause *cause)
+{
+	struct finding_crash *w = finding_crash(f);
+
+	w->verdict = xstrdup(runner_verdict_name(cause->verdict.verdict));
+	w->status = cause->verdict.status;
+	w->output = cause->output ? xstrdup(cause->output) : NULL;
+	w->backtrace = cause->backtrace ? xstrdup(cause->backtrace) : NULL;
+	w->event = cause->state.event;
+	w->lines_lost = cause->state.at.n;
+	crash_cursor_move(&c->cursor, cause->state.event);
+	w->lines_ahead = c->cursor.open.n > w->lines_lost ? c->cursor.open.n - w->lines_lost : 0;
+	w->states = cause->count;
+	w->recoveries = cause->recoveries;
+	w->state = crash_state_text(c, &cause->state);
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct finding_step *x = a, *y = b;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+static void add_steps(struct crash *c, struct finding *f, const struct crash_cause *cause)
+{
+	if (cause->persisted != UINT32_MAX)
+		add_step(c, f, "persisted", cause->persisted);
+	for (size_t i = 0; i < cause->lost.n; i++)
+		add_step(c, f, "lost", cause->lost.p[i]);
+	VEC_PUSH(&f->steps, ((struct finding_step){ .event = cause->state.event,
+						    .what = "crash",
+						    .text = xstrdup("the crash") }));
+	qsort(f->steps.p, f->steps.n, sizeof *f->steps.p, by_event);
+}
+
+/* Stores that share the fate of the lost ones: a line for each statement. */
+static void add_also(struct crash *c, struct finding *f, const struct crash_cause *cause)
+{
+	for (size_t i = 0; i < cause->also.n && f->related.n < MOST_RELATED; i++) {
+		uint32_t place = c->h->piece.p[cause->also.p[i]].place;
+		bool said = false;
+
+		for (size_t k = 0; k < cause->lost.n && !said; k++)
+			said = crash_same_statement(c, place,
+						    c->h->piece.p[cause->lost.p[k]].place);
+		for (size_t k = 0; k < i && !said; k++)
+			said = crash_same_statement(c, place,
+						    c->h->piece.p[cause->also.p[k]].place);
+		if (!said)
+			add_related(c, f, "lost", cause->also.p[i],
+				    xstrdup("this store to the same line may be lost as well"));
+	}
+}
+
+static struct finding *finding_of(struct crash *c, const struct crash_cause *cause)
+{
+	struct fate fate = { 0 };
+	uint32_t main_piece = cause->persisted;
+	enum finding_kind kind;
+	struct finding *f;
+
+	if (!cause->prefix && cause->lost.n)
+		fate = fate_of(c->h, cause->lost.p[0],
+			       crash_version_at(c->h, c->h->piece.p[cause->lost.p[0]].line,
+						c->h->piece.p[cause->lost.p[0]].event) +
+				       1);
+	kind = kind_of(cause, &fate);
+	if (cause->lost.n &&
+	    ((kind != FINDING_ATOMICITY && kind != FINDING_ORDERING) || main_piece == UINT32_MAX))
+		main_piece = cause->lost.p[0];
+	f = finding_new(finding_kind_info(kind));
+	f->message = message(c, cause);
+	f->advice = advice(c, cause, kind, &fate);
+	f->count = cause->count;
+	f->event = cause->state.event;
+	if (main_piece != UINT32_MAX) {
+		f->place = finding_place_copy(crash_path(c, c->h->piece.p[main_piece].place));
+		f->data = data_of(c, main_piece);
+	}
+	if (cause->persisted != UINT32_MAX)
+		add_related(c, f, "persisted", cause->persisted,
+			    xstrdup("this store is persistent"));
+	for (size_t i = 0; i < cause->with.n; i++)
+		if (cause->with.p[i] != cause->persisted)
+			add_related(c, f, "persisted", cause->with.p[i],
+				    xstrdup("so is this store to the line of the lost one"));
+	for (size_t i = 0; i < cause->lost.n; i++)
+		add_related(c, f, "lost", cause->lost.p[i],
+			    xstrdup(cause->prefix ? "this store is not made yet"
+						  : "this store is lost"));
+	add_also(c, f, cause);
+	f->cause = xasprintf("%s %d", runner_verdict_name(cause->verdict.verdict),
+			     cause->verdict.status);
+	f->witness = "crash";
+	add_crash(c, f, cause);
+	add_steps(c, f, cause);
+	return f;
+}
+
+void crash_report(struct crash *c, const char *dir, struct finding_set *set)
+{
+	for (size_t i = 0; i < c->cause.n; i++)
+		finding_add(set, finding_of(c, &c->cause.p[i]));
+	for (size_t i = 0; dir && i < set->v.n; i++) {
+		struct finding *f = set->v.p[i];
+
+		if (!f->crash)
+			continue;
+		free(f->replay);
+		f->replay = xasprintf("holdfast replay %s %s", f->id, dir);
+	}
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A history, once it is read: pieces line by line, the hash of every version, and contents of
+ * any version, which take at most CRASH_CHECKPOINT pieces from the checkpoint before it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+static void apply(const struct crash_history *h, const struct crash_piece *p, uint8_t *line)
+{
+	uint16_t len = p->len & (uint16_t)~CRASH_ZERO;
+
+	if (p->len & CRASH_ZERO)
+		memset(line + p->off, 0, len);
+	else if (len > 8)
+		memcpy(line + p->off, h->blob.p + p->data, len);
+	else
+		memcpy(line + p->off, &p->data, len);
+}
+
+/* The initial contents; behind the file's end there are zeros. */
+static void initial(const struct crash_history *h, const struct crash_line *l, uint8_t *out)
+{
+	uint64_t size = h->file.p[l->file].size;
+
+	memset(out, 0, h->unit);
+	if (l->off < size)
+		trace_image_read(h->initial, l->file, l->off, out,
+				 size - l->off < h->unit ? size - l->off : h->unit);
+}
+
+static uint64_t contents_hash(const struct crash_history *h, const struct crash_line *l,
+			      const uint8_t *bytes)
+{
+	return hash_seeded(bytes, h->unit, hash_mix(l->off, l->file));
+}
+
+/* Goes through the versions of one line. */
+static void index_line(struct crash_history *h, struct crash_line *l, uint8_t *now)
+{
+	initial(h, l, now);
+	l->hash = contents_hash(h, l, now);
+	l->check = (uint32_t)(h->check.n / h->unit);
+	for (uint32_t k = 1; k <= l->n; k++) {
+		struct crash_piece *p = &h->piece.p[h->order[l->first + k - 1]];
+
+		apply(h, p, now);
+		p->hash = contents_hash(h, l, now);
+		if (k % CRASH_CHECKPOINT == 0) {
+			VEC_RESERVE(&h->check, h->check.n + h->unit);
+			memcpy(h->check.p + h->check.n, now, h->unit);
+			h->check.n += h->unit;
+		}
+	}
+}
+
+static void index_lines(struct crash_history *h)
+{
+	uint8_t *now = xmalloc(h->unit);
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < h->piece.n; i++)
+		h->line.p[h->piece.p[i].line].n++;
+	for (size_t i = 0; i < h->line.n; i++) {
+		h->line.p[i].first = at;
+		at += h->line.p[i].n;
+		h->line.p[i].n = 0;
+	}
+	h->order = xmalloc((h->piece.n + 1) * sizeof *h->order);
+	for (size_t i = 0; i < h->piece.n; i++) {
+		struct crash_line *l = &h->line.p[h->piece.p[i].line];
+		h->order[l->first + l->n++] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < h->line.n; i++)
+		index_line(h, &h->line.p[i], now);
+	free(now);
+}
+
+struct crash_history *crash_history_new(struct trace_reader *r, const struct model_ops *model,
+					struct srcloc_trace *src, struct err *err)
+{
+	struct crash_history *h = xcalloc(1, sizeof *h);
+
+	h->reader = r;
+	h->model = model;
+	h->unit = model->flushes ? TRACE_LINE : 4096;
+	h->initial = trace_image_new(r, err);
+	if (!h->initial)
+		return crash_history_free(h), NULL;
+	err->status = 0;
+	if (crash_history_read(h, src, err)) {
+		if (err->status == EXIT_PROGRAM)
+			return crash_history_free(h), NULL;
+		h->damage = xstrdup(err->text);
+	}
+	index_lines(h);
+	return h;
+}
+
+static void free_changes(struct crash_history *h)
+{
+	for (size_t i = 0; i < h->change.n; i++)
+		if (h->change.p[i].name != h->change.p[i].name_before)
+			free(h->change.p[i].name);
+	VEC_FREE(&h->change);
+}
+
+void crash_history_free(struct crash_history *h)
+{
+	if (!h)
+		return;
+	trace_image_free(h->initial);
+	free_changes(h);
+	VEC_FREE(&h->piece);
+	VEC_FREE(&h->line);
+	VEC_FREE(&h->raise);
+	VEC_FREE(&h->flush);
+	VEC_FREE(&h->mark);
+	VEC_FREE(&h->file);
+	VEC_FREE(&h->place);
+	VEC_FREE(&h->blob);
+	VEC_FREE(&h->check);
+	hmap_free(&h->line_at);
+	hmap_free(&h->place_at);
+	hmap_free(&h->thread_at);
+	free(h->order);
+	free(h->damage);
+	free(h);
+}
+
+size_t crash_history_memory(const struct crash_history *h)
+{
+	return h->piece.cap * sizeof *h->piece.p + h->line.cap * sizeof *h->line.p +
+	       h->raise.cap * sizeof *h->raise.p + h->flush.cap * sizeof *h->flush.p +
+	       h->mark.cap * sizeof *h->mark.p + h->blob.cap + h->check.cap +
+	       h->piece.n * sizeof *h->order + h->line_at.cap * 17;
+}
+
+const struct crash_piece *crash_piece_of(const struct crash_history *h, uint32_t line, uint32_t k)
+{
+	return &h->piece.p[h->order[h->line.p[line].first + k - 1]];
+}
+
+void crash_contents(const struct crash_history *h, uint32_t line, uint32_t version, uint8_t *out)
+{
+	const struct crash_line *l = &h->line.p[line];
+	uint32_t from = version / CRASH_CHECKPOINT;
+
+	if (from)
+		memcpy(out, h->check.p + (size_t)(l->check + from - 1) * h->unit, h->unit);
+	else
+		initial(h, l, out);
+	for (uint32_t k = from * CRASH_CHECKPOINT + 1; k <= version; k++)
+		apply(h, crash_piece_of(h, line, k), out);
+}
+
+uint64_t crash_contents_hash(const struct crash_history *h, uint32_t line, uint32_t version)
+{
+	return version ? crash_piece_of(h, line, version)->hash : h->line.p[line].hash;
+}
+
+uint32_t crash_version_at(const struct crash_history *h, uint32_t line, uint64_t event)
+{
+	uint32_t lo = 0, hi = h->line.p[line].n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (crash_piece_of(h, line, mid + 1)->event < event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

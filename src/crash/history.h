@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The whole history of a run's persistent memory, at hand at any moment.
+ *
+ * A *line* is the unit whose stores persist in order: 64 bytes of a PM file, or a page under
+ * `msync`. Each store is cut into *pieces* of at most eight bytes, which never tear; the pieces
+ * of a line are numbered from 1 in program order, and its version v holds the first v of them.
+ * A crash just before event t leaves each line at some version in [lo, hi]: hi counts its pieces
+ * so far, lo those that are guaranteed. Lines are independent. That is all:
+ *
+ *      pieces of a line    1   2   3   4   5
+ *                          ■   ■   ■   □   □     version 3
+ *                              ▲lo         ▲hi   allowed: 2, 3, 4, 5
+ *
+ * A *cursor* stands before an event, knows lo and hi of every line there, and moves both ways.
+ */
+#ifndef HOLDFAST_CRASH_HISTORY_H
+#define HOLDFAST_CRASH_HISTORY_H
+
+#include "model/model.h"
+#include "srcloc/srcloc.h"
+#include "trace/trace.h"
+
+/* Where in the program: an instruction in its calling context, interned. */
+struct crash_place {
+	uint32_t process, site, ctx;
+	uint64_t ip;
+};
+
+struct crash_piece {
+	uint64_t event;
+	uint64_t hash; /* of the line's contents once this piece is there */
+	uint64_t data; /* its bytes; more than eight lie in history.blob from here on */
+	uint32_t line;
+	uint32_t place;
+	uint16_t off;    /* in the line */
+	uint16_t len;    /* CRASH_ZERO in it: zeros */
+	uint32_t thread; /* interned (process, thread) */
+};
+
+struct crash_line {
+	uint64_t off;  /* in the file, a multiple of the unit */
+	uint64_t hash; /* of the initial contents */
+	uint32_t file;
+	uint32_t first; /* its pieces are order[first .. first + n) */
+	uint32_t n;
+	uint32_t check; /* index of its first checkpoint */
+};
+
+/* Guaranteed from this event on: the line's first `lo` pieces. */
+struct crash_raise {
+	uint64_t event;
+	uint32_t line;
+	uint32_t lo, before;
+};
+
+struct crash_flush {
+	uint64_t event;
+	uint32_t line, place, thread;
+};
+
+/* Other events that matter: fences, ends of operations. */
+struct crash_mark {
+	uint64_t event;
+	uint32_t place, thread;
+	uint8_t kind; /* enum trace_kind */
+};
+
+/* What changed about a file as a whole. */
+struct crash_change {
+	uint64_t event;
+	uint64_t size, size_before;
+	char *name, *name_before; /* NULL: unlinked */
+	uint32_t file;
+};
+
+struct crash_file {
+	char *path;    /* when first mapped */
+	uint64_t size; /* then */
+	uint64_t addr; /* where it was mapped first */
+	bool fixed;    /* … because the program asked for that address */
+};
+
+struct crash_history {
+	uint32_t unit; /* bytes in a line */
+	const struct model_ops *model;
+	struct trace_reader *reader;
+	struct trace_image *initial;   /* initial contents */
+	uint64_t events;               /* in the trace */
+	char *damage;                  /* NULL: none */
+	VEC(struct crash_piece) piece; /* in the order of events */
+	VEC(struct crash_line) line;
+	VEC(struct crash_raise) raise;
+	VEC(struct crash_flush) flush;
+	VEC(struct crash_mark) mark;
+	VEC(struct crash_change) change;
+	VEC(struct crash_file) file;
+	VEC(struct crash_place) place;
+	VEC(uint8_t) blob;
+	VEC(uint8_t) check; /* checkpoints: a line's contents after every CRASH_CHECKPOINT pieces */
+	uint32_t *order;    /* pieces, line by line */
+	struct hmap line_at; /* file and offset -> line */
+	struct hmap place_at, thread_at;
+};
+
+/*
+ * Reads the trace; it must stay open. `src` (may be NULL) gets the events too, for crash_where.
+ * NULL and err: it cannot be crash-tested. A damaged trace is read as far as it goes; `damage`
+ * says so.
+ */
+struct crash_history *crash_history_new(struct trace_reader *, const struct model_ops *,
+					struct srcloc_trace *src, struct err *);
+void crash_history_free(struct crash_history *);
+size_t crash_history_memory(const struct crash_history *);
+/* The k-th piece of a line, k from 1. */
+const struct crash_piece *crash_piece_of(const struct crash_history *, uint32_t line, uint32_t k);
+/* The line's contents at a version; `out` has history.unit bytes. */
+void crash_contents(const struct crash_history *, uint32_t line, uint32_t version, uint8_t *out);
+/* The hash of these contents. */
+uint64_t crash_contents_hash(const struct crash_history *, uint32_t line, uint32_t version);
+/* How many pieces of the line there are before an event. */
+uint32_t crash_version_at(const struct crash_history *, uint32_t line, uint64_t event);
+
+struct crash_cursor {
+	const struct crash_history *h;
+	uint64_t at;                 /* before this event */
+	size_t piece, raise, change; /* how many of each lie before it */
+	uint32_t *lo, *hi;           /* per line */
+	uint32_t *slot;              /* per line: its index in open + 1, or 0 */
+	VEC(uint32_t) open;          /* lines with lo < hi, in no particular order */
+	uint64_t hash;               /* of the image with every line at hi */
+	uint64_t *size;              /* per file */
+	const char **name;           /* per file; NULL: unlinked */
+};
+void crash_cursor_init(struct crash_cursor *, const struct crash_history *);
+void crash_cursor_move(struct crash_cursor *, uint64_t event);
+void crash_cursor_free(struct crash_cursor *);
+
+/*
+ * A crash state: just before `event`, every line at hi except those listed, which are sorted by
+ * line and lie in [lo, hi).
+ */
+struct crash_at {
+	uint32_t line, version;
+};
+struct crash_state {
+	uint64_t event;
+	VEC(struct crash_at) at;
+};
+void crash_state_copy(struct crash_state *to, const struct crash_state *from);
+void crash_state_free(struct crash_state *);
+/* Sets a line's version, or, at hi, leaves it out; the cursor stands at the state's event. */
+void crash_state_set(struct crash_state *, const struct crash_cursor *, uint32_t line,
+		     uint32_t version);
+/* The version that a line has in a state. */
+uint32_t crash_state_get(const struct crash_state *, const struct crash_cursor *, uint32_t line);
+/* The image's hash: equal for equal contents, sizes and names. */
+uint64_t crash_state_hash(const struct crash_state *, const struct crash_cursor *);
+
+#endif

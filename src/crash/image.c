@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Images in the runner's cells, made from each other: only lines whose version differs from
+ * the one that the cell holds are written.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define PAGE 4096u
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !p[0] && !memcmp(p, p + 1, n - 1);
+}
+
+static int write_initial(struct crash *c, unsigned cell, uint32_t file, struct err *err)
+{
+	uint64_t size = c->h->file.p[file].size;
+	uint8_t page[PAGE];
+
+	for (uint64_t off = 0; off < size; off += PAGE) {
+		size_t n = size - off < PAGE ? size - off : PAGE;
+
+		if (trace_image_read(c->h->initial, file, off, page, n))
+			return err_set(err, EXIT_INTERNAL, "an initial page cannot be read");
+		if (!is_zero(page, n) && runner_write(c->runner, cell, file, off, page, n, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int prepare(struct crash *c, unsigned cell, struct err *err)
+{
+	struct crash_cell *im = &c->cell[cell];
+
+	im->version = xcalloc(c->h->line.n + 1, sizeof *im->version);
+	im->size = xcalloc(c->h->file.n + 1, sizeof *im->size);
+	im->name = xcalloc(c->h->file.n + 1, sizeof *im->name);
+	im->ready = true;
+	for (uint32_t i = 0; i < c->h->file.n; i++) {
+		im->size[i] = c->h->file.p[i].size;
+		im->name[i] = c->h->file.p[i].path;
+		if (runner_size(c->runner, cell, i, im->size[i], err) ||
+		    write_initial(c, cell, i, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int sync_files(struct crash *c, unsigned cell, bool grow, struct err *err)
+{
+	struct crash_cell *im = &c->cell[cell];
+
+	for (uint32_t i = 0; i < c->h->file.n; i++) {
+		uint64_t want = c->cursor.size[i];
+		const char *name = c->cursor.name[i];
+
+		if ((grow ? want > im->size[i] : want < im->size[i])) {
+			if (runner_size(c->runner, cell, i, want, err))
+				return -1;
+			im->size[i] = want;
+		}
+		if (!grow && name != im->name[i]) {
+			if (runner_name(c->runner, cell, i, name, err))
+				return -1;
+			im->name[i] = name;
+		}
+	}
+	return 0;
+}
+
+/* Brings a line to a version. What lies behind the file's end is not written. */
+static int put_line(struct crash *c, unsigned cell, uint32_t line, uint32_t version,
+		    struct err *err)
+{
+	const struct crash_line *l = &c->h->line.p[line];
+	struct crash_cell *im = &c->cell[cell];
+	uint8_t bytes[PAGE];
+	uint64_t n = c->h->unit;
+
+	if (im->version[line] == version)
+		return 0;
+	if (l->off + n > im->size[l->file])
+		n = im->size[l->file] > l->off ? im->size[l->file] - l->off : 0;
+	crash_contents(c->h, line, version, bytes);
+	if (n && runner_write(c->runner, cell, l->file, l->off, bytes, n, err))
+		return -1;
+	im->version[line] = version;
+	return 0;
+}
+
+int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *s, struct err *err)
+{
+	struct crash_cell *im = &c->cell[cell];
+	size_t from, to;
+
+	crash_cursor_move(&c->cursor, s->event);
+	if ((!im->ready && prepare(c, cell, err)) || sync_files(c, cell, true, err))
+		return -1;
+	for (size_t i = 0; i < s->at.n; i++)
+		if (put_line(c, cell, s->at.p[i].line, s->at.p[i].version, err))
+			return -1;
+	for (size_t i = 0; i < im->odd.n; i++)
+		if (put_line(c, cell, im->odd.p[i], crash_state_get(s, &c->cursor, im->odd.p[i]),
+			     err))
+			return -1;
+	from = im->piece < c->cursor.piece ? im->piece : c->cursor.piece;
+	to = im->piece < c->cursor.piece ? c->cursor.piece : im->piece;
+	for (; from < to; from++) {
+		uint32_t line = c->h->piece.p[from].line;
+
+		if (im->version[line] != c->cursor.hi[line] &&
+		    put_line(c, cell, line, crash_state_get(s, &c->cursor, line), err))
+			return -1;
+	}
+	im->piece = c->cursor.piece;
+	im->odd.n = 0;
+	for (size_t i = 0; i < s->at.n; i++)
+		VEC_PUSH(&im->odd, s->at.p[i].line);
+	return sync_files(c, cell, false, err);
+}
+
+void crash_cells_free(struct crash *c)
+{
+	for (unsigned i = 0; c->cell && i < runner_cells(c->runner); i++) {
+		free(c->cell[i].version);
+		free(c->cell[i].size);
+		free(c->cell[i].name);
+		VEC_FREE(&c->cell[i].odd);
+	}
+	free(c->cell);
+	c->cell = NULL;
+}

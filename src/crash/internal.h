@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of src/crash/ share besides the history. */
+#ifndef HOLDFAST_CRASH_INTERNAL_H
+#define HOLDFAST_CRASH_INTERNAL_H
+
+#include "crash/crash.h"
+#include "crash/history.h"
+
+#define CRASH_ZERO 0x8000u
+#define CRASH_CHECKPOINT 64u
+
+/* build.c: 0, or -1 and err: the trace is damaged, or cannot be crash-tested (EXIT_PROGRAM). */
+int crash_history_read(struct crash_history *, struct srcloc_trace *, struct err *);
+
+/* points.c: where to crash. */
+struct crash_point {
+	uint64_t event; /* crash just before it; the number of events: after the last */
+	uint32_t
+		place; /* the call path: of a persistency instruction, a store, …; UINT32_MAX: the end */
+};
+struct crash_points {
+	VEC(struct crash_point) v; /* sorted by event */
+	uint64_t paths;            /* distinct call paths */
+	uint64_t found;            /* points before --max-per-path, --only and --after */
+};
+int crash_points_find(const struct crash_history *, const struct crash_opts *,
+		      struct srcloc_trace *, struct crash_points *, struct err *);
+
+/*
+ * A strategy generates states, one by one. It may look at the whole history, move the cursor
+ * that it is lent, and choose any event; most go from point to point (see crash_gen_point).
+ * What it generates must not depend on time: a resumed campaign generates the same again.
+ */
+struct crash_gen {
+	const struct crash_history *h;
+	const struct crash_points *points;
+	struct crash_cursor *cursor; /* the state's event must be where it stands */
+	const struct crash_opts *opts;
+	size_t point;  /* the current one, for strategies that go from point to point */
+	uint64_t step; /* their progress inside it; 0 at the beginning */
+	uint64_t rng;
+	/*
+	 * Which lines recovery reads before it overwrites them, on the image of a state, in the
+	 * order of the first reads: it behaves the same on every state that agrees on them. NULL,
+	 * or false: cannot be told. `out` is the caller's to free.
+	 */
+	bool (*reads)(void *arg, const struct crash_state *, uint32_t **out, size_t *n);
+	void *reads_arg;
+	void *own;          /* the strategy's own; freed by stop */
+	VEC(uint32_t) some; /* for crash_gen_some */
+	uint64_t some_at;   /* the event that it is for, and 1 */
+};
+struct crash_strategy {
+	const char *name, *about;
+	void (*start)(struct crash_gen *); /* may be NULL */
+	/* False: no more. `out` is empty when it is called. */
+	bool (*next)(struct crash_gen *, struct crash_state *out);
+	/* What came of it: in the order of generation. May be NULL. */
+	void (*learn)(struct crash_gen *, const struct crash_state *, bool failed);
+	void (*stop)(struct crash_gen *); /* may be NULL */
+};
+/* strategy.c: the table, and `auto`'s list. NULL past the last. */
+const struct crash_strategy *crash_strategy_at(size_t i);
+const struct crash_strategy *crash_strategy_find(const char *name);
+const char *const *crash_strategy_auto(void); /* names in order, then NULL */
+
+/*
+ * For strategies that go from point to point: calls `at_point` for gen->step = 0, 1, … at the
+ * current point until it says no, then goes to the next; the cursor is moved there. at_point
+ * fills out->at (out->event is set already).
+ */
+bool crash_gen_point(struct crash_gen *, struct crash_state *out,
+		     bool (*at_point)(struct crash_gen *, struct crash_state *out));
+uint64_t crash_gen_random(struct crash_gen *); /* from gen->rng, seeded with opts->seed */
+/* All open lines at lo. */
+void crash_gen_lost(struct crash_gen *, struct crash_state *out);
+/* The open lines, sorted by line: their order in the cursor depends on how it got there. */
+const uint32_t *crash_gen_open(struct crash_gen *, size_t *n);
+/*
+ * Some of them, if there are many: a program that fills an area has thousands of open lines, and
+ * losing any one of them is like losing any other. A few for each place that stored to them.
+ */
+const uint32_t *crash_gen_some(struct crash_gen *, size_t *n);
+
+/* ---- the engine ---- */
+
+/* What an image of the runner holds at the moment. */
+struct crash_cell {
+	bool ready;        /* the initial contents are there */
+	size_t piece;      /* the cursor's, when it was built */
+	uint32_t *version; /* per line */
+	VEC(uint32_t) odd; /* lines that were not at hi */
+	uint64_t *size;
+	const char **name;
+};
+
+/* Why states fail: the few stores that explain it. */
+struct crash_cause {
+	struct crash_state state; /* the smallest that was found */
+	uint32_t persisted;       /* piece: with it, recovery fails; UINT32_MAX: none */
+	VEC(uint32_t) lost;       /* pieces: with all of these, it does not */
+	VEC(uint32_t) also;       /* pieces of the same lines that may be lost as well */
+	VEC(uint32_t) with; /* pieces of the same lines that must persist, or it does not fail */
+	bool prefix;        /* nothing is lost out of order: the window between the two */
+	bool wrong_order;   /* … which would be fine the other way round */
+	bool neither;       /* the lost one without the persisted one fails as well */
+	struct crash_verdict verdict;
+	char *output, *backtrace;
+	uint64_t count;      /* failing states that it explains */
+	uint64_t reduced;    /* … of which so many were reduced to it */
+	uint64_t recoveries; /* it took to find it */
+	bool flaky;
+	uint64_t sure; /* the job with which it was seen for the third time; 0: not yet */
+};
+
+struct crash_job {
+	struct crash_state state;
+	uint64_t seq;
+	uint64_t hash;
+	struct crash_verdict verdict;
+	char *output;
+	double spent;
+	bool done;
+};
+
+struct crash {
+	struct crash_opts opts;
+	struct srcloc_trace *src;
+	struct crash_history *h;
+	struct crash_points points;
+	struct crash_cursor cursor;
+	struct crash_counts counts;
+	VEC(struct runner_file) file;
+	/* while running */
+	struct runner *runner;
+	const struct crash_hooks *hooks;
+	struct crash_cell *cell;
+	struct hmap verdict;         /* image hash -> verdict and status */
+	struct hmap made;            /* image hashes that strategies made */
+	uint64_t seq;                /* jobs so far */
+	uint64_t inflight;           /* … that were started and have no verdict yet */
+	uint64_t settling;           /* the one whose verdict is being dealt with */
+	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
+	size_t head;
+	VEC(struct crash_cause) cause;
+	struct crash_verdict empty; /* what recovery says of the initial image */
+	uint64_t created;           /* event from which on recovery's refusals count */
+	VEC(uint64_t) statement;    /* per place: which source statement it is; 0: not looked up */
+	double started;
+	bool stopping;
+};
+
+/* image.c: makes a cell's image that of a state; the cursor is moved to its event. */
+int crash_materialise(struct crash *, unsigned cell, const struct crash_state *, struct err *);
+void crash_cells_free(struct crash *);
+
+/* engine.c: the verdict on a state, now. `fresh`: run it even if it is known. The output, if
+ * wanted, is malloc'ed. */
+int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
+	      char **output, struct err *);
+bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
+bool crash_wants_stop(struct crash *);
+
+/* minimise.c: finds the cause of a failing state, or counts it for a known one. */
+int crash_explain_state(struct crash *, const struct crash_state *, struct crash_verdict,
+			const char *output, struct err *);
+/* A cause of a hang that was established well before job `seq` is in this state: it need not be
+ * run. */
+#define CRASH_WINDOW 64u /* states generated ahead of the oldest without a verdict */
+bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t seq);
+
+/* cause.c: is this cause in a state? The other makes `out` the same with the cause's lost lines
+ * up to date; false if there are none. */
+bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
+bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
+		struct crash_state *out);
+bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
+struct srcloc_where crash_path(struct crash *, uint32_t place);
+/* "EVENT FILE:OFFSET:VERSION …" and back. */
+char *crash_state_text(const struct crash *, const struct crash_state *);
+int crash_state_parse(const struct crash *, const char *, struct crash_state *, struct err *);
+void crash_cause_free(struct crash_cause *);
+
+double crash_now(void);
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a failing state to the few stores that explain it.
+ *
+ * If recovery fails although nothing is lost out of order, the program's own order of stores
+ * passes through a state that it cannot handle: the window between the store that opens it and
+ * the one that closes it. Otherwise lines are brought up to date, as many as possible, then the
+ * rest store by store, then the crash is moved back, while recovery goes on failing: what is
+ * left is a store that is lost, and the first later one whose persistence makes that fatal.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define FAR 200000u /* pieces to look at for the end of a window */
+
+/* The search for one cause. */
+struct search {
+	struct crash *c;
+	struct crash_state state; /* the smallest failing one so far */
+	struct crash_verdict verdict;
+	uint64_t runs;
+	struct err *err;
+	bool broken;
+};
+
+/* Does it fail in the same way? */
+static bool fails(struct search *s, const struct crash_state *state)
+{
+	struct crash_verdict v;
+
+	if (s->broken)
+		return false;
+	s->runs++;
+	s->c->counts.minimising++;
+	if (crash_try(s->c, state, false, &v, NULL, s->err)) {
+		s->broken = true;
+		return false;
+	}
+	return v.verdict == s->verdict.verdict && v.status == s->verdict.status &&
+	       crash_failed(s->c, state, v);
+}
+
+static bool prefix_fails(struct search *s, uint64_t event)
+{
+	struct crash_state p = { .event = event };
+	return fails(s, &p);
+}
+
+/* ---- the window ---- */
+
+/* The number of the piece that begins the event of piece i. */
+static size_t event_begin(const struct crash_history *h, size_t i)
+{
+	while (i && h->piece.p[i - 1].event == h->piece.p[i].event)
+		i--;
+	return i;
+}
+
+static size_t event_end(const struct crash_history *h, size_t i)
+{
+	uint64_t event = h->piece.p[i].event;
+	while (i < h->piece.n && h->piece.p[i].event == event)
+		i++;
+	return i;
+}
+
+/* The earliest moment at which n pieces are there: no later fence has guaranteed any of them. */
+static uint64_t moment(const struct crash_history *h, size_t n)
+{
+	return n ? h->piece.p[n - 1].event + 1 : 0;
+}
+
+/*
+ * Pieces [0, n) are there in a prefix. From one n to another, of which exactly one fails, find
+ * neighbouring events between which it changes. Returns the first piece of the later event.
+ */
+static size_t boundary(struct search *s, size_t good, size_t bad)
+{
+	const struct crash_history *h = s->c->h;
+
+	for (;;) {
+		size_t lo = good < bad ? good : bad, hi = good < bad ? bad : good;
+		size_t mid = event_begin(h, lo + (hi - lo) / 2);
+
+		if (mid <= lo)
+			mid = event_end(h, lo);
+		if (mid >= hi)
+			return lo;
+		if (prefix_fails(s, moment(h, mid)))
+			bad = mid;
+		else
+			good = mid;
+	}
+}
+
+static uint32_t window_begin(struct search *s, size_t n)
+{
+	const struct crash_history *h = s->c->h;
+	size_t step = 1, good = n;
+
+	while (good) {
+		good = event_begin(h, good > step ? good - step : 0);
+		if (!prefix_fails(s, moment(h, good)))
+			break;
+		n = good;
+		step *= 2;
+	}
+	return n == good ? UINT32_MAX : (uint32_t)boundary(s, good, n);
+}
+
+static uint32_t window_end(struct search *s, size_t n)
+{
+	const struct crash_history *h = s->c->h;
+	size_t step = 1, bad = n, good;
+
+	for (; step < FAR; step *= 2) {
+		if (bad >= h->piece.n)
+			return UINT32_MAX;
+		good = bad + step < h->piece.n ? event_end(h, bad + step - 1) : h->piece.n;
+		if (!prefix_fails(s, moment(h, good)))
+			return (uint32_t)boundary(s, good, bad);
+		bad = good;
+	}
+	return UINT32_MAX;
+}
+
+/* With n pieces there, except that one is lost, and what follows it in its line. */
+static bool fails_without(struct search *s, uint32_t piece, size_t n)
+{
+	struct crash_state state = { .event = moment(s->c->h, n) };
+	uint32_t line = s->c->h->piece.p[piece].line;
+	bool bad;
+
+	crash_cursor_move(&s->c->cursor, state.event);
+	crash_state_set(&state, &s->c->cursor, line,
+			crash_version_at(s->c->h, line, s->c->h->piece.p[piece].event));
+	bad = fails(s, &state);
+	crash_state_free(&state);
+	return bad;
+}
+
+static void find_window(struct search *s, struct crash_cause *cause)
+{
+	const struct crash_history *h = s->c->h;
+	uint32_t end;
+	size_t n;
+
+	crash_cursor_move(&s->c->cursor, s->state.event);
+	n = s->c->cursor.piece;
+	cause->prefix = true;
+	cause->persisted = window_begin(s, n);
+	if (cause->persisted != UINT32_MAX)
+		n = event_end(h, cause->persisted);
+	end = window_end(s, n);
+	if (end != UINT32_MAX)
+		VEC_PUSH(&cause->lost, end);
+	if (end != UINT32_MAX && cause->persisted != UINT32_MAX)
+		cause->wrong_order = !fails_without(s, cause->persisted, event_end(h, end));
+	s->state.event = moment(h, n);
+	s->state.at.n = 0;
+}
+
+/* ---- lost lines ---- */
+
+/* The state without the lost lines [from, to). */
+static void without(const struct crash_state *s, size_t from, size_t to, struct crash_state *out)
+{
+	out->event = s->event;
+	out->at.n = 0;
+	for (size_t i = 0; i < s->at.n; i++)
+		if (i < from || i >= to)
+			VEC_PUSH(&out->at, s->at.p[i]);
+}
+
+/* Brings lines up to date, first many at a time, then one by one. */
+static void fewer_lines(struct search *s)
+{
+	struct crash_state less = { 0 };
+
+	for (size_t chunk = s->state.at.n / 2; chunk; chunk /= 2)
+		for (size_t i = 0; i < s->state.at.n && s->state.at.n > 1;) {
+			size_t to = i + chunk < s->state.at.n ? i + chunk : s->state.at.n;
+
+			without(&s->state, i, to, &less);
+			if (less.at.n && fails(s, &less))
+				crash_state_copy(&s->state, &less);
+			else
+				i = to;
+		}
+	crash_state_free(&less);
+}
+
+/* Loses as few stores of a line as possible: some version fails, the next one does not. */
+static void newer_version(struct search *s, size_t i)
+{
+	struct crash_state more = { 0 };
+	uint32_t line = s->state.at.p[i].line, bad = s->state.at.p[i].version, good;
+
+	crash_cursor_move(&s->c->cursor, s->state.event);
+	good = s->c->cursor.hi[line];
+	crash_state_copy(&more, &s->state);
+	while (good - bad > 1) {
+		uint32_t mid = bad + (good - bad) / 2;
+
+		more.at.p[i].version = mid;
+		if (fails(s, &more))
+			bad = mid;
+		else
+			good = mid;
+	}
+	s->state.at.p[i].version = bad;
+	crash_state_free(&more);
+}
+
+/* The same lines lost, but the crash before an earlier event; false if one is not lost yet. */
+static bool earlier(struct search *s, uint64_t event, struct crash_state *out)
+{
+	out->event = event;
+	out->at.n = 0;
+	for (size_t i = 0; i < s->state.at.n; i++) {
+		uint32_t line = s->state.at.p[i].line;
+
+		if (crash_version_at(s->c->h, line, event) <= s->state.at.p[i].version)
+			continue;
+		VEC_PUSH(&out->at, s->state.at.p[i]);
+	}
+	return out->at.n > 0;
+}
+
+/* The first event by which the oldest lost store is lost. */
+static uint64_t first_loss(const struct search *s)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < s->state.at.n; i++) {
+		const struct crash_at *at = &s->state.at.p[i];
+		uint64_t event = crash_piece_of(s->c->h, at->line, at->version + 1)->event;
+		first = event < first ? event : first;
+	}
+	return first;
+}
+
+/*
+ * Moves the crash back: `bad` pieces are there when it fails, `good` when it does not. Returns
+ * the first piece of the event that makes the difference; UINT32_MAX if there is none, because
+ * it fails as soon as the first store is lost.
+ */
+static uint32_t move_back(struct search *s)
+{
+	const struct crash_history *h = s->c->h;
+	struct crash_state back = { 0 };
+	size_t good, bad;
+
+	crash_cursor_move(&s->c->cursor, first_loss(s) + 1);
+	good = s->c->cursor.piece;
+	crash_cursor_move(&s->c->cursor, s->state.event);
+	bad = s->c->cursor.piece;
+	if (!earlier(s, moment(h, good), &back) || fails(s, &back)) {
+		if (back.at.n)
+			crash_state_copy(&s->state, &back);
+		crash_state_free(&back);
+		return UINT32_MAX;
+	}
+	for (;;) {
+		size_t mid = event_begin(h, good + (bad - good) / 2);
+
+		if (mid <= good)
+			mid = event_end(h, good);
+		if (mid >= bad)
+			break;
+		if (earlier(s, moment(h, mid), &back) && fails(s, &back))
+			bad = mid;
+		else
+			good = mid;
+	}
+	if (earlier(s, moment(h, bad), &back))
+		crash_state_copy(&s->state, &back);
+	crash_state_free(&back);
+	return (uint32_t)good;
+}
+
+/*
+ * The stores of a line that matter. The first lost one is that without which it does not fail;
+ * those after it are lost as well, by order of the line. If it fails too when the line lacks
+ * everything that is not guaranteed, so are those before it; if not, it is their presence
+ * that makes it fail.
+ */
+static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
+{
+	const struct crash_history *h = s->c->h;
+	struct crash_at at = s->state.at.p[i];
+	struct crash_state all = { 0 };
+	uint32_t first = h->line.p[at.line].first, lo, hi;
+
+	VEC_PUSH(&cause->lost, h->order[first + at.version]);
+	crash_cursor_move(&s->c->cursor, s->state.event);
+	lo = s->c->cursor.lo[at.line];
+	hi = s->c->cursor.hi[at.line];
+	crash_state_copy(&all, &s->state);
+	all.at.p[i].version = lo;
+	if (lo < at.version && fails(s, &all))
+		for (uint32_t k = at.version; k > lo; k--)
+			VEC_PUSH(&cause->also, h->order[first + k - 1]);
+	else if (lo < at.version)
+		VEC_PUSH(&cause->with, h->order[first + at.version - 1]);
+	for (uint32_t k = at.version + 1; k < hi; k++)
+		VEC_PUSH(&cause->also, h->order[first + k]);
+	crash_state_free(&all);
+}
+
+static void find_pair(struct search *s, struct crash_cause *cause)
+{
+	uint64_t first;
+
+	fewer_lines(s);
+	for (size_t i = 0; i < s->state.at.n; i++)
+		newer_version(s, i);
+	cause->persisted = move_back(s);
+	fewer_lines(s);
+	first = first_loss(s);
+	if (cause->persisted == UINT32_MAX && prefix_fails(s, first)) {
+		s->state.event = first;
+		find_window(s, cause);
+		return;
+	}
+	for (size_t i = 0; i < s->state.at.n; i++)
+		list_lost(s, cause, i);
+	if (cause->persisted == UINT32_MAX && cause->with.n)
+		cause->persisted = cause->with.p[0]; /* a store that is torn, or part of a line */
+	else if (cause->persisted != UINT32_MAX)
+		cause->neither = prefix_fails(s, s->c->h->piece.p[cause->persisted].event);
+}
+
+/* ---- known and new causes ---- */
+
+static bool same_lost(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
+{
+	if (!a->lost.n || !b->lost.n)
+		return a->lost.n == b->lost.n;
+	return crash_same_statement(c, c->h->piece.p[a->lost.p[0]].place,
+				    c->h->piece.p[b->lost.p[0]].place);
+}
+
+static bool same_persisted(struct crash *c, const struct crash_cause *a,
+			   const struct crash_cause *b)
+{
+	if (a->persisted == UINT32_MAX || b->persisted == UINT32_MAX)
+		return a->persisted == b->persisted;
+	return crash_same_statement(c, c->h->piece.p[a->persisted].place,
+				    c->h->piece.p[b->persisted].place);
+}
+
+static bool same_failure(const struct crash_cause *a, struct crash_verdict v)
+{
+	return a->verdict.verdict == v.verdict && a->verdict.status == v.status;
+}
+
+static int add_cause(struct crash *c, struct crash_cause *cause, struct err *err)
+{
+	for (size_t i = 0; i < c->cause.n; i++) {
+		struct crash_cause *old = &c->cause.p[i];
+
+		if (old->prefix == cause->prefix && same_failure(old, cause->verdict) &&
+		    same_lost(c, old, cause) && same_persisted(c, old, cause)) {
+			if (++old->count == 3)
+				old->sure = c->settling + 1;
+			old->reduced++;
+			old->recoveries += cause->recoveries;
+			crash_cause_free(cause);
+			return 0;
+		}
+	}
+	VEC_PUSH(&c->cause, *cause);
+	c->counts.causes = c->cause.n;
+	return c->hooks->caused ? c->hooks->caused(c->hooks->arg, err) : 0;
+}
+
+/*
+ * Is it a known cause again? If it contains one, and no longer fails when that one's lost
+ * lines are up to date, it is. `rest` is then what is left to explain otherwise.
+ */
+static struct crash_cause *recognise(struct search *s)
+{
+	struct crash *c = s->c;
+	struct crash_state healed = { 0 };
+
+	for (size_t i = 0; i < c->cause.n && !s->broken; i++) {
+		struct crash_cause *cause = &c->cause.p[i];
+
+		if (!same_failure(cause, s->verdict) || cause->reduced < 2 ||
+		    !crash_cause_in(c, cause, &s->state))
+			continue;
+		if (cause->prefix ? s->state.at.n == 0 : crash_heal(c, cause, &s->state, &healed)) {
+			if (cause->prefix || !fails(s, &healed)) {
+				crash_state_free(&healed);
+				return cause;
+			}
+			crash_state_copy(&s->state, &healed);
+		}
+	}
+	crash_state_free(&healed);
+	return NULL;
+}
+
+static int confirm(struct search *s, struct crash_cause *cause)
+{
+	struct crash_verdict v;
+
+	if (crash_try(s->c, &cause->state, true, &v, &cause->output, s->err))
+		return -1;
+	cause->flaky = v.verdict != s->verdict.verdict || v.status != s->verdict.status;
+	s->c->counts.flaky += cause->flaky;
+	return 0;
+}
+
+static char *backtrace(struct search *s, const struct crash_cause *cause)
+{
+	int cell = runner_idle(s->c->runner, s->err);
+
+	if (cell < 0 || crash_materialise(s->c, (unsigned)cell, &cause->state, s->err))
+		return NULL;
+	return runner_backtrace(s->c->runner, (unsigned)cell, s->err);
+}
+
+int crash_explain_state(struct crash *c, const struct crash_state *state, struct crash_verdict v,
+			const char *output, struct err *err)
+{
+	struct search s = { .c = c, .verdict = v, .err = err };
+	struct crash_cause cause = { .verdict = v, .count = 1, .reduced = 1 }, *old;
+
+	(void)output;
+	crash_state_copy(&s.state, state);
+	old = recognise(&s);
+	if (old) {
+		if (++old->count == 3)
+			old->sure = c->settling + 1;
+		crash_state_free(&s.state);
+		return s.broken ? -1 : 0;
+	}
+	if (!s.state.at.n || prefix_fails(&s, s.state.event))
+		find_window(&s, &cause);
+	else
+		find_pair(&s, &cause);
+	cause.state = s.state;
+	cause.recoveries = s.runs;
+	if (s.broken || confirm(&s, &cause)) {
+		crash_cause_free(&cause);
+		return -1;
+	}
+	if (v.verdict == RUNNER_CRASHED && !cause.flaky)
+		cause.backtrace = backtrace(&s, &cause);
+	return add_cause(c, &cause, err);
+}
+
+bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t seq)
+{
+	for (size_t i = 0; i < c->cause.n; i++) {
+		const struct crash_cause *cause = &c->cause.p[i];
+
+		if (cause->verdict.verdict == RUNNER_HUNG && cause->sure &&
+		    cause->sure + CRASH_WINDOW < seq && crash_cause_in(c, cause, s))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Failure points: just before an instruction that matters, once or a few times for each
+ * distinct call path to it, and after the last event.
+ *
+ * Flushes and fences with no store to PM since the point before are left out: nothing can have
+ * changed.
+ */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+/* Goes through pieces, flushes and marks in the order of events. */
+struct merge {
+	const struct crash_history *h;
+	size_t piece, flush, mark;
+	bool stores, persists, ops;
+	uint64_t stored; /* pieces before the point before */
+};
+
+static bool wanted(const struct merge *m, uint8_t kind)
+{
+	switch (kind) {
+	case TRACE_FENCE:
+	case TRACE_SYNC:
+	case TRACE_FILE_SYNC: return m->persists;
+	case TRACE_OP_END:
+	case TRACE_TX_END: return m->ops;
+	default: return false;
+	}
+}
+
+/* The next event of any kind; false at the end. `take`: it is a candidate. */
+static bool next(struct merge *m, struct crash_point *out, bool *take)
+{
+	const struct crash_history *h = m->h;
+	uint64_t p = m->piece < h->piece.n ? h->piece.p[m->piece].event : UINT64_MAX;
+	uint64_t f = m->flush < h->flush.n ? h->flush.p[m->flush].event : UINT64_MAX;
+	uint64_t k = m->mark < h->mark.n ? h->mark.p[m->mark].event : UINT64_MAX;
+
+	if (p == UINT64_MAX && f == UINT64_MAX && k == UINT64_MAX)
+		return false;
+	if (f < p && f < k) {
+		*out = (struct crash_point){ f, h->flush.p[m->flush++].place };
+		*take = m->persists && m->piece > m->stored;
+	} else if (k < p) {
+		const struct crash_mark *mark = &h->mark.p[m->mark++];
+		*out = (struct crash_point){ k, mark->place };
+		*take = wanted(m, mark->kind) && m->piece > m->stored;
+	} else {
+		*out = (struct crash_point){ p, h->piece.p[m->piece].place };
+		*take = m->stores;
+		if (*take)
+			m->stored = m->piece;
+		while (m->piece < h->piece.n && h->piece.p[m->piece].event == p)
+			m->piece++;
+		return true;
+	}
+	if (*take)
+		m->stored = m->piece;
+	return true;
+}
+
+/* ---- --only ---- */
+
+static bool matches(const struct crash_opts *o, const struct srcloc_frame *f)
+{
+	for (size_t i = 0; i < o->nonly; i++) {
+		const char *base = f->file ? strrchr(f->file, '/') : NULL;
+
+		if ((f->function && fnmatch(o->only[i], f->function, 0) == 0) ||
+		    (f->file && fnmatch(o->only[i], f->file, 0) == 0) ||
+		    (base && fnmatch(o->only[i], base + 1, 0) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool path_matches(const struct crash_history *h, const struct crash_opts *o,
+			 struct srcloc_trace *src, uint32_t place)
+{
+	const struct crash_place *p = &h->place.p[place];
+	struct srcloc_where path = srcloc_path(src, p->process, p->ip, p->ctx);
+
+	for (size_t i = 0; i < path.n; i++)
+		if (matches(o, &path.frame[i]))
+			return true;
+	return false;
+}
+
+/* ---- choosing ---- */
+
+struct path {
+	uint64_t total, seen, taken;
+	uint8_t state; /* 0 unknown, 1 wanted, 2 not */
+};
+
+/* Of `total` points with one call path `max` are taken: the first, the last, and evenly between. */
+static bool choose(struct path *p, uint64_t max)
+{
+	uint64_t i = p->seen++;
+
+	if (!max || p->total <= max)
+		return true;
+	if (p->taken >= max)
+		return false;
+	if (max == 1)
+		return i == 0 && ++p->taken;
+	if (i * (max - 1) < p->taken * (p->total - 1))
+		return false;
+	p->taken++;
+	return true;
+}
+
+static bool usable(const struct crash_history *h, const struct crash_opts *o,
+		   struct srcloc_trace *src, struct path *path, uint32_t place)
+{
+	if (!path[place].state)
+		path[place].state = !o->nonly || path_matches(h, o, src, place) ? 1 : 2;
+	return path[place].state == 1;
+}
+
+int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
+		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
+{
+	enum crash_granularity g = o->points;
+	struct merge m = { .h = h,
+			   .stores = g == CRASH_POINTS_STORE || g == CRASH_POINTS_ALL,
+			   .persists = g != CRASH_POINTS_OP,
+			   .ops = g == CRASH_POINTS_OP || g == CRASH_POINTS_ALL };
+	struct path *path = xcalloc(h->place.n + 1, sizeof *path);
+	struct crash_points all = { 0 };
+	struct crash_point p;
+	bool take;
+
+	while (next(&m, &p, &take))
+		if (take && p.event >= o->after) {
+			out->found++;
+			if (!usable(h, o, src, path, p.place))
+				continue;
+			out->paths += path[p.place].total++ == 0;
+			VEC_PUSH(&all.v, p);
+		}
+	for (size_t i = 0; i < all.v.n; i++)
+		if (choose(&path[all.v.p[i].place], o->max_per_path))
+			VEC_PUSH(&out->v, all.v.p[i]);
+	if (!o->nonly && ++out->found)
+		VEC_PUSH(&out->v, ((struct crash_point){ h->events, UINT32_MAX }));
+	free(path);
+	VEC_FREE(&all.v);
+	if (!out->v.n)
+		return err_set(err, EXIT_USAGE, "no failure point matches --only and --after");
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Crash states: short sorted lists of the lines that are not at hi. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+void crash_state_copy(struct crash_state *to, const struct crash_state *from)
+{
+	to->event = from->event;
+	VEC_RESERVE(&to->at, from->at.n);
+	if (from->at.n)
+		memcpy(to->at.p, from->at.p, from->at.n * sizeof *to->at.p);
+	to->at.n = from->at.n;
+}
+
+void crash_state_free(struct crash_state *s)
+{
+	VEC_FREE(&s->at);
+}
+
+/* Where the line is, or would be. */
+static size_t find(const struct crash_state *s, uint32_t line)
+{
+	size_t lo = 0, hi = s->at.n;
+
+	if (hi && s->at.p[hi - 1].line < line)
+		return hi;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s->at.p[mid].line < line)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void crash_state_set(struct crash_state *s, const struct crash_cursor *c, uint32_t line,
+		     uint32_t version)
+{
+	size_t i = find(s, line);
+	bool there = i < s->at.n && s->at.p[i].line == line;
+
+	if (version >= c->hi[line]) {
+		if (there)
+			memmove(s->at.p + i, s->at.p + i + 1, (--s->at.n - i) * sizeof *s->at.p);
+		return;
+	}
+	if (!there) {
+		VEC_RESERVE(&s->at, s->at.n + 1);
+		memmove(s->at.p + i + 1, s->at.p + i, (s->at.n++ - i) * sizeof *s->at.p);
+	}
+	s->at.p[i] = (struct crash_at){ line, version };
+}
+
+uint32_t crash_state_get(const struct crash_state *s, const struct crash_cursor *c, uint32_t line)
+{
+	size_t i = find(s, line);
+
+	return i < s->at.n && s->at.p[i].line == line ? s->at.p[i].version : c->hi[line];
+}
+
+uint64_t crash_state_hash(const struct crash_state *s, const struct crash_cursor *c)
+{
+	uint64_t hash = c->hash;
+
+	for (size_t i = 0; i < s->at.n; i++) {
+		uint32_t line = s->at.p[i].line;
+
+		hash -= crash_contents_hash(c->h, line, c->hi[line]);
+		hash += crash_contents_hash(c->h, line, s->at.p[i].version);
+	}
+	return hash;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All states; or, where there are many, one of each kind that recovery can tell apart.
+ *
+ * Each open line is a digit whose values are its versions with different contents, hi first.
+ * The search keeps a stack of decided digits; those that are not decided are at hi. To go on,
+ * the topmost digit is turned; one that has no more values is undecided again and the one
+ * below is turned. With all digits decided at once that is an odometer: every state, once.
+ *
+ * The reduction decides a digit only when recovery has read that line:
+ *
+ *      decided      state       recovery reads     so decide
+ *      –            a0 b0 c0    b, then a          b0 a0
+ *      b0 a1        a1 b0 c0    b, then a          –
+ *      b1           a0 b1 c0    b, then c          b1 c0
+ *      b1 c1        a0 b1 c1    b, then c          –           4 states instead of 8
+ *
+ * Why nothing is left out: a stack stands for all states that agree with it, the empty one for
+ * all. Take the states that a stack stands for, let recovery read r1 … rk beyond what is decided
+ * in the one that is tried, and sort the others by the first of r1 … rk in which they differ from
+ * it. Those that differ in none agree with it on everything that recovery reads, and recovery is
+ * deterministic: it does the same on them. Those that differ first in ri agree with the stack
+ * r1 … ri, ri turned, and that is what the search goes through later. No order of the reads is
+ * needed for this; and where they cannot be told, "it read everything" is a safe answer.
+ */
+#include <stdlib.h>
+
+#include "crash/strategy.h"
+
+#define FEW_STATES 256u /* not worth asking what recovery reads */
+
+struct digit {
+	uint32_t line;
+	size_t first, n; /* its values: version[first .. first + n) */
+	bool decided;
+};
+struct decision {
+	size_t digit, value;
+};
+struct search {
+	bool reduce;
+	VEC(struct digit) digit; /* sorted by line */
+	VEC(uint32_t) version;
+	VEC(struct decision) stack;
+};
+
+/* ---- points ---- */
+
+/*
+ * Between two points at which nothing becomes guaranteed, lo stays and hi can only grow: every
+ * state of the first is one of the second. (A file that changes as a whole is another matter.)
+ */
+static bool covered_by_next(const struct crash_gen *gen)
+{
+	const struct crash_history *h = gen->h;
+	const struct crash_cursor *c = gen->cursor;
+	uint64_t until;
+
+	if (gen->point + 1 == gen->points->v.n)
+		return false;
+	until = gen->points->v.p[gen->point + 1].event;
+	return (c->raise == h->raise.n || h->raise.p[c->raise].event >= until) &&
+	       (c->change == h->change.n || h->change.p[c->change].event >= until);
+}
+
+/* ---- digits ---- */
+
+static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t line)
+{
+	uint32_t lo = gen->cursor->lo[line], hi = gen->cursor->hi[line];
+	struct digit d = { .line = line, .first = s->version.n };
+	struct hmap seen = { 0 };
+	uint64_t unused;
+
+	for (uint32_t v = hi + 1; v-- > lo;) {
+		uint64_t hash = crash_contents_hash(gen->h, line, v);
+
+		if (hmap_get(&seen, hash, &unused))
+			continue;
+		hmap_put(&seen, hash, v);
+		VEC_PUSH(&s->version, v);
+	}
+	hmap_free(&seen);
+	d.n = s->version.n - d.first;
+	if (d.n > 1)
+		VEC_PUSH(&s->digit, d);
+	else
+		s->version.n = d.first;
+}
+
+static bool few_states(const struct search *s)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 0; i < s->digit.n && product <= FEW_STATES; i++)
+		product *= s->digit.p[i].n < FEW_STATES ? s->digit.p[i].n : FEW_STATES + 1;
+	return product <= FEW_STATES;
+}
+
+static void begin(struct crash_gen *gen, struct search *s)
+{
+	size_t n;
+	const uint32_t *open = crash_gen_open(gen, &n);
+
+	s->digit.n = s->version.n = s->stack.n = 0;
+	for (size_t i = 0; i < n; i++)
+		add_digit(gen, s, open[i]);
+	s->reduce = gen->reads && !gen->opts->no_reduce && !few_states(s);
+}
+
+/* ---- the search ---- */
+
+static void decide(struct search *s, size_t digit)
+{
+	if (s->digit.p[digit].decided)
+		return;
+	s->digit.p[digit].decided = true;
+	VEC_PUSH(&s->stack, ((struct decision){ digit, 0 }));
+}
+
+static void decide_line(struct search *s, uint32_t line)
+{
+	size_t low = 0, high = s->digit.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->digit.p[mid].line < line)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < s->digit.n && s->digit.p[low].line == line)
+		decide(s, low);
+}
+
+static void decide_what_is_read(struct crash_gen *gen, struct search *s,
+				const struct crash_state *state)
+{
+	uint32_t *line = NULL;
+	size_t n = 0;
+
+	if (!s->reduce || !gen->reads(gen->reads_arg, state, &line, &n)) {
+		for (size_t i = 0; i < s->digit.n; i++)
+			decide(s, i);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		decide_line(s, line[i]);
+	free(line);
+}
+
+static bool turn(struct search *s)
+{
+	while (s->stack.n) {
+		struct decision *top = &s->stack.p[s->stack.n - 1];
+
+		if (++top->value < s->digit.p[top->digit].n)
+			return true;
+		s->digit.p[top->digit].decided = false;
+		s->stack.n--;
+	}
+	return false;
+}
+
+static bool at_point(struct crash_gen *gen, struct crash_state *out)
+{
+	struct search *s = gen->own;
+
+	if (gen->step == 0) {
+		if (covered_by_next(gen))
+			return false;
+		begin(gen, s);
+	} else if (!turn(s)) {
+		return false;
+	}
+	for (size_t i = 0; i < s->stack.n; i++) {
+		const struct digit *d = &s->digit.p[s->stack.p[i].digit];
+		crash_state_set(out, gen->cursor, d->line,
+				s->version.p[d->first + s->stack.p[i].value]);
+	}
+	decide_what_is_read(gen, s, out);
+	return true;
+}
+
+static void start(struct crash_gen *gen)
+{
+	gen->own = xcalloc(1, sizeof(struct search));
+}
+
+static bool next(struct crash_gen *gen, struct crash_state *out)
+{
+	return crash_gen_point(gen, out, at_point);
+}
+
+static void stop(struct crash_gen *gen)
+{
+	struct search *s = gen->own;
+
+	VEC_FREE(&s->digit);
+	VEC_FREE(&s->version);
+	VEC_FREE(&s->stack);
+	free(s);
+	gen->own = NULL;
+}
+
+const struct crash_strategy crash_strategy_exhaustive = {
+	.name = "exhaustive",
+	.about = "all states that recovery can tell apart",
+	.start = start,
+	.next = next,
+	.stop = stop,
+};

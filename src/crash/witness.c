@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A crash state that was kept: build it again, and say what is missing in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+int crash_build(struct crash *c, struct runner *r, unsigned cell, const char *witness,
+		bool uncrashed, struct err *err)
+{
+	struct crash_state s = { 0 };
+	int bad;
+
+	c->runner = r;
+	if (!c->cell)
+		c->cell = xcalloc(runner_cells(r), sizeof *c->cell);
+	bad = crash_state_parse(c, witness, &s, err);
+	if (uncrashed)
+		s.at.n = 0;
+	if (!bad)
+		bad = crash_materialise(c, cell, &s, err);
+	crash_state_free(&s);
+	return bad;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static void tell(struct crash *c, const struct crash_state *s, uint32_t piece,
+		 void (*each)(void *, const struct crash_lost *), void *arg)
+{
+	const struct crash_history *h = c->h;
+	const struct crash_piece *p = &h->piece.p[piece];
+	const struct crash_line *l = &h->line.p[p->line];
+	const struct crash_place *place = &h->place.p[p->place];
+	uint8_t has[4096], should[4096];
+	struct crash_lost lost = {
+		.file = l->file,
+		.path = h->file.p[l->file].path,
+		.off = l->off + p->off,
+		.event = p->event,
+		.len = p->len & ~CRASH_ZERO,
+		.process = place->process,
+		.ip = place->ip,
+		.ctx = place->ctx,
+	};
+
+	crash_contents(h, p->line, crash_state_get(s, &c->cursor, p->line), has);
+	crash_contents(h, p->line, c->cursor.hi[p->line], should);
+	memcpy(lost.has, has + p->off, lost.len < 8 ? lost.len : 8);
+	memcpy(lost.should, should + p->off, lost.len < 8 ? lost.len : 8);
+	each(arg, &lost);
+}
+
+int crash_diff(struct crash *c, const char *witness,
+	       void (*each)(void *, const struct crash_lost *), void *arg, struct err *err)
+{
+	struct crash_state s = { 0 };
+	VEC(uint32_t) lost = { 0 };
+
+	if (crash_state_parse(c, witness, &s, err)) {
+		crash_state_free(&s);
+		return -1;
+	}
+	crash_cursor_move(&c->cursor, s.event);
+	for (size_t i = 0; i < s.at.n; i++) {
+		const struct crash_line *l = &c->h->line.p[s.at.p[i].line];
+
+		for (uint32_t k = s.at.p[i].version; k < c->cursor.hi[s.at.p[i].line]; k++)
+			VEC_PUSH(&lost, c->h->order[l->first + k]);
+	}
+	if (lost.n)
+		qsort(lost.p, lost.n, sizeof *lost.p, by_number);
+	for (size_t i = 0; i < lost.n; i++)
+		tell(c, &s, lost.p[i], each, arg);
+	VEC_FREE(&lost);
+	crash_state_free(&s);
+	return 0;
+}
