@@ -7,16 +7,18 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/run.h"
-#include "report/report.h"
 #include "trace/trace.h"
 
 struct check_cli {
 	struct run_opts run;
-	const char *model, *json, *sarif, *html, *fail_on, *suppress, *baseline;
+	struct output_opts output;
+	const char *model;
 	struct cli_list oracle;
-	bool notes, gen_suppressions, quiet;
+	bool notes;
 };
 
 static const struct cli_option check_options[] = {
@@ -27,23 +29,8 @@ static const struct cli_option check_options[] = {
 	  "load a custom oracle; may be given several times" },
 	{ "notes", 0, CLI_FLAG, NULL, offsetof(struct check_cli, notes),
 	  "also report flushes that cover several stores and fences that order several lines" },
-	{ "json", 0, CLI_FILE, "FILE", offsetof(struct check_cli, json),
-	  "write a JSON report; - is stdout" },
-	{ "sarif", 0, CLI_FILE, "FILE", offsetof(struct check_cli, sarif),
-	  "write a SARIF 2.1.0 report" },
-	{ "html", 0, CLI_FILE, "FILE", offsetof(struct check_cli, html),
-	  "write a report for a browser" },
-	{ "fail-on", 0, CLI_CHOICE, "error|performance|warning|none",
-	  offsetof(struct check_cli, fail_on),
-	  "end with status 1 for findings of this level or a graver one; performance without it" },
-	{ "suppress", 0, CLI_FILE, "FILE", offsetof(struct check_cli, suppress),
-	  "do not report what the file lists" },
-	{ "gen-suppressions", 0, CLI_FLAG, NULL, offsetof(struct check_cli, gen_suppressions),
-	  "print entries for --suppress instead of the report" },
-	{ "baseline", 0, CLI_FILE, "OLD.json", offsetof(struct check_cli, baseline),
-	  "report only what an earlier JSON report does not have" },
 	RUN_OPTIONS(struct check_cli),
-	{ "quiet", 'q', CLI_FLAG, NULL, offsetof(struct check_cli, quiet), "no report in words" },
+	OUTPUT_OPTIONS(struct check_cli),
 	{ NULL },
 };
 
@@ -83,9 +70,7 @@ struct session {
 	char *incomplete;
 	char **command; /* of the program under test */
 	size_t ncommand;
-	struct finding_suppressions *suppressions; /* NULL: none */
-	char **baseline;                           /* ids */
-	size_t nbaseline;
+	struct output out;
 	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
 	double started, saved;              /* when */
 };
@@ -139,6 +124,8 @@ static void describe_end(struct session *s, const struct launch_result *res)
 					  strsignal(res->signal));
 	else if (res->status)
 		s->incomplete = xasprintf("the program ended with status %d", res->status);
+	else if (res->client_status)
+		s->incomplete = xasprintf("the client ended with status %d", res->client_status);
 }
 
 static int check_program(struct session *s, char **argv, struct finding_set *out, struct err *err)
@@ -205,62 +192,6 @@ static int check_trace(struct session *s, const char *dir, struct finding_set *o
 
 /* ---- reports ---- */
 
-/* Before the run: a mistake in these files must not cost the run's findings. */
-static int load_filters(struct session *s, struct err *err)
-{
-	const struct check_cli *o = s->o;
-	if (o->suppress && !(s->suppressions = finding_suppressions_load(o->suppress, err)))
-		return -1;
-	return o->baseline ? report_read_ids(o->baseline, &s->baseline, &s->nbaseline, err) : 0;
-}
-
-static void filter(struct session *s, struct finding_set *set)
-{
-	if (s->suppressions)
-		finding_suppressions_apply(s->suppressions, set);
-	finding_baseline_apply(set, (const char *const *)s->baseline, s->nbaseline);
-}
-
-static void say_stale(void *arg, const char *path, unsigned line, const char *entry)
-{
-	(void)arg;
-	msg_warn("%s:%u suppresses nothing any more: %s", path, line, entry);
-}
-
-/* Returns the status if a report could not be written, else 0. */
-static int write_reports(const struct check_cli *o, const struct report *r, bool live,
-			 struct err *err)
-{
-	FILE *text = live ? stderr : stdout;
-	int bad = 0;
-	if (o->gen_suppressions)
-		finding_suppressions_write(r->findings, stdout);
-	else if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0 && !live))
-		report_text(r, text);
-	/* One that cannot be written does not keep the others from being. */
-	if (o->json && report_json(r, o->json, err))
-		bad = cli_fail(err);
-	if (o->sarif && report_sarif(r, o->sarif, err))
-		bad = cli_fail(err);
-	if (o->html && report_html(r, o->html, err))
-		bad = cli_fail(err);
-	return bad;
-}
-
-static int verdict(const struct check_cli *o, const struct finding_set *set)
-{
-	const char *level = o->fail_on ? o->fail_on : "performance";
-	if (strcmp(level, "none") == 0)
-		return EXIT_NOTHING;
-	for (int l = FINDING_ERROR; l < FINDING_LEVELS; l++) {
-		if (finding_count(set, (enum finding_level)l))
-			return EXIT_FINDINGS;
-		if (strcmp(finding_level_name((enum finding_level)l), level) == 0)
-			break;
-	}
-	return EXIT_NOTHING;
-}
-
 #define STATS 4
 
 static struct report describe(struct session *s, struct finding_set *set,
@@ -270,8 +201,7 @@ static struct report describe(struct session *s, struct finding_set *set,
 	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->check) };
 	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->check) };
 	stats[3] = (struct report_stat){ "seconds", now() - s->started };
-	finding_sort(set);
-	filter(s, set);
+	output_filter(&s->out, set);
 	return (struct report){
 		.verb = "check",
 		.model = s->o->model ? s->o->model : "adr",
@@ -284,51 +214,72 @@ static struct report describe(struct session *s, struct finding_set *set,
 	};
 }
 
-static bool is_file(const char *path)
-{
-	return path && strcmp(path, "-") != 0;
-}
-
 static void save(struct session *s)
 {
-	const struct check_cli *o = s->o;
 	struct finding_set set = { 0 };
 	struct report_stat stats[STATS];
-	struct err err;
-	if (is_file(o->json) || is_file(o->sarif) || is_file(o->html)) {
+	if (output_has_files(&s->out)) {
 		check_report(s->check, &set);
 		struct report r = describe(s, &set, stats);
 		r.incomplete = "the program is still running";
-		/* what cannot be written now is complained of at the end */
-		if (is_file(o->json))
-			(void)report_json(&r, o->json, &err);
-		if (is_file(o->sarif))
-			(void)report_sarif(&r, o->sarif, &err);
-		if (is_file(o->html))
-			(void)report_html(&r, o->html, &err);
+		output_save(&s->out, &r);
 		finding_set_free(&set);
 	}
 	s->saved = now();
 }
 
-static int conclude(struct session *s, struct finding_set *set, struct err *err)
+static int conclude(struct session *s, struct finding_set *set)
 {
 	struct report_stat stats[STATS];
 	struct report r = describe(s, set, stats);
 	if (!s->kind[TRACE_STORE]) {
-		if (!s->o->quiet)
+		if (!s->o->output.quiet)
 			run_say_no_pm(&s->o->run, s->kind);
 		if (!r.incomplete)
 			r.incomplete =
 				"the program never wrote persistent memory: there was nothing to check";
 	}
-	int bad = write_reports(s->o, &r, s->live != NULL, err);
-	if (s->suppressions)
-		finding_suppressions_stale(s->suppressions, say_stale, NULL);
+	int status = output_write(&s->out, &r, s->live ? stderr : stdout);
+	output_say_stale(&s->out);
 	for (size_t i = 0; check_stale(s->check, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",
 			 check_stale(s->check, i));
-	return bad ? bad : verdict(s->o, set);
+	return status;
+}
+
+/* ---- as a part of other verbs ---- */
+
+int check_folder(const char *dir, const char *model, const struct check_folder *how,
+		 struct finding_set *out, struct err *err)
+{
+	struct check_cli o = { .model = model, .oracle = *how->oracle, .notes = how->notes };
+	struct session s = { .o = &o };
+	int bad = check_trace(&s, dir, out, err);
+	check_free(s.check);
+	if (s.reader)
+		trace_close(s.reader);
+	free(s.command);
+	free(s.incomplete);
+	return bad;
+}
+
+char **check_folder_watches(const struct check_folder *how, struct err *err)
+{
+	struct check_cli o = { .oracle = *how->oracle };
+	struct session s = { .o = &o };
+	size_t n;
+	if (!(s.live = trace_live_new(NULL, NULL, NULL, err)) ||
+	    !(s.check = start(&s, trace_live_defs(s.live), NULL, err))) {
+		trace_live_free(s.live);
+		return NULL;
+	}
+	const char *const *names = check_watches(s.check, &n);
+	char **copy = xcalloc(n + 1, sizeof *copy);
+	for (size_t i = 0; i < n; i++)
+		copy[i] = xstrdup(names[i]);
+	check_free(s.check);
+	trace_live_free(s.live);
+	return copy;
 }
 
 static bool is_folder(const char *path)
@@ -349,14 +300,16 @@ static int cmd_check(int argc, char **argv)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_check, "a program to run or a trace is needed");
-	msg_quiet = o.quiet;
+	if (run_server_misuse(&o.run))
+		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
+	msg_quiet = o.output.quiet;
 	bool trace = argc == 1 && is_folder(argv[0]);
-	if (load_filters(&s, &err))
+	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
 	else if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))
 		status = cli_fail(&err);
 	else
-		status = conclude(&s, &set, &err);
+		status = conclude(&s, &set);
 	finding_set_free(&set);
 	check_free(s.check);
 	launch_free(s.launch);
@@ -366,8 +319,7 @@ static int cmd_check(int argc, char **argv)
 		free(s.command);
 	}
 	free(s.incomplete);
-	finding_suppressions_free(s.suppressions);
-	report_free_ids(s.baseline, s.nbaseline);
+	output_close(&s.out);
 	free(o.oracle.p);
 	run_opts_free(&o.run);
 	return status;

@@ -35,6 +35,13 @@
 #define CLI_VERBS(X)                                                                               \
 	X(record)                                                                                  \
 	X(check)                                                                                   \
+	X(crash)                                                                                   \
+	X(test)                                                                                    \
+	X(status)                                                                                  \
+	X(show)                                                                                    \
+	X(replay)                                                                                  \
+	X(diff)                                                                                    \
+	X(reads)                                                                                   \
 	X(dump)
 
 enum cli_type {

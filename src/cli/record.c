@@ -2,8 +2,7 @@
 /* holdfast record: run a program and keep what it does to persistent memory. */
 #include "cli/cli.h"
 #include "cli/folder.h"
-#include "cli/run.h"
-#include "trace/trace.h"
+#include "cli/recording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 struct record_opts {
 	const char *output;
 	struct run_opts run;
-	bool force, quiet;
+	bool force, quiet, loads;
 };
 
 static const struct cli_option record_options[] = {
@@ -22,6 +21,10 @@ static const struct cli_option record_options[] = {
 	{ "force", 'f', CLI_FLAG, NULL, offsetof(struct record_opts, force),
 	  "replace the folder if it holds a trace" },
 	RUN_OPTIONS(struct record_opts),
+	{ "loads", 0, CLI_FLAG, NULL, offsetof(struct record_opts, loads),
+	  "record what is read from persistent memory too, by loads and by system calls; a load is "
+	  "left out if nothing was stored there since it was last recorded. With --pm, files that "
+	  "are only read, or mapped privately, count as well" },
 	{ "quiet", 'q', CLI_FLAG, NULL, offsetof(struct record_opts, quiet),
 	  "no summary at the end" },
 	{ NULL },
@@ -46,101 +49,61 @@ const struct cli_verb verb_record = {
 		"not be run, the status is 3; if recording had to stop early (disk full, say), the "
 		"program still runs to its end, the trace is readable up to there and marked "
 		"incomplete, and the status is 4.\n\n"
-		"Ctrl-C goes to the program; what it did until it ended is recorded.",
+		"Ctrl-C goes to the program; what it did until it ended is recorded.\n\n"
+		"A server is recorded with --client: once it is ready, the client is run, not "
+		"recorded, and when that has ended, the server is stopped. If it ends by the signal "
+		"of --stop, that is no failure, and the status is 0; if it is never ready, the status "
+		"is 3. Nothing that server or client started is left running.",
 	.examples = "holdfast record -- ./app pool\trecord ./app into app-0.hft\n"
 		    "holdfast record -o t --pm '/mnt/pmem/*' --watch 'pmemobj_tx_*' -- ./app\t"
-		    "choose the folder, what is persistent memory, and functions to watch\n",
+		    "choose the folder, what is persistent memory, and functions to watch\n"
+		    "holdfast record --port 7000 --client './load 7000' -- ./server pool 7000\t"
+		    "a server\n",
 	.options = record_options,
 	.command = true,
 };
 
-/* Counts what there is to say at the end. */
-struct tally {
-	uint64_t kind[TRACE_KINDS];
-	uint64_t events;
-	uint32_t files;
-};
-
-static int count(void *arg, const struct trace_event *e, struct err *err)
+static void say_result(const struct record_opts *o, const char *dir, const struct recording *rec)
 {
-	(void)err;
-	struct tally *t = arg;
-	if (e->kind < TRACE_KINDS)
-		t->kind[e->kind]++;
-	return 0;
-}
-
-static void say_result(const struct record_opts *o, const char *dir, const struct tally *t,
-		       const struct launch_result *res)
-{
+	const struct launch_result *res = &rec->result;
 	if (res->stopped)
 		msg_error("recording stopped early, the trace is incomplete: %s", res->why.text);
 	if (res->signal)
 		msg_info("the program was ended by signal %d (%s)", res->signal,
 			 strsignal(res->signal));
+	if (res->client_status)
+		msg_warn("the client ended with status %d", res->client_status);
 	if (res->pmem_forced)
 		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program");
-	if (!res->stopped && !t->kind[TRACE_STORE] && !msg_quiet)
-		run_say_no_pm(&o->run, t->kind);
+	if (!res->stopped && !rec->kind[TRACE_STORE] && !msg_quiet)
+		run_say_no_pm(&o->run, rec->kind);
 	msg_info("recorded %" PRIu64 " events on %u persistent file%s in %s; see: holdfast dump %s",
-		 t->events, t->files, t->files == 1 ? "" : "s", dir, dir);
-}
-
-/* Runs the program, its events into the writer; -1: it did not run. */
-static int run(struct launch *l, struct trace_writer *w, struct tally *t, struct launch_result *res,
-	       struct err *err)
-{
-	struct trace_live *live = trace_live_new(w, count, t, err);
-	if (!live)
-		return -1;
-	int bad = launch_run(l, live, res, err);
-	t->events = trace_live_events(live);
-	t->files = trace_files(trace_live_defs(live));
-	trace_live_free(live);
-	return bad;
-}
-
-static int record(const struct record_opts *o, struct launch *l, const char *dir)
-{
-	bool existed;
-	struct err err;
-	struct tally tally = { 0 };
-	struct launch_result res;
-	if (folder_clear(dir, o->force, &existed, &err))
-		return cli_fail(&err);
-	struct trace_writer *w = trace_create(dir, &err);
-	if (!w || run(l, w, &tally, &res, &err)) {
-		if (w)
-			trace_abandon(w);
-		folder_remove(dir, !existed);
-		return cli_fail(&err);
-	}
-	if (res.stopped)
-		trace_abandon(w);
-	else if (trace_finish(w, &res.why))
-		res.stopped = true;
-	say_result(o, dir, &tally, &res);
-	return res.stopped ? EXIT_INTERNAL : res.status;
+		 rec->events, rec->files, rec->files == 1 ? "" : "s", dir, dir);
 }
 
 static int cmd_record(int argc, char **argv)
 {
 	struct record_opts o = { 0 };
+	struct recording rec;
 	struct err err;
 	int status = cli_parse(&verb_record, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_record, "a program to run is needed");
+	if (run_server_misuse(&o.run))
+		return cli_usage(&verb_record, "%s", run_server_misuse(&o.run));
 	msg_quiet = o.quiet;
 	struct launch_opts lo = run_launch_opts(&o.run, argv, NULL, 0);
-	struct launch *l = launch_new(&lo, &err);
-	if (!l)
-		return cli_fail(&err);
+	lo.loads = o.loads;
 	char *dir = o.output ? xstrdup(o.output) : folder_default(argv[0]);
-	status = record(&o, l, dir);
+	if (recording_make(&lo, dir, o.force, &rec, &err)) {
+		status = cli_fail(&err);
+	} else {
+		say_result(&o, dir, &rec);
+		status = rec.result.stopped ? EXIT_INTERNAL : rec.result.status;
+	}
 	free(dir);
-	launch_free(l);
 	run_opts_free(&o.run);
 	return status;
 }

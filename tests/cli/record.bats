@@ -140,3 +140,28 @@ load common
 	run -0 holdfast record -q -o t -- "$VICTIM" pool store 3 exec true
 	is_whole t
 }
+
+@test "--loads records what is read, too" {
+	printf '%4096d' 7 >pool
+	run -0 holdfast record -o t -- "$VICTIM" other store 3
+	run -0 holdfast dump t
+	output_lacks " load "
+	run -0 holdfast record --loads --pm '*/pool' -o u -- cat pool
+	run -0 holdfast dump u --events
+	[[ $output == *"file-read"*"/pool offset=0x0 len=4096"* ]]
+	cat >read.c <<-'END'
+		#include <fcntl.h>
+		#include <sys/mman.h>
+		int main(void)
+		{
+			char *p = mmap(0, 4096, PROT_READ, MAP_SHARED, open("pool", O_RDONLY), 0);
+			return p[200] != ' ';
+		}
+	END
+	cc -o read read.c
+	run -0 holdfast record --loads --pm '*/pool' -o w -- ./read
+	run -0 holdfast dump w --events
+	[[ $output == *" load "*"pool+0xc0 "*"size=64"*"at main"* ]]
+	run -0 holdfast dump w
+	output_has "load 1"
+}

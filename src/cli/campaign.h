@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A crash campaign: a trace, a recovery command, the settings, and the results in one folder.
+ * Used by crash and test, which run it, and by status, show, replay and diff, which look at it.
+ */
+#ifndef HOLDFAST_CLI_CAMPAIGN_H
+#define HOLDFAST_CLI_CAMPAIGN_H
+
+#include "cli/cli.h"
+#include "crash/crash.h"
+#include "store/store.h"
+
+struct campaign_opts {
+	/* kept with the campaign, so that it can be gone on with and replayed */
+	const char *recover, *strategy, *model, *points, *budget;
+	const char *timeout, *memory, *output_cap, *expect_exit, *fail_regex, *view;
+	const char *recover_client, *port, *ready, *stop;
+	struct cli_list only;
+	uint64_t max_per_path, after, seed, random;
+	bool fast, same_address, no_reduce;
+	/* of this run only */
+	uint64_t jobs;
+	bool resume, fresh;
+};
+
+/* The rows that are kept, by name; T has a `struct campaign_opts crash`. */
+#define CAMPAIGN_SETTINGS(T)                                                                        \
+	{ "recover",                                                                                \
+	  0,                                                                                        \
+	  CLI_TEXT,                                                                                 \
+	  "CMD",                                                                                    \
+	  offsetof(T, crash.recover),                                                               \
+	  "the program's own recovery, or any checker: it sees the crash image at the pool's "      \
+	  "original path; {pool} in it stands for that path" },                                     \
+		{ "strategy",                                                                       \
+		  0,                                                                                \
+		  CLI_CHOICE,                                                                       \
+		  "auto|prefix|lost|ahead|behind|random|exhaustive",                                \
+		  offsetof(T, crash.strategy),                                                      \
+		  "which crash states to test: prefix (program order, all persisted), lost (only "  \
+		  "what is guaranteed), ahead (that, and one or two lines more), behind "           \
+		  "(everything but one line), random (sampled), exhaustive (all that recovery can " \
+		  "tell apart), auto (the first five in turn; the default)" },                      \
+		{ "budget",                                                                         \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "TIME|STATES",                                                                    \
+		  offsetof(T, crash.budget),                                                        \
+		  "stop after this time (90s, 10m, 2h) or this many images; random goes on till "   \
+		  "then" },                                                                         \
+		{ "points",                                                                         \
+		  0,                                                                                \
+		  CLI_CHOICE,                                                                       \
+		  "persist|store|op|all",                                                           \
+		  offsetof(T, crash.points),                                                        \
+		  "where to crash: before flushes, fences and syncs with a store since the last "   \
+		  "one (persist, the default), before stores too (store), before the end of "       \
+		  "operations and transactions (op), or all of these" },                            \
+		{ "max-per-path",                                                                   \
+		  0,                                                                                \
+		  CLI_NUMBER,                                                                       \
+		  "N",                                                                              \
+		  offsetof(T, crash.max_per_path),                                                  \
+		  "crash at most N times at the same point with the same call path, spread over "   \
+		  "the run; 8 without it" },                                                        \
+		{ "only",                                                                           \
+		  0,                                                                                \
+		  CLI_LIST,                                                                         \
+		  "FUNC|FILE",                                                                      \
+		  offsetof(T, crash.only),                                                          \
+		  "only points with a function or file on their call path that matches; may be "    \
+		  "given several times" },                                                          \
+		{ "after",                                                                          \
+		  0,                                                                                \
+		  CLI_NUMBER,                                                                       \
+		  "N",                                                                              \
+		  offsetof(T, crash.after),                                                         \
+		  "only points from event N on" },                                                  \
+		{ "model",                                                                          \
+		  0,                                                                                \
+		  CLI_CHOICE,                                                                       \
+		  "adr|eadr|msync",                                                                 \
+		  offsetof(T, crash.model),                                                         \
+		  "what survives a crash: adr (stores need a flush and a fence; the default), "     \
+		  "eadr (caches survive), msync (files on ordinary disks)" },                       \
+		{ "timeout",                                                                        \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "TIME",                                                                           \
+		  offsetof(T, crash.timeout),                                                       \
+		  "a recovery that takes longer hangs; 10s without it" },                           \
+		{ "memory",                                                                         \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "SIZE",                                                                           \
+		  offsetof(T, crash.memory),                                                        \
+		  "limit of a recovery's private memory (4G); none without it" },                   \
+		{ "output-cap",                                                                     \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "SIZE",                                                                           \
+		  offsetof(T, crash.output_cap),                                                    \
+		  "a recovery that writes more is ended; 16M without it" },                         \
+		{ "expect-exit",                                                                    \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "LIST",                                                                           \
+		  offsetof(T, crash.expect_exit),                                                   \
+		  "exit statuses of a recovery that are fine (0,3-5); 0 without it" },              \
+		{ "fail-regex",                                                                     \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "REGEX",                                                                          \
+		  offsetof(T, crash.fail_regex),                                                    \
+		  "a recovery whose output matches has failed" },                                   \
+		{ "recover-client",                                                                 \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "CMD",                                                                            \
+		  offsetof(T, crash.recover_client),                                                \
+		  "the recovery command is a server: CMD is run once it is up (--port, --ready), "  \
+		  "and judges it" },                                                                \
+		{ "same-address",                                                                   \
+		  0,                                                                                \
+		  CLI_FLAG,                                                                         \
+		  NULL,                                                                             \
+		  offsetof(T, crash.same_address),                                                  \
+		  "map each PM file in recovery at the address that it had when recorded; done "    \
+		  "anyway where the program asked for that address" },                              \
+		{ "fast-recover",                                                                   \
+		  0,                                                                                \
+		  CLI_FLAG,                                                                         \
+		  NULL,                                                                             \
+		  offsetof(T, crash.fast),                                                          \
+		  "start the recovery program once and fork it at main for each image" },           \
+		{ "seed", 0, CLI_NUMBER, "N", offsetof(T, crash.seed), "for random" },              \
+		{ "random",                                                                         \
+		  0,                                                                                \
+		  CLI_NUMBER,                                                                       \
+		  "N",                                                                              \
+		  offsetof(T, crash.random),                                                        \
+		  "random states per point; 32 without it" },                                       \
+		{ "no-reduce",                                                                      \
+		  0,                                                                                \
+		  CLI_FLAG,                                                                         \
+		  NULL,                                                                             \
+		  offsetof(T, crash.no_reduce),                                                     \
+		  "exhaustive: test states that recovery cannot tell apart, too" },                 \
+	{                                                                                           \
+		"view", 0, CLI_CHOICE, "auto|mount|userns|subst", offsetof(T, crash.view),          \
+			"how recovery gets to see the image: in a private mount namespace (as "     \
+			"root, or in a user namespace), or in a folder of its own, by {pool}"       \
+	}
+
+#define CAMPAIGN_OPTIONS(T)                                                                        \
+	CAMPAIGN_SETTINGS(T),                                                                      \
+		{ "resume",                                                                        \
+		  0,                                                                               \
+		  CLI_FLAG,                                                                        \
+		  NULL,                                                                            \
+		  offsetof(T, crash.resume),                                                       \
+		  "go on with the campaign in DIR, with its settings" },                           \
+		{ "fresh",                                                                         \
+		  0,                                                                               \
+		  CLI_FLAG,                                                                        \
+		  NULL,                                                                            \
+		  offsetof(T, crash.fresh),                                                        \
+		  "throw away the results of an earlier campaign in DIR" },                        \
+	{                                                                                          \
+		"jobs", 'j', CLI_NUMBER, "N", offsetof(T, crash.jobs),                             \
+			"recoveries side by side; as many as there are cores without it"           \
+	}
+
+struct campaign {
+	struct campaign_opts o;
+	char *dir; /* as given */
+	struct trace_reader *reader;
+	struct crash *crash;
+	struct runner *runner;
+	struct store *store;
+	struct hmap known; /* image hash -> verdict, of an earlier run */
+	struct crash_hooks hooks;
+	struct cli_strings {
+		char **p;
+		size_t n, cap;
+	} own;          /* settings that were read from the store */
+	char **command; /* of the program under test */
+	size_t ncommand;
+	double started, said, kept;
+	double recording; /* seconds that it took, if it was made now */
+	bool whole;
+};
+
+/* Settings must make sense, before anything is run. */
+int campaign_check(const struct campaign_opts *, struct err *);
+/* Opens the trace and the store; settings come from the store unless it is new. */
+int campaign_open(struct campaign *, const char *dir, const struct campaign_opts *, enum store_mode,
+		  struct err *);
+/* Reads the history. */
+int campaign_history(struct campaign *, struct err *);
+/* The same, and starts `cells` cells. */
+int campaign_start(struct campaign *, unsigned cells, struct err *);
+/* Sanity, then all states. */
+int campaign_run(struct campaign *, struct err *);
+void campaign_report(struct campaign *, struct finding_set *);
+/* Lines about what was done, for the report; xmalloc'ed. Returns how many. */
+#define CAMPAIGN_NOTES 8
+size_t campaign_notes(const struct campaign *, char *notes[CAMPAIGN_NOTES]);
+/* Why it says less than it could, or NULL; xmalloc'ed. */
+char *campaign_incomplete(const struct campaign *);
+void campaign_close(struct campaign *);
+
+/* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */
+char *campaign_find(const char *dir, struct err *);
+/* The finding whose id begins so, as JSON; xmalloc'ed. */
+char *campaign_finding(struct campaign *, const char *id, struct err *);
+
+#endif

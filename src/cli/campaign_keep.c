@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is kept of a campaign: its settings, each verdict as it comes, and the findings. */
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/campaign_internal.h"
+#include "report/report.h"
+
+struct holder {
+	struct campaign_opts crash;
+};
+static const struct cli_option settings[] = {
+	CAMPAIGN_SETTINGS(struct holder),
+	{ "port", 0, CLI_TEXT, NULL, offsetof(struct holder, crash.port), NULL },
+	{ "ready", 0, CLI_TEXT, NULL, offsetof(struct holder, crash.ready), NULL },
+	{ "stop", 0, CLI_TEXT, NULL, offsetof(struct holder, crash.stop), NULL },
+	{ NULL },
+};
+
+/* ---- settings ---- */
+
+/* A setting as text, xmalloc'ed; NULL: not given. */
+static char *as_text(const struct cli_option *opt, const void *opts)
+{
+	const void *field = (const char *)opts + opt->offset;
+	const struct cli_list *list = field;
+	struct buf b = { 0 };
+	switch (opt->type) {
+	case CLI_FLAG: return *(const bool *)field ? xstrdup("yes") : NULL;
+	case CLI_NUMBER:
+		return *(const uint64_t *)field ? xasprintf("%" PRIu64, *(const uint64_t *)field)
+						: NULL;
+	case CLI_LIST:
+		for (size_t i = 0; i < list->n; i++)
+			buf_printf(&b, "%s%s", i ? "\n" : "", list->p[i]);
+		if (list->n)
+			buf_add(&b, "", 1);
+		return b.p;
+	default: return *(char *const *)field ? xstrdup(*(char *const *)field) : NULL;
+	}
+}
+
+static char *keep_text(struct campaign *c, const char *text)
+{
+	char *own = xstrdup(text);
+	VEC_PUSH(&c->own, own);
+	return own;
+}
+
+static void from_text(struct campaign *c, const struct cli_option *opt, void *opts,
+		      const char *text)
+{
+	void *field = (char *)opts + opt->offset;
+	struct cli_list *list = field;
+	char *own;
+	switch (opt->type) {
+	case CLI_FLAG: *(bool *)field = true; break;
+	case CLI_NUMBER: *(uint64_t *)field = strtoull(text, NULL, 10); break;
+	case CLI_LIST:
+		own = keep_text(c, text);
+		for (char *word = strtok(own, "\n"); word; word = strtok(NULL, "\n")) {
+			list->p = xrealloc(list->p, (list->n + 1) * sizeof *list->p);
+			list->p[list->n++] = word;
+		}
+		break;
+	default: *(char **)field = keep_text(c, text);
+	}
+}
+
+int campaign_save(struct campaign *c, struct err *err)
+{
+	struct holder h = { .crash = c->o };
+	char cwd[4096];
+	int bad = store_begin(c->store, err);
+	for (const struct cli_option *opt = settings; opt->name && !bad; opt++) {
+		char *text = as_text(opt, &h);
+		if (text)
+			bad = store_set(c->store, opt->name, text, err);
+		free(text);
+	}
+	if (!bad && getcwd(cwd, sizeof cwd))
+		bad = store_set(c->store, "cwd", cwd, err);
+	return bad || store_commit(c->store, err) ? -1 : 0;
+}
+
+static void load_verdict(void *arg, const struct store_verdict *v)
+{
+	struct campaign *c = arg;
+	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
+}
+
+/* What was given anew must be what it was; the budget may be another. */
+static int load_setting(struct campaign *c, const struct cli_option *opt, struct holder *h,
+			const struct holder *given, struct err *err)
+{
+	const char *kept = store_get(c->store, opt->name);
+	char *text = as_text(opt, given);
+	int bad = 0;
+	if (text && (!kept || strcmp(text, kept) != 0)) {
+		if (strcmp(opt->name, "budget") != 0)
+			bad = err_set(err, EXIT_USAGE,
+				      "--%s is '%s' in this campaign; start another with --fresh",
+				      opt->name, kept ? kept : "");
+		else
+			from_text(c, opt, h, text);
+	} else if (kept && strcmp(opt->name, "budget") != 0) {
+		from_text(c, opt, h, kept);
+	}
+	free(text);
+	return bad;
+}
+
+int campaign_load(struct campaign *c, struct err *err)
+{
+	struct holder given = { .crash = c->o },
+		      h = { .crash = { .jobs = c->o.jobs, .resume = c->o.resume } };
+	for (const struct cli_option *opt = settings; opt->name; opt++)
+		if (load_setting(c, opt, &h, &given, err))
+			return -1;
+	c->o = h.crash;
+	if (!c->o.recover)
+		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
+	return store_each_verdict(c->store, load_verdict, c, err);
+}
+
+/* ---- while it runs ---- */
+
+static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
+{
+	const struct campaign *c = arg;
+	uint64_t packed;
+	if (!hmap_get(&c->known, hash, &packed))
+		return false;
+	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8) };
+	return true;
+}
+
+static int tested(void *arg, const struct crash_tested *t, struct err *err)
+{
+	struct campaign *c = arg;
+	struct store_verdict v = { .hash = t->hash,
+				   .verdict = t->verdict.verdict,
+				   .status = t->verdict.status,
+				   .event = t->event,
+				   .strategy = t->strategy,
+				   .output = t->output,
+				   .spent = t->spent };
+	return store_put_verdict(c->store, &v, err);
+}
+
+static int put_number(struct campaign *c, const char *key, double value, struct err *err)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%.10g", value);
+	return store_set(c->store, key, text, err);
+}
+
+static int put_counts(struct campaign *c, const char *state, struct err *err)
+{
+	const struct crash_counts *n = crash_counts(c->crash);
+	return store_set(c->store, "state", state, err) ||
+	       store_set(c->store, "at", n->strategy ? n->strategy : "sanity", err) ||
+	       put_number(c, "points", (double)n->points, err) ||
+	       put_number(c, "point", (double)n->point, err) ||
+	       put_number(c, "generated", (double)n->generated, err) ||
+	       put_number(c, "tested", (double)n->tested, err) ||
+	       put_number(c, "resumed", (double)n->resumed, err) ||
+	       put_number(c, "failed", (double)n->failed, err) ||
+	       put_number(c, "causes", (double)n->causes, err) ||
+	       put_number(c, "seconds", campaign_now() - c->started, err);
+}
+
+static int put_findings(struct campaign *c, struct err *err)
+{
+	struct finding_set set = { 0 };
+	int bad;
+	campaign_report(c, &set);
+	bad = store_clear_findings(c->store, err);
+	for (size_t i = 0; i < set.v.n && !bad; i++) {
+		struct finding *f = set.v.p[i];
+		char *json = report_finding_json(f);
+		struct store_finding row = { f->id, json, f->crash->state };
+		bad = store_put_finding(c->store, &row, err);
+		free(json);
+	}
+	finding_set_free(&set);
+	return bad;
+}
+
+static int caused(void *arg, struct err *err)
+{
+	struct campaign *c = arg;
+	if (store_begin(c->store, err))
+		return -1;
+	int bad = put_findings(c, err);
+	return store_commit(c->store, err) || bad ? -1 : 0;
+}
+
+static void progressed(void *arg, const struct crash_counts *n)
+{
+	struct campaign *c = arg;
+	struct err ignored;
+	double now = campaign_now();
+	if (now - c->kept > 1) {
+		c->kept = now;
+		if (store_begin(c->store, &ignored) == 0) {
+			(void)put_counts(c, "running", &ignored);
+			(void)store_commit(c->store, &ignored);
+		}
+	}
+	campaign_progress(c, n);
+}
+
+/* ---- what recovery reads ---- */
+
+/* A word for the shell. */
+static void quote(struct buf *b, const char *word)
+{
+	buf_puts(b, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_add(b, word, 1);
+	buf_puts(b, "'");
+}
+
+static char *reads(void *arg, struct runner *r, unsigned cell)
+{
+	struct campaign *c = arg;
+	struct buf b = { 0 };
+	struct err err;
+	char self[4096], *text;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	size_t files;
+	const struct runner_file *file = crash_files(c->crash, false, &files);
+	if (n <= 0 || c->o.recover_client)
+		return NULL;
+	self[n] = 0;
+	quote(&b, self);
+	buf_puts(&b, " reads");
+	for (size_t i = 0; i < files; i++) {
+		buf_puts(&b, " --pm ");
+		quote(&b, file[i].path);
+	}
+	buf_puts(&b, " -- /bin/sh -c ");
+	quote(&b, c->o.recover);
+	buf_add(&b, "", 1);
+	text = runner_capture(r, cell, b.p, &err);
+	buf_free(&b);
+	return text && *text ? text : (free(text), NULL);
+}
+
+static bool stop(void *arg)
+{
+	(void)arg;
+	return campaign_interrupted();
+}
+
+void campaign_hooks(struct campaign *c)
+{
+	c->hooks = (struct crash_hooks){ .arg = c,
+					 .known = known,
+					 .tested = tested,
+					 .caused = caused,
+					 .progress = progressed,
+					 .stop = stop,
+					 .reads = reads };
+}
+
+int campaign_finish(struct campaign *c, struct err *err)
+{
+	if (store_begin(c->store, err))
+		return -1;
+	int bad = put_findings(c, err) ||
+		  put_counts(c, crash_counts(c->crash)->cut ? "stopped" : "finished", err);
+	return store_commit(c->store, err) || bad ? -1 : 0;
+}
+
+/* ---- looking at it afterwards ---- */
+
+char *campaign_find(const char *dir, struct err *err)
+{
+	glob_t g;
+	char *best = NULL;
+	time_t newest = 0;
+	if (dir)
+		return xstrdup(dir);
+	if (glob("*/campaign.db", 0, NULL, &g) == 0) {
+		for (size_t i = 0; i < g.gl_pathc; i++) {
+			struct stat st;
+			if (stat(g.gl_pathv[i], &st) || (best && st.st_mtime < newest))
+				continue;
+			newest = st.st_mtime;
+			free(best);
+			best = xstrdup(g.gl_pathv[i]);
+			*strrchr(best, '/') = 0;
+		}
+		globfree(&g);
+	}
+	if (!best)
+		err_set(err, EXIT_USAGE,
+			"there is no crash campaign in the current folder; name its folder");
+	return best;
+}
+
+struct lookup {
+	const char *id;
+	char *json;
+	unsigned n;
+};
+
+static void match(void *arg, const struct store_finding *f)
+{
+	struct lookup *l = arg;
+	if (strncmp(f->id, l->id, strlen(l->id)) != 0)
+		return;
+	if (l->n++ == 0)
+		l->json = xstrdup(f->finding);
+}
+
+char *campaign_finding(struct campaign *c, const char *id, struct err *err)
+{
+	struct lookup l = { .id = id };
+	if (store_each_finding(c->store, match, &l, err) == 0 && l.n != 1) {
+		err_set(err, EXIT_USAGE,
+			l.n ? "%s is the beginning of several ids in %s"
+			    : "there is no finding %s in %s",
+			id, c->dir);
+		free(l.json);
+		return NULL;
+	}
+	return l.json;
+}

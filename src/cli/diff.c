@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holdfast diff: what a finding's crash image lacks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/campaign.h"
+#include "report/report.h"
+
+struct diff_cli {
+	bool all;
+};
+
+static const struct cli_option diff_options[] = {
+	{ "all", 0, CLI_FLAG, NULL, offsetof(struct diff_cli, all),
+	  "also stores that are lost but whose bytes are the same in both images" },
+	{ NULL },
+};
+
+static int cmd_diff(int argc, char **argv);
+
+const struct cli_verb verb_diff = {
+	.name = "diff",
+	.run = cmd_diff,
+	.summary = "what a finding's crash image lacks",
+	.usage = "[options] ID [DIR]",
+	.about =
+		"Shows in which fields the crash image of the finding ID differs from the image with "
+		"nothing lost at the same moment: each store that is lost, with its statement, the "
+		"type that the debug information tells, and the value in either image.",
+	.examples = "holdfast diff 3f9c app-0.hft\twhich stores are missing?\n",
+	.options = diff_options,
+};
+
+struct walk {
+	struct campaign *c;
+	bool all;
+	unsigned n;
+};
+
+static const char *value(const uint8_t *bytes, uint32_t len, enum srcloc_encoding how, char *buf,
+			 size_t size)
+{
+	uint64_t v = 0;
+	double d;
+	float f;
+	memcpy(&v, bytes, len < 8 ? len : 8);
+	if (how == SRCLOC_SIGNED && len < 8 && v >> (len * 8 - 1))
+		v |= ~0ull << (len * 8);
+	if (how == SRCLOC_SIGNED)
+		snprintf(buf, size, "%" PRId64, (int64_t)v);
+	else if (how == SRCLOC_FLOAT && len == 8)
+		snprintf(buf, size, "%g", (memcpy(&d, &v, 8), d));
+	else if (how == SRCLOC_FLOAT && len == 4)
+		snprintf(buf, size, "%g", (double)(memcpy(&f, &v, 4), f));
+	else if (how == SRCLOC_POINTER || v > 0xffffffffu)
+		snprintf(buf, size, "0x%" PRIx64, v);
+	else
+		snprintf(buf, size, "%" PRIu64, v);
+	return buf;
+}
+
+static const struct srcloc_frame *main_frame(struct campaign *c, const struct crash_lost *lost)
+{
+	struct srcloc_where path =
+		srcloc_path(crash_srcloc(c->crash), lost->process, lost->ip, lost->ctx);
+	struct finding_place place = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
+	return finding_main_frame(&place);
+}
+
+static void print_lost(void *arg, const struct crash_lost *lost)
+{
+	struct walk *w = arg;
+	const struct srcloc_frame *f = main_frame(w->c, lost);
+	const char *slash = strrchr(lost->path, '/');
+	const char *statement = f && f->file ? finding_source_line(f->file, f->line) : NULL;
+	struct srcloc_lvalue lv = { 0 };
+	char where[512], has[64], should[64];
+	if (!w->all && lost->len <= 8 && !memcmp(lost->has, lost->should, lost->len))
+		return;
+	w->n++;
+	bool typed = statement && srcloc_trace_lvalue(crash_srcloc(w->c->crash), f, statement, &lv);
+	enum srcloc_encoding how = typed && lv.size == lost->len ? lv.encoding : SRCLOC_UNSIGNED;
+	printf("%s+0x%" PRIx64 "  ", slash ? slash + 1 : lost->path, lost->off);
+	if (typed)
+		printf("%s%s%s%s%s%s  ", lv.type ? lv.type : "", lv.type && *lv.member ? "." : "",
+		       lv.member, lv.member_type ? " (" : "", lv.member_type ? lv.member_type : "",
+		       lv.member_type ? ")" : "");
+	if (lost->len <= 8)
+		printf("%s, should be %s\n", value(lost->has, lost->len, how, has, sizeof has),
+		       value(lost->should, lost->len, how, should, sizeof should));
+	else
+		printf("%u bytes\n", lost->len);
+	if (f)
+		printf("    %s%s%s\n", srcloc_text(f, where, sizeof where), statement ? ": " : "",
+		       statement ? statement + strspn(statement, " \t") : "");
+}
+
+static int diff(struct walk *w, const char *id, struct err *err)
+{
+	char *json = campaign_finding(w->c, id, err);
+	struct finding *f = json ? report_finding_parse(json, err) : NULL;
+	int bad = -1;
+	if (f && !(f->crash && f->crash->state))
+		err_set(err, EXIT_USAGE, "finding %s was not found by a crash", id);
+	else if (f && campaign_history(w->c, err) == 0)
+		bad = crash_diff(w->c->crash, f->crash->state, print_lost, w, err);
+	if (!bad && !w->n)
+		printf("nothing is lost: the crash comes between two stores of the program\n");
+	if (f)
+		finding_free(f);
+	free(json);
+	return bad;
+}
+
+static int cmd_diff(int argc, char **argv)
+{
+	struct diff_cli o = { 0 };
+	struct campaign_opts none = { 0 };
+	struct campaign c = { 0 };
+	struct walk w = { .c = &c };
+	struct err err;
+	int status = cli_parse(&verb_diff, &o, &argc, &argv);
+	if (status != CLI_GO)
+		return status;
+	if (argc < 1 || argc > 2)
+		return cli_usage(&verb_diff, "the ID of a finding is needed");
+	char *dir = campaign_find(argc > 1 ? argv[1] : NULL, &err);
+	if (!dir)
+		return cli_fail(&err);
+	w.all = o.all;
+	status = EXIT_NOTHING;
+	if (campaign_open(&c, dir, &none, STORE_READ, &err) || diff(&w, argv[0], &err))
+		status = cli_fail(&err);
+	campaign_close(&c);
+	free(dir);
+	return status;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the verbs that find something have in common: reports, filters, the exit status. */
+#ifndef HOLDFAST_CLI_OUTPUT_H
+#define HOLDFAST_CLI_OUTPUT_H
+
+#include "cli/cli.h"
+#include "report/report.h"
+
+struct output_opts {
+	const char *json, *sarif, *html, *fail_on, *suppress, *baseline;
+	bool gen_suppressions, quiet;
+};
+
+/* Rows for an option table; T is the verb's struct, which has a `struct output_opts output`. */
+#define OUTPUT_OPTIONS(T)                                                                                   \
+	{                                                                                                   \
+		"json",                                                                                     \
+		0,                                                                                          \
+		CLI_FILE,                                                                                   \
+		"FILE",                                                                                     \
+		offsetof(T, output.json),                                                                   \
+		"write a JSON report; - is stdout"                                                          \
+	},                                                                                                  \
+		{ "sarif",                                                                                  \
+		  0,                                                                                        \
+		  CLI_FILE,                                                                                 \
+		  "FILE",                                                                                   \
+		  offsetof(T, output.sarif),                                                                \
+		  "write a SARIF 2.1.0 report" },                                                           \
+		{ "html",                                                                                   \
+		  0,                                                                                        \
+		  CLI_FILE,                                                                                 \
+		  "FILE",                                                                                   \
+		  offsetof(T, output.html),                                                                 \
+		  "write a report for a browser" },                                                         \
+		{ "fail-on",                                                                                \
+		  0,                                                                                        \
+		  CLI_CHOICE,                                                                               \
+		  "error|performance|warning|none",                                                         \
+		  offsetof(T, output.fail_on),                                                              \
+		  "end with status 1 for findings of this level or a graver one; performance without it" }, \
+		{ "suppress",                                                                               \
+		  0,                                                                                        \
+		  CLI_FILE,                                                                                 \
+		  "FILE",                                                                                   \
+		  offsetof(T, output.suppress),                                                             \
+		  "do not report what the file lists" },                                                    \
+		{ "gen-suppressions",                                                                       \
+		  0,                                                                                        \
+		  CLI_FLAG,                                                                                 \
+		  NULL,                                                                                     \
+		  offsetof(T, output.gen_suppressions),                                                     \
+		  "print entries for --suppress instead of the report" },                                   \
+		{ "baseline",                                                                               \
+		  0,                                                                                        \
+		  CLI_FILE,                                                                                 \
+		  "OLD.json",                                                                               \
+		  offsetof(T, output.baseline),                                                             \
+		  "report only what an earlier JSON report does not have" },                                \
+	{                                                                                                   \
+		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words"               \
+	}
+
+struct output {
+	const struct output_opts *o;
+	struct finding_suppressions *suppressions; /* NULL: none */
+	char **baseline;                           /* ids */
+	size_t nbaseline;
+};
+
+/* Before the run: a mistake in the filters' files must not cost the run's findings. */
+int output_open(struct output *, const struct output_opts *, struct err *);
+/* Sorts and filters. */
+void output_filter(const struct output *, struct finding_set *);
+/*
+ * Writes all reports, the words to `text`. Returns the exit status: what --fail-on says, or that
+ * of a report that could not be written.
+ */
+int output_write(const struct output *, const struct report *, FILE *text);
+/* Only the reports that are files, for the time being; what cannot be written is no error yet. */
+bool output_has_files(const struct output *);
+void output_save(const struct output *, const struct report *);
+/* Warns of suppressions that suppressed nothing. */
+void output_say_stale(const struct output *);
+void output_close(struct output *);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/recording.h"
+
+#include <time.h>
+
+#include "cli/folder.h"
+#include "trace/trace.h"
+
+static int count(void *arg, const struct trace_event *e, struct err *err)
+{
+	struct recording *rec = arg;
+	(void)err;
+	if (e->kind < TRACE_KINDS)
+		rec->kind[e->kind]++;
+	return 0;
+}
+
+/* Runs the program, its events into the writer; -1: it did not run. */
+static int run(struct launch *l, struct trace_writer *w, struct recording *rec, struct err *err)
+{
+	struct trace_live *live = trace_live_new(w, count, rec, err);
+	if (!live)
+		return -1;
+	int bad = launch_run(l, live, &rec->result, err);
+	rec->events = trace_live_events(live);
+	rec->files = trace_files(trace_live_defs(live));
+	trace_live_free(live);
+	return bad;
+}
+
+static int record(struct launch *l, const char *dir, bool force, struct recording *rec,
+		  struct err *err)
+{
+	bool existed;
+	if (folder_clear(dir, force, &existed, err))
+		return -1;
+	struct trace_writer *w = trace_create(dir, err);
+	if (!w || run(l, w, rec, err)) {
+		if (w)
+			trace_abandon(w);
+		folder_remove(dir, !existed);
+		return -1;
+	}
+	if (rec->result.stopped)
+		trace_abandon(w);
+	else if (trace_finish(w, &rec->result.why))
+		rec->result.stopped = true;
+	return 0;
+}
+
+int recording_make(const struct launch_opts *o, const char *dir, bool force, struct recording *rec,
+		   struct err *err)
+{
+	struct timespec a, b;
+	*rec = (struct recording){ 0 };
+	struct launch *l = launch_new(o, err);
+	if (!l)
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	int bad = record(l, dir, force, rec, err);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	rec->seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+	launch_free(l);
+	return bad;
+}

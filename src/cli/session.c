@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/folder.h"
+#include "cli/recording.h"
+
+#define STATS 12
+
+struct work {
+	struct session *s;
+	struct campaign campaign;
+	struct output out;
+	struct finding_set set;
+	struct recording rec;
+	char *dir;
+	bool live; /* a program was run: its stdout is its own */
+};
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* ---- recording ---- */
+
+static int record(struct work *w, char **argv, struct err *err)
+{
+	struct session *s = w->s;
+	char **watch = s->check ? check_folder_watches(s->check, err) : NULL;
+	size_t n = 0;
+	if (s->check && !watch)
+		return -1;
+	while (watch && watch[n])
+		n++;
+	struct run_opts run = *s->run;
+	if (!run.client) /* they are recovery's, then */
+		run.port = run.ready = run.stop = NULL;
+	struct launch_opts lo = run_launch_opts(&run, argv, (const char *const *)watch, n);
+	s->run->watch = run.watch;
+	w->live = true;
+	int bad = recording_make(&lo, w->dir, false, &w->rec, err);
+	for (size_t i = 0; i < n; i++)
+		free(watch[i]);
+	free(watch);
+	if (bad)
+		return -1;
+	if (!w->rec.kind[TRACE_STORE] && !msg_quiet)
+		run_say_no_pm(s->run, w->rec.kind);
+	if (w->rec.result.pmem_forced)
+		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program; the recovery command runs "
+			 "in the environment of holdfast");
+	msg_info("recorded %llu events in %s", (unsigned long long)w->rec.events, w->dir);
+	return 0;
+}
+
+/* ---- reporting ---- */
+
+static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
+{
+	const struct crash_counts *n = crash_counts(w->campaign.crash);
+	const struct report_stat all[] = {
+		{ "points", (double)n->points },       { "paths", (double)n->paths },
+		{ "possible_log10", n->possible },     { "generated", (double)n->generated },
+		{ "same", (double)n->same },           { "tested", (double)n->tested },
+		{ "resumed", (double)n->resumed },     { "failed", (double)n->failed },
+		{ "seconds_tracing", w->rec.seconds }, { "seconds_reading", n->read },
+		{ "seconds_building", n->build },      { "seconds_recovery", n->recovery },
+	};
+	memcpy(stat, all, sizeof all);
+	return sizeof all / sizeof *all;
+}
+
+/* How a program that did not end well did end; NULL: it did. xmalloc'ed. */
+static char *program_end(const struct launch_result *res)
+{
+	if (res->stopped)
+		return xasprintf("recording stopped early: %s", res->why.text);
+	if (res->signal)
+		return xasprintf("the program was ended by signal %d (%s)", res->signal,
+				 strsignal(res->signal));
+	return res->status ? xasprintf("the program ended with status %d", res->status) : NULL;
+}
+
+static int report(struct work *w)
+{
+	struct campaign *c = &w->campaign;
+	struct report_stat stats[STATS];
+	char *notes[CAMPAIGN_NOTES], *incomplete = campaign_incomplete(c);
+	if (!incomplete)
+		incomplete = program_end(&w->rec.result);
+	campaign_report(c, &w->set);
+	output_filter(&w->out, &w->set);
+	struct report r = {
+		.verb = w->s->verb,
+		.model = c->o.model ? c->o.model : "adr",
+		.command = (const char *const *)c->command,
+		.ncommand = c->ncommand,
+		.incomplete = incomplete,
+		.findings = &w->set,
+		.stats = stats,
+		.nstats = fill_stats(w, stats),
+		.notes = (const char *const *)notes,
+		.nnotes = campaign_notes(c, notes),
+	};
+	int status = output_write(&w->out, &r, w->live ? stderr : stdout);
+	output_say_stale(&w->out);
+	for (size_t i = 0; crash_stale(c->crash, i); i++)
+		msg_warn("%s has changed since it was recorded: its places are not shown",
+			 crash_stale(c->crash, i));
+	for (size_t i = 0; i < r.nnotes; i++)
+		free(notes[i]);
+	free(incomplete);
+	return status;
+}
+
+/* ---- all of it ---- */
+
+static int go(struct work *w, int argc, char **argv, struct err *err)
+{
+	struct session *s = w->s;
+	bool trace = argc == 1 && is_folder(argv[0]);
+	enum store_mode mode = s->crash->resume  ? STORE_RESUME
+			       : s->crash->fresh ? STORE_FRESH
+						 : STORE_NEW;
+	s->crash->port = s->run->port;
+	s->crash->ready = s->run->ready;
+	s->crash->stop = s->run->stop;
+	if (!s->crash->recover_client && run_server_misuse(s->run))
+		return err_set(err, EXIT_USAGE, "%s", run_server_misuse(s->run));
+	if (s->crash->resume && !trace)
+		return err_set(err, EXIT_USAGE, "--resume needs the campaign's folder");
+	if (!s->crash->resume && campaign_check(s->crash, err))
+		return -1;
+	if (output_open(&w->out, s->output, err))
+		return -1;
+	w->dir = trace       ? xstrdup(argv[0])
+		 : s->folder ? xstrdup(s->folder)
+			     : folder_default(argv[0]);
+	if (!trace && record(w, argv, err))
+		return -1;
+	if (s->check && check_folder(w->dir, s->crash->model, s->check, &w->set, err))
+		return -1;
+	if (campaign_open(&w->campaign, w->dir, s->crash, mode, err))
+		return -1;
+	w->campaign.recording = w->rec.seconds;
+	return campaign_start(&w->campaign, 0, err) || campaign_run(&w->campaign, err) ? -1 : 0;
+}
+
+int session_run(struct session *s, int argc, char **argv)
+{
+	struct work w = { .s = s };
+	struct err err = { 0 };
+	msg_quiet = s->output->quiet;
+	int status = go(&w, argc, argv, &err) ? cli_fail(&err) : report(&w);
+	campaign_close(&w.campaign);
+	output_close(&w.out);
+	finding_set_free(&w.set);
+	free(w.dir);
+	return status;
+}

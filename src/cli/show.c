@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holdfast show: a finding of a campaign, in full. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/campaign.h"
+#include "report/report.h"
+
+struct show_cli {
+	bool json;
+};
+
+static const struct cli_option show_options[] = {
+	{ "json", 0, CLI_FLAG, NULL, offsetof(struct show_cli, json), "print JSON" },
+	{ NULL },
+};
+
+static int cmd_show(int argc, char **argv);
+
+const struct cli_verb verb_show = {
+	.name = "show",
+	.run = cmd_show,
+	.summary = "show a finding of a crash campaign, or list them",
+	.usage = "[options] [ID] [DIR]",
+	.about =
+		"Shows the finding ID of the campaign in DIR: the stores that explain it, what recovery "
+		"said, and how to replay it. The beginning of an ID is enough. Without ID it lists all "
+		"findings; without DIR it takes the newest campaign in the current folder.",
+	.examples = "holdfast show 3f9c app-0.hft\tone finding\n"
+		    "holdfast show app-0.hft\tall of them, a line each\n",
+	.options = show_options,
+};
+
+struct list {
+	bool json;
+	unsigned n;
+};
+
+static void print_line(void *arg, const struct store_finding *row)
+{
+	struct list *list = arg;
+	struct err err;
+	list->n++;
+	if (list->json) {
+		puts(row->finding);
+		return;
+	}
+	struct finding *f = report_finding_parse(row->finding, &err);
+	if (!f)
+		return;
+	printf("%s  %-12s %s\n", row->id, f->kind->name, f->message ? f->message : "");
+	finding_free(f);
+}
+
+static int show_all(struct campaign *c, bool json, struct err *err)
+{
+	struct list list = { .json = json };
+	if (store_each_finding(c->store, print_line, &list, err))
+		return -1;
+	if (!list.n && !json)
+		printf("no findings\n");
+	return 0;
+}
+
+static int show_one(struct campaign *c, const char *id, bool json, struct err *err)
+{
+	char *text = campaign_finding(c, id, err);
+	int bad = -1;
+	if (text && json)
+		bad = puts(text) < 0;
+	else if (text)
+		bad = report_show_json(text, stdout, err);
+	free(text);
+	return bad;
+}
+
+static bool is_id(const char *s)
+{
+	size_t n = strlen(s);
+	return n >= 1 && n <= 16 && strspn(s, "0123456789abcdef") == n;
+}
+
+static int cmd_show(int argc, char **argv)
+{
+	struct show_cli o = { 0 };
+	struct campaign_opts none = { 0 };
+	struct campaign c = { 0 };
+	struct err err;
+	int status = cli_parse(&verb_show, &o, &argc, &argv);
+	if (status != CLI_GO)
+		return status;
+	const char *id = argc > 0 && is_id(argv[0]) ? argv[0] : NULL;
+	if (argc > (id ? 2 : 1))
+		return cli_usage(&verb_show, "an ID and a folder at most");
+	char *dir = campaign_find(argc > (id ? 1 : 0) ? argv[argc - 1] : NULL, &err);
+	if (!dir)
+		return cli_fail(&err);
+	status = EXIT_NOTHING;
+	if (campaign_open(&c, dir, &none, STORE_READ, &err) ||
+	    (id ? show_one(&c, id, o.json, &err) : show_all(&c, o.json, &err)))
+		status = cli_fail(&err);
+	campaign_close(&c);
+	free(dir);
+	return status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holdfast status: how far a campaign is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/campaign.h"
+
+struct status_cli {
+	bool json;
+};
+
+static const struct cli_option status_options[] = {
+	{ "json", 0, CLI_FLAG, NULL, offsetof(struct status_cli, json), "print JSON" },
+	{ NULL },
+};
+
+static int cmd_status(int argc, char **argv);
+
+const struct cli_verb verb_status = {
+	.name = "status",
+	.run = cmd_status,
+	.summary = "how far a crash campaign is",
+	.usage = "[options] [DIR]",
+	.about =
+		"Says how far the campaign in DIR is, while it runs or afterwards. Without DIR it takes "
+		"the newest campaign in the current folder.",
+	.examples = "holdfast status app-0.hft\thow far is it?\n",
+	.options = status_options,
+};
+
+static const char *const keys[] = { "state",  "at",        "recover", "points",
+				    "point",  "generated", "tested",  "resumed",
+				    "failed", "causes",    "seconds", NULL };
+
+static void print_json(struct store *s)
+{
+	const char *sep = "{";
+	for (size_t i = 0; keys[i]; i++) {
+		const char *v = store_get(s, keys[i]);
+		if (!v)
+			continue;
+		printf("%s \"%s\": ", sep, keys[i]);
+		sep = ",";
+		if (i > 2) {
+			fputs(v, stdout);
+			continue;
+		}
+		putchar('"');
+		for (; *v; v++)
+			if (*v == '"' || *v == '\\')
+				printf("\\%c", *v);
+			else if ((unsigned char)*v < ' ')
+				printf("\\u%04x", (unsigned)*v);
+			else
+				putchar(*v);
+		putchar('"');
+	}
+	printf(" }\n");
+}
+
+static const char * or (const char *text, const char *other)
+{
+	return text ? text : other;
+}
+
+/* One at a time: a text lives until the next one is asked for. */
+static void print_text(struct store *s, const char *dir)
+{
+	bool running = store_writer(dir) != 0,
+	     said = strcmp(or (store_get(s, "state"), ""), "running") == 0;
+	printf("%s: %s", dir,
+	       running ? "running"
+	       : said  ? "interrupted"
+		       : or (store_get(s, "state"), "not begun"));
+	printf(", strategy %s", or (store_get(s, "at"), "none yet"));
+	printf(", point %s", or (store_get(s, "point"), "0"));
+	printf(" of %s\n", or (store_get(s, "points"), "?"));
+	printf("%s images tested", or (store_get(s, "tested"), "0"));
+	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
+	printf(", %s states failed", or (store_get(s, "failed"), "0"));
+	printf(", %s causes\n", or (store_get(s, "causes"), "0"));
+	printf("recovery: %s\n", or (store_get(s, "recover"), "?"));
+	if (!running && said)
+		printf("go on with: holdfast crash --resume %s\n", dir);
+}
+
+static int cmd_status(int argc, char **argv)
+{
+	struct status_cli o = { 0 };
+	struct err err;
+	int status = cli_parse(&verb_status, &o, &argc, &argv);
+	if (status != CLI_GO)
+		return status;
+	if (argc > 1)
+		return cli_usage(&verb_status, "one folder at most");
+	char *dir = campaign_find(argc ? argv[0] : NULL, &err);
+	struct store *s = dir ? store_open(dir, STORE_READ, &err) : NULL;
+	if (!s) {
+		free(dir);
+		return cli_fail(&err);
+	}
+	if (o.json)
+		print_json(s);
+	else
+		print_text(s, dir);
+	free(dir);
+	return store_close(s, &err) ? cli_fail(&err) : EXIT_NOTHING;
+}
