@@ -227,6 +227,8 @@ int campaign_run(struct campaign *c, struct err *err)
 	if (!bad)
 		bad = crash_run(c->crash, c->runner, &c->hooks, err);
 	progress_end();
+	if (!bad && !interrupted && !crash_counts(c->crash)->failed)
+		c->blind = crash_is_blind(c->crash);
 	for (int i = 0; i < 3; i++)
 		sigaction(signals[i], &old[i], NULL);
 	if (interrupted && bad) {

@@ -188,7 +188,9 @@ struct campaign {
 	size_t ncommand;
 	double started, said, kept;
 	double recording; /* seconds that it took, if it was made now */
+	double tested_before; /* images, in earlier runs of the campaign */
 	bool whole;
+	bool blind; /* recovery never looked at the files */
 };
 
 /* Settings must make sense, before anything is run. */
@@ -214,5 +216,7 @@ void campaign_close(struct campaign *);
 char *campaign_find(const char *dir, struct err *);
 /* The finding whose id begins so, as JSON; xmalloc'ed. */
 char *campaign_finding(struct campaign *, const char *id, struct err *);
+/* The same, parsed; it has a crash state. */
+struct finding *campaign_crash_finding(struct campaign *, const char *id, struct err *);
 
 #endif

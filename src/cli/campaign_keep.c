@@ -123,6 +123,8 @@ int campaign_load(struct campaign *c, struct err *err)
 		if (load_setting(c, opt, &h, &given, err))
 			return -1;
 	c->o = h.crash;
+	if (store_get(c->store, "tested"))
+		c->tested_before = atof(store_get(c->store, "tested"));
 	if (!c->o.recover)
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
 	return store_each_verdict(c->store, load_verdict, c, err);
@@ -168,7 +170,7 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 	       put_number(c, "points", (double)n->points, err) ||
 	       put_number(c, "point", (double)n->point, err) ||
 	       put_number(c, "generated", (double)n->generated, err) ||
-	       put_number(c, "tested", (double)n->tested, err) ||
+	       put_number(c, "tested", c->tested_before + (double)n->tested, err) ||
 	       put_number(c, "resumed", (double)n->resumed, err) ||
 	       put_number(c, "failed", (double)n->failed, err) ||
 	       put_number(c, "causes", (double)n->causes, err) ||
@@ -253,7 +255,14 @@ static char *reads(void *arg, struct runner *r, unsigned cell)
 	buf_add(&b, "", 1);
 	text = runner_capture(r, cell, b.p, &err);
 	buf_free(&b);
-	return text && *text ? text : (free(text), NULL);
+	/* The last line says that all went well. */
+	size_t len = text ? strlen(text) : 0;
+	if (len < 4 || strcmp(text + len - 4, "end\n") != 0) {
+		free(text);
+		return NULL;
+	}
+	text[len - 4] = 0;
+	return text;
 }
 
 static bool stop(void *arg)
@@ -336,4 +345,16 @@ char *campaign_finding(struct campaign *c, const char *id, struct err *err)
 		return NULL;
 	}
 	return l.json;
+}
+
+struct finding *campaign_crash_finding(struct campaign *c, const char *id, struct err *err)
+{
+	char *json = campaign_finding(c, id, err);
+	struct finding *f = json ? report_finding_parse(json, err) : NULL;
+	free(json);
+	if (!f || (f->crash && f->crash->state))
+		return f;
+	err_set(err, EXIT_USAGE, "finding %s was not found by a crash", id);
+	finding_free(f);
+	return NULL;
 }

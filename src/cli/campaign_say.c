@@ -76,6 +76,9 @@ char *campaign_incomplete(const struct campaign *c)
 		return xasprintf("the trace is damaged: %s", crash_damage(c->crash));
 	if (!c->whole && !trace_is_whole(c->reader, &why))
 		return xstrdup(why);
+	if (c->blind)
+		return xstrdup("the recovery command reads nothing of the program's persistent "
+			       "files: is it the right command, with the right path?");
 	if (campaign_interrupted())
 		return xasprintf("interrupted; holdfast crash --resume %s goes on", c->dir);
 	if (n->cut)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/campaign.h"
-#include "report/report.h"
 
 struct diff_cli {
 	bool all;
@@ -13,7 +12,7 @@ struct diff_cli {
 
 static const struct cli_option diff_options[] = {
 	{ "all", 0, CLI_FLAG, NULL, offsetof(struct diff_cli, all),
-	  "also stores that are lost but whose bytes are the same in both images" },
+	  "also lost stores whose bytes are the same in both images, or are stored again" },
 	{ NULL },
 };
 
@@ -38,26 +37,51 @@ struct walk {
 	unsigned n;
 };
 
-static const char *value(const uint8_t *bytes, uint32_t len, enum srcloc_encoding how, char *buf,
-			 size_t size)
+static uint64_t number(const uint8_t *bytes, uint32_t len)
 {
 	uint64_t v = 0;
+	memcpy(&v, bytes, len < 8 ? len : 8);
+	return v;
+}
+
+static void print_text(const uint8_t *bytes, uint32_t len)
+{
+	putchar('"');
+	for (uint32_t i = 0; i < len; i++)
+		if (bytes[i] >= ' ' && bytes[i] < 127 && bytes[i] != '"' && bytes[i] != '\\')
+			putchar(bytes[i]);
+		else
+			printf("\\x%02x", bytes[i]);
+	putchar('"');
+}
+
+static void print_value(const uint8_t *bytes, uint32_t len, enum srcloc_encoding how, bool hex)
+{
+	uint64_t v = number(bytes, len);
 	double d;
 	float f;
-	memcpy(&v, bytes, len < 8 ? len : 8);
-	if (how == SRCLOC_SIGNED && len < 8 && v >> (len * 8 - 1))
-		v |= ~0ull << (len * 8);
-	if (how == SRCLOC_SIGNED)
-		snprintf(buf, size, "%" PRId64, (int64_t)v);
+	if (how == SRCLOC_CHAR)
+		print_text(bytes, len);
 	else if (how == SRCLOC_FLOAT && len == 8)
-		snprintf(buf, size, "%g", (memcpy(&d, &v, 8), d));
+		printf("%g", (memcpy(&d, &v, 8), d));
 	else if (how == SRCLOC_FLOAT && len == 4)
-		snprintf(buf, size, "%g", (double)(memcpy(&f, &v, 4), f));
-	else if (how == SRCLOC_POINTER || v > 0xffffffffu)
-		snprintf(buf, size, "0x%" PRIx64, v);
+		printf("%g", (double)(memcpy(&f, &v, 4), f));
+	else if (how == SRCLOC_SIGNED && len < 8 && v >> (len * 8 - 1))
+		printf("%" PRId64, (int64_t)(v | ~0ull << (len * 8)));
+	else if (how == SRCLOC_SIGNED)
+		printf("%" PRId64, (int64_t)v);
 	else
-		snprintf(buf, size, "%" PRIu64, v);
-	return buf;
+		printf(hex ? "0x%" PRIx64 : "%" PRIu64, v);
+}
+
+static void print_values(const struct crash_lost *lost, enum srcloc_encoding how)
+{
+	bool hex = how == SRCLOC_POINTER || number(lost->has, lost->len) > UINT32_MAX ||
+		   number(lost->should, lost->len) > UINT32_MAX;
+	print_value(lost->has, lost->len, how, hex);
+	printf(", should be ");
+	print_value(lost->should, lost->len, how, hex);
+	putchar('\n');
 }
 
 static const struct srcloc_frame *main_frame(struct campaign *c, const struct crash_lost *lost)
@@ -75,20 +99,20 @@ static void print_lost(void *arg, const struct crash_lost *lost)
 	const char *slash = strrchr(lost->path, '/');
 	const char *statement = f && f->file ? finding_source_line(f->file, f->line) : NULL;
 	struct srcloc_lvalue lv = { 0 };
-	char where[512], has[64], should[64];
-	if (!w->all && lost->len <= 8 && !memcmp(lost->has, lost->should, lost->len))
+	char where[512];
+	bool same = lost->len <= 8 && !memcmp(lost->has, lost->should, lost->len);
+	if (!w->all && (same || lost->again))
 		return;
 	w->n++;
 	bool typed = statement && srcloc_trace_lvalue(crash_srcloc(w->c->crash), f, statement, &lv);
-	enum srcloc_encoding how = typed && lv.size == lost->len ? lv.encoding : SRCLOC_UNSIGNED;
+	bool fits = typed && (lv.size == lost->len || lv.encoding == SRCLOC_CHAR);
 	printf("%s+0x%" PRIx64 "  ", slash ? slash + 1 : lost->path, lost->off);
 	if (typed)
 		printf("%s%s%s%s%s%s  ", lv.type ? lv.type : "", lv.type && *lv.member ? "." : "",
 		       lv.member, lv.member_type ? " (" : "", lv.member_type ? lv.member_type : "",
 		       lv.member_type ? ")" : "");
 	if (lost->len <= 8)
-		printf("%s, should be %s\n", value(lost->has, lost->len, how, has, sizeof has),
-		       value(lost->should, lost->len, how, should, sizeof should));
+		print_values(lost, fits ? lv.encoding : SRCLOC_UNSIGNED);
 	else
 		printf("%u bytes\n", lost->len);
 	if (f)
@@ -98,18 +122,13 @@ static void print_lost(void *arg, const struct crash_lost *lost)
 
 static int diff(struct walk *w, const char *id, struct err *err)
 {
-	char *json = campaign_finding(w->c, id, err);
-	struct finding *f = json ? report_finding_parse(json, err) : NULL;
-	int bad = -1;
-	if (f && !(f->crash && f->crash->state))
-		err_set(err, EXIT_USAGE, "finding %s was not found by a crash", id);
-	else if (f && campaign_history(w->c, err) == 0)
-		bad = crash_diff(w->c->crash, f->crash->state, print_lost, w, err);
+	struct finding *f = campaign_crash_finding(w->c, id, err);
+	int bad = !f || campaign_history(w->c, err) ||
+		  crash_diff(w->c->crash, f->crash->state, print_lost, w, err);
 	if (!bad && !w->n)
 		printf("nothing is lost: the crash comes between two stores of the program\n");
 	if (f)
 		finding_free(f);
-	free(json);
 	return bad;
 }
 

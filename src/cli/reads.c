@@ -30,7 +30,7 @@ const struct cli_verb verb_reads = {
 	.about =
 		"Runs COMMAND under the tracer and prints, in the order of the first reads, the path of the "
 		"file and the offset of each line of persistent memory that it reads before it has "
-		"written what it reads.",
+		"written what it reads; then \"end\".",
 	.examples = "holdfast reads -- ./app check pool\twhat recovery looks at\n",
 	.options = reads_options,
 	.command = true,
@@ -147,6 +147,8 @@ static int cmd_reads(int argc, char **argv)
 		return cli_fail(&err);
 	}
 	status = record(&o, argv, dir, &err) || look(dir, &err) ? cli_fail(&err) : EXIT_NOTHING;
+	if (!status)
+		puts("end"); /* else something is missing */
 	char *trace = xasprintf("%s/trace", dir);
 	unlink(trace);
 	rmdir(dir);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "cli/campaign.h"
-#include "report/report.h"
 
 struct replay_cli {
 	bool gdb;
@@ -40,52 +39,74 @@ const struct cli_verb verb_replay = {
 	.options = replay_options,
 };
 
-/* The witness of a finding, xmalloc'ed. */
-static char *witness_of(struct campaign *c, const char *id, struct err *err)
+static void say(const struct runner_result *r, const struct finding_crash *before)
 {
-	char *json = campaign_finding(c, id, err), *text = NULL;
-	struct finding *f = json ? report_finding_parse(json, err) : NULL;
-	if (f && f->crash && f->crash->state)
-		text = xstrdup(f->crash->state);
-	else if (f)
-		err_set(err, EXIT_USAGE, "finding %s was not found by a crash", id);
-	if (f)
-		finding_free(f);
-	free(json);
-	return text;
-}
-
-static void say(const struct runner_result *r)
-{
+	bool same = strcmp(runner_verdict_name(r->verdict), before->verdict) == 0 &&
+		    r->status == before->status;
+	const char *how = same ? "again" : "this time, otherwise than in the campaign";
 	switch (r->verdict) {
 	case RUNNER_OK: msg_info("recovery succeeded this time"); break;
 	case RUNNER_CRASHED:
-		msg_info("recovery crashed again: signal %d (%s)", r->status, strsignal(r->status));
+		msg_info("recovery crashed %s: signal %d (%s)", how, r->status,
+			 strsignal(r->status));
 		break;
-	case RUNNER_HUNG: msg_info("recovery did not end in time, again"); break;
-	case RUNNER_FLOODED: msg_info("recovery wrote without end, again"); break;
-	default: msg_info("recovery failed again with status %d", r->status);
+	case RUNNER_HUNG: msg_info("recovery did not end in time %s", how); break;
+	case RUNNER_FLOODED: msg_info("recovery wrote without end %s", how); break;
+	default: msg_info("recovery failed %s with status %d", how, r->status);
 	}
 }
 
-static int replay(struct campaign *c, const struct replay_cli *o, const char *id,
+/* A server and its client, as in the campaign. */
+static int run_server(struct campaign *c, struct runner_result *r, struct err *err)
+{
+	uint64_t tag;
+	unsigned cell;
+	if (runner_start(c->runner, 0, 0, err) ||
+	    runner_wait(c->runner, true, &tag, &cell, r, err) != 1)
+		return -1;
+	if (r->verdict == RUNNER_BROKEN)
+		return err_set(err, EXIT_PROGRAM, "%s", r->why);
+	fwrite(r->output, 1, r->noutput, stdout);
+	return 0;
+}
+
+static int keep_image(struct campaign *c, const char *folder, struct err *err)
+{
+	if (mkdir(folder, 0777) && errno != EEXIST)
+		return err_errno(err, EXIT_USAGE, "cannot make %s", folder);
+	if (runner_export(c->runner, 0, folder, err))
+		return -1;
+	msg_info("the crash image is in %s", folder);
+	return 0;
+}
+
+static int replay(struct campaign *c, const struct replay_cli *o, const struct finding_crash *w,
 		  struct runner_result *r, struct err *err)
 {
-	char *witness = witness_of(c, id, err);
-	int bad = !witness || campaign_start(c, 1, err) ||
-		  crash_build(c->crash, c->runner, 0, witness, false, err);
-	if (!bad && o->keep) {
-		if (mkdir(o->keep, 0777) && errno != EEXIST)
-			bad = err_errno(err, EXIT_USAGE, "cannot make %s", o->keep);
-		else
-			bad = runner_export(c->runner, 0, o->keep, err);
-		if (!bad)
-			msg_info("the crash image is in %s", o->keep);
+	if (campaign_start(c, 1, err) ||
+	    crash_build(c->crash, c->runner, 0, w->state, false, err) ||
+	    (o->keep && keep_image(c, o->keep, err)))
+		return -1;
+	if (c->o.recover_client && !o->gdb && !o->recover)
+		return run_server(c, r, err);
+	return runner_interactive(c->runner, 0, o->gdb, o->recover, r, err);
+}
+
+static int replay_id(struct campaign *c, const struct replay_cli *o, const char *id,
+		     struct err *err)
+{
+	struct runner_result r = { 0 };
+	struct finding *f = campaign_crash_finding(c, id, err);
+	int status = -1;
+	if (f && replay(c, o, f->crash, &r, err) == 0) {
+		if (!o->gdb && !o->recover)
+			say(&r, f->crash);
+		status = r.verdict == RUNNER_OK ? EXIT_NOTHING : EXIT_FINDINGS;
 	}
-	if (!bad)
-		bad = runner_interactive(c->runner, 0, o->gdb, o->recover, r, err);
-	free(witness);
-	return bad ? -1 : 0;
+	if (f)
+		finding_free(f);
+	runner_result_free(&r);
+	return status;
 }
 
 static int cmd_replay(int argc, char **argv)
@@ -93,7 +114,6 @@ static int cmd_replay(int argc, char **argv)
 	struct replay_cli o = { 0 };
 	struct campaign_opts none = { 0 };
 	struct campaign c = { 0 };
-	struct runner_result r = { 0 };
 	struct err err;
 	int status = cli_parse(&verb_replay, &o, &argc, &argv);
 	if (status != CLI_GO)
@@ -103,14 +123,9 @@ static int cmd_replay(int argc, char **argv)
 	char *dir = campaign_find(argc > 1 ? argv[1] : NULL, &err);
 	if (!dir)
 		return cli_fail(&err);
-	if (campaign_open(&c, dir, &none, STORE_READ, &err) || replay(&c, &o, argv[0], &r, &err)) {
+	if (campaign_open(&c, dir, &none, STORE_READ, &err) ||
+	    (status = replay_id(&c, &o, argv[0], &err)) < 0)
 		status = cli_fail(&err);
-	} else {
-		if (!o.gdb)
-			say(&r);
-		status = r.verdict == RUNNER_OK ? EXIT_NOTHING : EXIT_FINDINGS;
-	}
-	runner_result_free(&r);
 	campaign_close(&c);
 	free(dir);
 	return status;

@@ -15,6 +15,7 @@ struct work {
 	struct campaign campaign;
 	struct output out;
 	struct finding_set set;
+	struct finding_set checked; /* what check found */
 	struct recording rec;
 	char *dir;
 	bool live; /* a program was run: its stdout is its own */
@@ -75,6 +76,43 @@ static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
 	return sizeof all / sizeof *all;
 }
 
+static bool same_place(const struct finding *a, const struct finding *b)
+{
+	const struct srcloc_frame *x = finding_main_frame(&a->place),
+				  *y = finding_main_frame(&b->place);
+	return x && y && x->file && y->file && x->line == y->line && !strcmp(x->file, y->file);
+}
+
+static bool is_missing(const struct finding *f)
+{
+	return strncmp(f->kind->name, "missing-", 8) == 0;
+}
+
+/* A store that both found to be unpersisted is one finding: the crash shows what comes of it. */
+static bool shown_by_crash(const struct work *w, const struct finding *f)
+{
+	if (!is_missing(f) && strcmp(f->kind->name, "transient-data") != 0 &&
+	    strcmp(f->kind->name, "late-persist") != 0)
+		return false;
+	for (size_t i = 0; i < w->set.v.n; i++)
+		if (w->set.v.p[i]->crash && is_missing(w->set.v.p[i]) &&
+		    same_place(w->set.v.p[i], f))
+			return true;
+	return false;
+}
+
+static void add_checked(struct work *w)
+{
+	for (size_t i = 0; i < w->checked.v.n; i++) {
+		struct finding *f = w->checked.v.p[i];
+		if (shown_by_crash(w, f))
+			finding_free(f);
+		else
+			finding_add(&w->set, f);
+	}
+	w->checked.v.n = 0;
+}
+
 /* How a program that did not end well did end; NULL: it did. xmalloc'ed. */
 static char *program_end(const struct launch_result *res)
 {
@@ -94,6 +132,7 @@ static int report(struct work *w)
 	if (!incomplete)
 		incomplete = program_end(&w->rec.result);
 	campaign_report(c, &w->set);
+	add_checked(w);
 	output_filter(&w->out, &w->set);
 	struct report r = {
 		.verb = w->s->verb,
@@ -143,7 +182,7 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 			     : folder_default(argv[0]);
 	if (!trace && record(w, argv, err))
 		return -1;
-	if (s->check && check_folder(w->dir, s->crash->model, s->check, &w->set, err))
+	if (s->check && check_folder(w->dir, s->crash->model, s->check, &w->checked, err))
 		return -1;
 	if (campaign_open(&w->campaign, w->dir, s->crash, mode, err))
 		return -1;
@@ -160,6 +199,7 @@ int session_run(struct session *s, int argc, char **argv)
 	campaign_close(&w.campaign);
 	output_close(&w.out);
 	finding_set_free(&w.set);
+	finding_set_free(&w.checked);
 	free(w.dir);
 	return status;
 }

@@ -66,21 +66,24 @@ static const char * or (const char *text, const char *other)
 /* One at a time: a text lives until the next one is asked for. */
 static void print_text(struct store *s, const char *dir)
 {
-	bool running = store_writer(dir) != 0,
-	     said = strcmp(or (store_get(s, "state"), ""), "running") == 0;
+	bool running = store_writer(dir) != 0;
+	bool finished = strcmp(or(store_get(s, "state"), ""), "finished") == 0;
+	bool killed = !running && strcmp(or(store_get(s, "state"), ""), "running") == 0;
 	printf("%s: %s", dir,
-	       running ? "running"
-	       : said  ? "interrupted"
-		       : or (store_get(s, "state"), "not begun"));
-	printf(", strategy %s", or (store_get(s, "at"), "none yet"));
-	printf(", point %s", or (store_get(s, "point"), "0"));
-	printf(" of %s\n", or (store_get(s, "points"), "?"));
-	printf("%s images tested", or (store_get(s, "tested"), "0"));
-	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
-	printf(", %s states failed", or (store_get(s, "failed"), "0"));
-	printf(", %s causes\n", or (store_get(s, "causes"), "0"));
-	printf("recovery: %s\n", or (store_get(s, "recover"), "?"));
-	if (!running && said)
+	       running  ? "running"
+	       : killed ? "interrupted"
+			: or(store_get(s, "state"), "not begun"));
+	if (!finished) {
+		printf(", strategy %s", or(store_get(s, "at"), "none yet"));
+		printf(", point %.0f", atof(or(store_get(s, "point"), "0")) + 1);
+		printf(" of %s", or(store_get(s, "points"), "?"));
+	}
+	printf("\nimages tested: %s", or(store_get(s, "tested"), "0"));
+	printf(" in %.0f s", atof(or(store_get(s, "seconds"), "0")));
+	printf("; states failed: %s", or(store_get(s, "failed"), "0"));
+	printf("; causes: %s\n", or(store_get(s, "causes"), "0"));
+	printf("recovery: %s\n", or(store_get(s, "recover"), "?"));
+	if (!running && !finished)
 		printf("go on with: holdfast crash --resume %s\n", dir);
 }
 

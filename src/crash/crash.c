@@ -181,8 +181,11 @@ static int check_end(struct crash *c, struct err *err)
 		return 0;
 	return err_set(err, EXIT_PROGRAM,
 		       "the recovery command %s on the image of the normal end, without any crash; "
-		       "a crash test would mean nothing",
-		       what);
+		       "a crash test would mean nothing%s",
+		       what,
+		       first.verdict == RUNNER_CRASHED
+			       ? " (does the program keep addresses in the pool? --same-address)"
+			       : "");
 }
 
 /* Recovery accepts what is guaranteed at a point. */
@@ -257,4 +260,19 @@ int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *ho
 		 "pool is complete, that is not held against the program",
 		 what);
 	return find_created(c, err);
+}
+
+bool crash_is_blind(struct crash *c)
+{
+	struct crash_state end = { .event = c->h->events };
+	struct err err;
+	int cell = c->hooks->reads ? runner_idle(c->runner, &err) : -1;
+	char *text = NULL;
+	bool blind;
+
+	if (cell >= 0 && crash_materialise(c, (unsigned)cell, &end, &err) == 0)
+		text = c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
+	blind = text && !*text;
+	free(text);
+	return blind;
 }

@@ -109,6 +109,8 @@ size_t crash_memory(const struct crash *);
 int crash_sanity(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* Generates and tests. 0: done or cut; -1: err. */
 int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
+/* Recovery reads nothing of the files, even at the normal end; false if that cannot be told. */
+bool crash_is_blind(struct crash *);
 /* Adds what is known so far; `dir` is where the trace is, for the replay command. */
 void crash_report(struct crash *, const char *dir, struct finding_set *);
 
@@ -126,6 +128,7 @@ struct crash_lost {
 	uint64_t off, event;
 	uint32_t len;
 	uint8_t has[8], should[8]; /* in the crash image, and in the other; for len <= 8 */
+	bool again;                /* a later lost store has some of these bytes too */
 	uint32_t process;
 	uint64_t ip;
 	uint32_t ctx;

@@ -21,7 +21,6 @@ struct fate {
 	uint64_t flush, fence; /* event + 1 of the first by its own thread, in its operation */
 	uint64_t covered;      /* event + 1 from which on it is guaranteed */
 	uint64_t end;          /* of its operation; UINT64_MAX: no such thing */
-	uint32_t flush_place;
 };
 
 static size_t first_after(const void *p, size_t n, size_t size, uint64_t event)
@@ -51,17 +50,31 @@ static uint64_t operation_end(const struct crash_history *h, const struct crash_
 	return UINT64_MAX;
 }
 
+static const struct crash_flush *flush_after(const struct crash_history *h,
+					     const struct crash_piece *p, uint64_t end)
+{
+	for (size_t i = first_after(h->flush.p, h->flush.n, sizeof *h->flush.p, p->event);
+	     i < h->flush.n && h->flush.p[i].event < end; i++)
+		if (h->flush.p[i].line == p->line)
+			return &h->flush.p[i];
+	return NULL;
+}
+
+uint32_t crash_flush_of(const struct crash_history *h, uint32_t piece)
+{
+	const struct crash_piece *p = &h->piece.p[piece];
+	const struct crash_flush *f = flush_after(h, p, operation_end(h, p));
+
+	return f ? f->place : UINT32_MAX;
+}
+
 static struct fate fate_of(const struct crash_history *h, uint32_t piece, uint32_t number)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
 	struct fate f = { .end = operation_end(h, p) };
+	const struct crash_flush *flush = flush_after(h, p, f.end);
 
-	for (size_t i = first_after(h->flush.p, h->flush.n, sizeof *h->flush.p, p->event);
-	     i < h->flush.n && h->flush.p[i].event < f.end && !f.flush; i++)
-		if (h->flush.p[i].line == p->line) {
-			f.flush = h->flush.p[i].event + 1;
-			f.flush_place = h->flush.p[i].place;
-		}
+	f.flush = flush ? flush->event + 1 : 0;
 	for (size_t i = first_after(h->mark.p, h->mark.n, sizeof *h->mark.p, p->event);
 	     i < h->mark.n && h->mark.p[i].event < f.end && !f.fence; i++)
 		if (h->mark.p[i].thread == p->thread && h->mark.p[i].kind == TRACE_FENCE)
@@ -250,8 +263,8 @@ static void add_also(struct crash *c, struct finding *f, const struct crash_caus
 			said = crash_same_statement(c, place,
 						    c->h->piece.p[cause->also.p[k]].place);
 		if (!said)
-			add_related(c, f, "lost", cause->also.p[i],
-				    xstrdup("this store to the same line may be lost as well"));
+			add_related(c, f, "also-lost", cause->also.p[i],
+				    xstrdup("it is in the same line and may be lost as well"));
 	}
 }
 
@@ -285,7 +298,7 @@ static struct finding *finding_of(struct crash *c, const struct crash_cause *cau
 			    xstrdup("this store is persistent"));
 	for (size_t i = 0; i < cause->with.n; i++)
 		if (cause->with.p[i] != cause->persisted)
-			add_related(c, f, "persisted", cause->with.p[i],
+			add_related(c, f, "also-persisted", cause->with.p[i],
 				    xstrdup("so is this store to the line of the lost one"));
 	for (size_t i = 0; i < cause->lost.n; i++)
 		add_related(c, f, "lost", cause->lost.p[i],

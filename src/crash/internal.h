@@ -174,6 +174,8 @@ bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t se
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
+/* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
+uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
 struct srcloc_where crash_path(struct crash *, uint32_t place);
 /* "EVENT FILE:OFFSET:VERSION …" and back. */

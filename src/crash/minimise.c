@@ -30,14 +30,16 @@ static bool fails(struct search *s, const struct crash_state *state)
 {
 	struct crash_verdict v;
 
+	uint64_t before = s->c->counts.tested;
+
 	if (s->broken)
 		return false;
 	s->runs++;
-	s->c->counts.minimising++;
 	if (crash_try(s->c, state, false, &v, NULL, s->err)) {
 		s->broken = true;
 		return false;
 	}
+	s->c->counts.minimising += s->c->counts.tested > before;
 	return v.verdict == s->verdict.verdict && v.status == s->verdict.status &&
 	       crash_failed(s->c, state, v);
 }
@@ -301,8 +303,8 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	crash_state_copy(&all, &s->state);
 	all.at.p[i].version = lo;
 	if (lo < at.version && fails(s, &all))
-		for (uint32_t k = at.version; k > lo; k--)
-			VEC_PUSH(&cause->also, h->order[first + k - 1]);
+		for (uint32_t k = lo; k < at.version; k++)
+			VEC_PUSH(&cause->also, h->order[first + k]);
 	else if (lo < at.version)
 		VEC_PUSH(&cause->with, h->order[first + at.version - 1]);
 	for (uint32_t k = at.version + 1; k < hi; k++)
@@ -335,12 +337,20 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 
 /* ---- known and new causes ---- */
 
+/* Stores that the same statement flushes are one object: losing any of them is one cause. */
 static bool same_lost(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
 {
+	uint32_t fa, fb;
+
 	if (!a->lost.n || !b->lost.n)
 		return a->lost.n == b->lost.n;
-	return crash_same_statement(c, c->h->piece.p[a->lost.p[0]].place,
-				    c->h->piece.p[b->lost.p[0]].place);
+	if (crash_same_statement(c, c->h->piece.p[a->lost.p[0]].place,
+				 c->h->piece.p[b->lost.p[0]].place))
+		return true;
+	fa = crash_flush_of(c->h, a->lost.p[0]);
+	fb = crash_flush_of(c->h, b->lost.p[0]);
+	return !a->prefix && fa != UINT32_MAX && fb != UINT32_MAX &&
+	       crash_same_statement(c, fa, fb);
 }
 
 static bool same_persisted(struct crash *c, const struct crash_cause *a,

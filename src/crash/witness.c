@@ -29,6 +29,25 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static bool overlap(const struct crash_piece *a, const struct crash_piece *b)
+{
+	return a->line == b->line && a->off < b->off + (b->len & ~CRASH_ZERO) &&
+	       b->off < a->off + (a->len & ~CRASH_ZERO);
+}
+
+/* Some later piece of the line, up to the crash, stores to these bytes again. */
+static bool stored_again(const struct crash *c, const struct crash_piece *p)
+{
+	for (uint32_t k = c->cursor.hi[p->line]; k; k--) {
+		const struct crash_piece *later = crash_piece_of(c->h, p->line, k);
+		if (later == p)
+			return false;
+		if (overlap(p, later))
+			return true;
+	}
+	return false;
+}
+
 static void tell(struct crash *c, const struct crash_state *s, uint32_t piece,
 		 void (*each)(void *, const struct crash_lost *), void *arg)
 {
@@ -46,6 +65,7 @@ static void tell(struct crash *c, const struct crash_state *s, uint32_t piece,
 		.process = place->process,
 		.ip = place->ip,
 		.ctx = place->ctx,
+		.again = stored_again(c, p),
 	};
 
 	crash_contents(h, p->line, crash_state_get(s, &c->cursor, p->line), has);

@@ -108,9 +108,9 @@ struct finding_place {
 struct finding_related {
 	/*
 	 * Of a misuse: "last-store", "last-flush", "last-fence", "end", …
-	 * Of a crash: "persisted", a store that survives; "lost", one that does not; "point", the
-	 * persistency instruction before which it crashed; "window-end", where the state that
-	 * fails ceases to be possible.
+	 * Of a crash: "persisted", a store that survives; "lost", one that does not;
+	 * "also-persisted" and "also-lost", others of the same line that share their fate and are
+	 * not part of the identity.
 	 */
 	const char *role;
 	char *message;

@@ -28,9 +28,10 @@
 struct launch {
 	const struct launch_opts *opts;
 	char *libexec, *valgrind;
-	int stdin_fd;           /* -1: ours */
-	pid_t pid;              /* 0 once it has ended */
-	int status;             /* from waitpid */
+	int stdin_fd; /* -1: ours */
+	pid_t pid;    /* 0 once it has ended */
+	int status;   /* from waitpid */
+	int silent;   /* polls since a process was last heard of, when the first had ended */
 	struct server *server;  /* NULL: it is none */
 	struct children before; /* ours, but not the program's */
 };

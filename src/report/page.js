@@ -23,7 +23,7 @@
     node.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return node;
   }
-  const ROLES = { persisted: "persistent", point: "crash before", "window-end": "possible until" };
+  const ROLES = { persisted: "persistent", "also-persisted": "also persistent", "also-lost": "also lost" };
   const words = (text) => ROLES[text] || text.replace(/-/g, " ");
   const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
   const title = (f) => (data.kinds[f.kind] || { title: f.kind }).title;

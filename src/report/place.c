@@ -58,8 +58,7 @@ char *report_role(const char *role)
 {
 	static const char *const words[][2] = {
 		{ "persisted", "persistent" },
-		{ "point", "crash before" },
-		{ "window-end", "possible until" },
+		{ "also-persisted", "also persistent" },
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

@@ -336,7 +336,7 @@ static struct finding *crash_at(const char *path, uint32_t lost, uint32_t kept, 
 	struct finding_related r[] = {
 		{ "lost", NULL, lost, P(IN("f", path, lost), IN("main", path, 1)) },
 		{ "persisted", NULL, kept, P(IN("f", path, kept), IN("main", path, 1)) },
-		{ "point", NULL, 100, P(IN("f", path, 1)) },
+		{ "also-lost", NULL, 100, P(IN("f", path, 1)) },
 	};
 
 	for (size_t i = 0; i < 3; i++)
