@@ -187,7 +187,7 @@ struct campaign {
 	char **command; /* of the program under test */
 	size_t ncommand;
 	double started, said, kept;
-	double recording; /* seconds that it took, if it was made now */
+	double recording;     /* seconds that it took, if it was made now */
 	double tested_before; /* images, in earlier runs of the campaign */
 	bool whole;
 	bool blind; /* recovery never looked at the files */

@@ -67,22 +67,22 @@ static const char * or (const char *text, const char *other)
 static void print_text(struct store *s, const char *dir)
 {
 	bool running = store_writer(dir) != 0;
-	bool finished = strcmp(or(store_get(s, "state"), ""), "finished") == 0;
-	bool killed = !running && strcmp(or(store_get(s, "state"), ""), "running") == 0;
+	bool finished = strcmp(or (store_get(s, "state"), ""), "finished") == 0;
+	bool killed = !running && strcmp(or (store_get(s, "state"), ""), "running") == 0;
 	printf("%s: %s", dir,
 	       running  ? "running"
 	       : killed ? "interrupted"
-			: or(store_get(s, "state"), "not begun"));
+			: or (store_get(s, "state"), "not begun"));
 	if (!finished) {
-		printf(", strategy %s", or(store_get(s, "at"), "none yet"));
-		printf(", point %.0f", atof(or(store_get(s, "point"), "0")) + 1);
-		printf(" of %s", or(store_get(s, "points"), "?"));
+		printf(", strategy %s", or (store_get(s, "at"), "none yet"));
+		printf(", point %.0f", atof(or (store_get(s, "point"), "0")) + 1);
+		printf(" of %s", or (store_get(s, "points"), "?"));
 	}
-	printf("\nimages tested: %s", or(store_get(s, "tested"), "0"));
-	printf(" in %.0f s", atof(or(store_get(s, "seconds"), "0")));
-	printf("; states failed: %s", or(store_get(s, "failed"), "0"));
-	printf("; causes: %s\n", or(store_get(s, "causes"), "0"));
-	printf("recovery: %s\n", or(store_get(s, "recover"), "?"));
+	printf("\nimages tested: %s", or (store_get(s, "tested"), "0"));
+	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
+	printf("; states failed: %s", or (store_get(s, "failed"), "0"));
+	printf("; causes: %s\n", or (store_get(s, "causes"), "0"));
+	printf("recovery: %s\n", or (store_get(s, "recover"), "?"));
 	if (!running && !finished)
 		printf("go on with: holdfast crash --resume %s\n", dir);
 }

@@ -6,42 +6,12 @@
  * T's fence guarantees that many. What writes the file itself (write, truncate) is guaranteed
  * at once, except under a model in which it too needs a sync.
  */
-#include <fcntl.h>
-#include <inttypes.h>
-#include <linux/falloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash/internal.h"
+#include "crash/build.h"
 
 #define MS_SYNC 4
-#define PAGE 4096u
-#define NO_LINE UINT32_MAX
-#define RECENT 1024u
-
-/* A flush that waits for its thread's fence. */
-struct waiting {
-	uint32_t line, upto;
-};
-struct thread {
-	VEC(struct waiting) waiting;
-};
-struct build {
-	struct crash_history *h;
-	VEC(struct thread) thread;
-	VEC(uint32_t) count, lo; /* per line: pieces so far, and guaranteed ones */
-	VEC(uint32_t) dirty;     /* lines with pieces that are not guaranteed, and perhaps others */
-	VEC(uint8_t) listed;     /* per line: it is in `dirty` */
-	VEC(uint64_t) size;      /* per file, now */
-	VEC(char *) name;
-	const struct trace_event *ev;
-	uint32_t who, where; /* its thread and place */
-	struct {             /* those looked up of late */
-		uint64_t key;
-		uint32_t process, place;
-	} recent[RECENT];
-	uint64_t last_thread; /* key + 1 */
-};
 
 /* ---- who, where, what ---- */
 
@@ -91,7 +61,7 @@ static uint64_t line_key(const struct crash_history *h, uint32_t file, uint64_t 
 	return (uint64_t)file << 44 | off / h->unit;
 }
 
-static uint32_t find_line(const struct crash_history *h, uint32_t file, uint64_t off)
+uint32_t build_find_line(const struct crash_history *h, uint32_t file, uint64_t off)
 {
 	uint64_t id;
 	return hmap_get(&h->line_at, line_key(h, file, off), &id) ? (uint32_t)id : NO_LINE;
@@ -100,7 +70,7 @@ static uint32_t find_line(const struct crash_history *h, uint32_t file, uint64_t
 static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 {
 	struct crash_history *h = b->h;
-	uint32_t id = find_line(h, file, off);
+	uint32_t id = build_find_line(h, file, off);
 
 	if (id != NO_LINE)
 		return id;
@@ -115,11 +85,17 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 
 /* ---- pieces and guarantees ---- */
 
-static void raise_to(struct build *b, uint32_t line, uint32_t lo)
+void build_raise(struct build *b, uint32_t line, uint32_t lo)
 {
+	struct crash_raise *last = b->h->raise.n ? &b->h->raise.p[b->h->raise.n - 1] : NULL;
+
 	if (lo <= b->lo.p[line])
 		return;
-	VEC_PUSH(&b->h->raise, ((struct crash_raise){ b->ev->num, line, lo, b->lo.p[line] }));
+	if (last && last->event == b->ev->num && last->line == line)
+		last->lo = lo;
+	else
+		VEC_PUSH(&b->h->raise,
+			 ((struct crash_raise){ b->ev->num, line, lo, b->lo.p[line] }));
 	b->lo.p[line] = lo;
 }
 
@@ -166,7 +142,7 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
 		if (nt ? !m->nt_open : !m->stores_open)
-			raise_to(b, line, b->count.p[line]);
+			build_raise(b, line, b->count.p[line]);
 		else if (nt && m->flushes)
 			VEC_PUSH(&b->thread.p[b->who].waiting,
 				 ((struct waiting){ line, b->count.p[line] }));
@@ -177,136 +153,19 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 }
 
 /* What does not go through a mapping: as much of a line as it covers is one piece. */
-static void write_bytes(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
-			uint64_t n, bool open)
+void build_write(struct build *b, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
+		 bool open)
 {
 	while (n) {
 		uint64_t room = b->h->unit - off % b->h->unit, len = room < n ? room : n;
 		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
 		if (!open)
-			raise_to(b, line, b->count.p[line]);
+			build_raise(b, line, b->count.p[line]);
 		off += len;
 		src = src ? src + len : NULL;
 		n -= len;
 	}
-}
-
-/* ---- events on files ---- */
-
-static void change(struct build *b, uint32_t file, uint64_t size, char *name)
-{
-	struct crash_change c = { b->ev->num, size, b->size.p[file], name, b->name.p[file], file };
-
-	if (size == b->size.p[file] && name == b->name.p[file])
-		return;
-	VEC_PUSH(&b->h->change, c);
-	b->size.p[file] = size;
-	b->name.p[file] = name;
-}
-
-static void resize(struct build *b, uint32_t file, uint64_t size)
-{
-	change(b, file, size, b->name.p[file]);
-}
-
-static bool zero_at_first(const struct crash_history *h, uint32_t file, uint64_t off, uint64_t n)
-{
-	uint8_t page[PAGE];
-
-	if (trace_image_read(h->initial, file, off, page, n))
-		return true;
-	return !page[0] && !memcmp(page, page + 1, n - 1);
-}
-
-/* Zeroes a range, where it is not known to be zero: lines that were written, and initial pages. */
-static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t to)
-{
-	uint64_t size = b->size.p[file];
-
-	to = to < size ? to : size;
-	while (from < to) {
-		uint64_t room = b->h->unit - from % b->h->unit,
-			 len = room < to - from ? room : to - from;
-		bool known = find_line(b->h, file, from) != NO_LINE;
-
-		if (known ||
-		    (from < b->h->file.p[file].size && !zero_at_first(b->h, file, from, len)))
-			write_bytes(b, file, from, NULL, len, false);
-		from += len;
-	}
-}
-
-static int allocate(struct build *b, uint32_t file, struct err *err)
-{
-	uint64_t mode = b->ev->arg[1], off = b->ev->arg[2], end = off + b->ev->arg[3];
-
-	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
-		return err_set(err, EXIT_PROGRAM,
-			       "%s: the program moves the file's contents with fallocate; such a "
-			       "run cannot be crash-tested",
-			       b->h->file.p[file].path);
-	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
-		zero_bytes(b, file, off, end);
-	if (!(mode & FALLOC_FL_KEEP_SIZE) && end > b->size.p[file])
-		resize(b, file, end);
-	return 0;
-}
-
-static void sync_file(struct build *b, uint32_t file, uint64_t from, uint64_t to)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < b->dirty.n; i++) {
-		uint32_t line = b->dirty.p[i];
-		const struct crash_line *l = &b->h->line.p[line];
-
-		if (l->file == file && l->off + b->h->unit > from && l->off < to)
-			raise_to(b, line, b->count.p[line]);
-		if (b->lo.p[line] < b->count.p[line])
-			b->dirty.p[left++] = line;
-		else
-			b->listed.p[line] = 0;
-	}
-	b->dirty.n = left;
-}
-
-static char *new_name(const struct trace_event *e)
-{
-	char *s = xmalloc(e->size + 1);
-	memcpy(s, e->data, e->size);
-	s[e->size] = 0;
-	return s;
-}
-
-static int file_event(struct build *b, struct err *err)
-{
-	const struct trace_event *e = b->ev;
-	uint32_t file = (uint32_t)e->arg[0];
-
-	if (e->arg[0] >= b->h->file.n)
-		return 0;
-	switch (e->kind) {
-	case TRACE_FILE_WRITE:
-		if (e->arg[1] + e->size > b->size.p[file])
-			resize(b, file, e->arg[1] + e->size);
-		write_bytes(b, file, e->arg[1], e->data, e->size, b->h->model->file_writes);
-		break;
-	case TRACE_FILE_TRUNCATE:
-		if (e->arg[1] < b->size.p[file])
-			zero_bytes(b, file, e->arg[1], b->size.p[file]);
-		resize(b, file, e->arg[1]);
-		break;
-	case TRACE_FILE_ALLOCATE: return allocate(b, file, err);
-	case TRACE_FILE_SYNC:
-		if (e->arg[1] != 2) /* sync_file_range promises nothing */
-			sync_file(b, file, 0, UINT64_MAX);
-		break;
-	case TRACE_FILE_RENAME: change(b, file, b->size.p[file], new_name(e)); break;
-	case TRACE_FILE_UNLINK: change(b, file, b->size.p[file], NULL); break;
-	default: break;
-	}
-	return 0;
 }
 
 /* ---- events on mappings ---- */
@@ -321,7 +180,7 @@ static uint64_t inside(struct build *b, uint32_t file, uint64_t off, uint64_t n)
 		return n;
 	if (off < end)
 		return off < size ? size - off : 0;
-	resize(b, file, off + n);
+	build_resize(b, file, off + n);
 	return n;
 }
 
@@ -354,11 +213,11 @@ static void flush_event(struct build *b)
 
 	if (!h->model->flushes ||
 	    !trace_image_locate(h->initial, e->process, e->arg[0], &file, &off, &len) ||
-	    (line = find_line(h, file, off)) == NO_LINE)
+	    (line = build_find_line(h, file, off)) == NO_LINE)
 		return;
 	VEC_PUSH(&h->flush, ((struct crash_flush){ e->num, line, b->where, b->who }));
 	if (site && site->class == TRACE_SITE_CLFLUSH)
-		raise_to(b, line, b->count.p[line]);
+		build_raise(b, line, b->count.p[line]);
 	else if (b->lo.p[line] < b->count.p[line])
 		VEC_PUSH(&b->thread.p[b->who].waiting,
 			 ((struct waiting){ line, b->count.p[line] }));
@@ -375,7 +234,7 @@ static void fence_event(struct build *b)
 
 	if (b->h->model->flushes)
 		for (size_t i = 0; i < t->waiting.n; i++)
-			raise_to(b, t->waiting.p[i].line, t->waiting.p[i].upto);
+			build_raise(b, t->waiting.p[i].line, t->waiting.p[i].upto);
 	t->waiting.n = 0;
 	mark(b);
 }
@@ -396,7 +255,7 @@ static void sync_event(struct build *b)
 			continue;
 		}
 		len = len < end - at ? len : end - at;
-		sync_file(b, file, off, off + len);
+		build_sync(b, file, off, off + len);
 		at += len;
 	}
 }
@@ -432,12 +291,12 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_MAP: map_event(b); return trace_image_apply(b->h->initial, e, err);
 	case TRACE_UNMAP:
 	case TRACE_FORK: return trace_image_apply(b->h->initial, e, err);
-	case TRACE_FILE_SYNC: mark(b); return file_event(b, err);
+	case TRACE_FILE_SYNC: mark(b); return build_file_event(b, err);
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE:
 	case TRACE_FILE_RENAME:
-	case TRACE_FILE_UNLINK: return file_event(b, err);
+	case TRACE_FILE_UNLINK: return build_file_event(b, err);
 	default: return 0;
 	}
 }
@@ -473,6 +332,11 @@ static void stop(struct build *b)
 	VEC_FREE(&b->name);
 }
 
+static int too_long(struct err *err)
+{
+	return err_set(err, EXIT_PROGRAM, "the run is too long: over %u stores", MOST_PIECES);
+}
+
 int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct err *err)
 {
 	struct build *b = xcalloc(1, sizeof *b);
@@ -486,7 +350,7 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 			if (src && e.kind != TRACE_MODULE_UNLOAD)
 				srcloc_trace_feed(src, &e);
 			h->events = e.num + 1;
-			if (feed(b, &e, err)) {
+			if (feed(b, &e, err) || (h->piece.n > MOST_PIECES && too_long(err))) {
 				more = -1;
 				break;
 			}

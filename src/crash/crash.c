@@ -26,22 +26,22 @@ const char *crash_strategy_name(size_t i)
 /* How many states there are at all points, as a power of ten. */
 static double count_possible(struct crash *c)
 {
-	double sum = 0, most = 0;
+	double sum = 0, most = 0; /* sum * 10^most so far */
 
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < c->points.v.n; i++) {
-			double states = 0;
+	for (size_t i = 0; i < c->points.v.n; i++) {
+		double states = 0;
 
-			crash_cursor_move(&c->cursor, c->points.v.p[i].event);
-			for (size_t k = 0; k < c->cursor.open.n; k++) {
-				uint32_t line = c->cursor.open.p[k];
-				states += log10(c->cursor.hi[line] - c->cursor.lo[line] + 1.0);
-			}
-			if (pass == 0)
-				most = states > most ? states : most;
-			else
-				sum += pow(10, states - most);
+		crash_cursor_move(&c->cursor, c->points.v.p[i].event);
+		for (size_t k = 0; k < c->cursor.open.n; k++) {
+			uint32_t line = c->cursor.open.p[k];
+			states += log10(c->cursor.hi[line] - c->cursor.lo[line] + 1.0);
 		}
+		if (states > most) {
+			sum *= pow(10, most - states);
+			most = states;
+		}
+		sum += pow(10, states - most);
+	}
 	return sum > 0 ? most + log10(sum) : 0;
 }
 

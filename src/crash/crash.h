@@ -37,6 +37,7 @@ struct crash_opts {
 	uint64_t seed;
 	uint64_t random; /* states per point that `random` makes; 0: its own choice */
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
+	uint64_t few; /* exhaustive: so many states at a point are all tested; 0: its own choice */
 };
 /* "prefix", …, for help and for checking an option; NULL past the last. */
 const char *crash_strategy_name(size_t i);

@@ -53,11 +53,14 @@ static void note(struct crash_cursor *c, uint32_t line)
 	}
 }
 
-static void step_piece(struct crash_cursor *c, uint32_t line, bool forward)
+/* A piece is the line's next (or last) one: its hash is at hand, only the other is looked up. */
+static void step_piece(struct crash_cursor *c, const struct crash_piece *p, bool forward)
 {
-	c->hash -= crash_contents_hash(c->h, line, c->hi[line]);
-	c->hi[line] += forward ? 1 : -1u;
-	c->hash += crash_contents_hash(c->h, line, c->hi[line]);
+	uint32_t line = p->line, below = c->hi[line] - !forward;
+	uint64_t without = crash_contents_hash(c->h, line, below);
+
+	c->hi[line] = below + forward;
+	c->hash += forward ? p->hash - without : without - p->hash;
 	note(c, line);
 }
 
@@ -74,7 +77,7 @@ static void forwards(struct crash_cursor *c, uint64_t event)
 	const struct crash_history *h = c->h;
 
 	for (; c->piece < h->piece.n && h->piece.p[c->piece].event < event; c->piece++)
-		step_piece(c, h->piece.p[c->piece].line, true);
+		step_piece(c, &h->piece.p[c->piece], true);
 	for (; c->raise < h->raise.n && h->raise.p[c->raise].event < event; c->raise++) {
 		c->lo[h->raise.p[c->raise].line] = h->raise.p[c->raise].lo;
 		note(c, h->raise.p[c->raise].line);
@@ -94,7 +97,7 @@ static void backwards(struct crash_cursor *c, uint64_t event)
 		note(c, h->raise.p[c->raise - 1].line);
 	}
 	for (; c->piece && h->piece.p[c->piece - 1].event >= event; c->piece--)
-		step_piece(c, h->piece.p[c->piece - 1].line, false);
+		step_piece(c, &h->piece.p[c->piece - 1], false);
 }
 
 void crash_cursor_move(struct crash_cursor *c, uint64_t event)

@@ -27,7 +27,8 @@
 
 #include "crash/strategy.h"
 
-#define FEW_STATES 256u /* not worth asking what recovery reads */
+/* Asking what recovery reads takes a run under the tracer, as long as hundreds of others. */
+#define FEW_STATES 16384u
 
 struct digit {
 	uint32_t line;
@@ -88,13 +89,13 @@ static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t li
 		s->version.n = d.first;
 }
 
-static bool few_states(const struct search *s)
+static bool few_states(const struct crash_gen *gen, const struct search *s)
 {
-	uint64_t product = 1;
+	uint64_t few = gen->opts->few ? gen->opts->few : FEW_STATES, product = 1;
 
-	for (size_t i = 0; i < s->digit.n && product <= FEW_STATES; i++)
-		product *= s->digit.p[i].n < FEW_STATES ? s->digit.p[i].n : FEW_STATES + 1;
-	return product <= FEW_STATES;
+	for (size_t i = 0; i < s->digit.n && product <= few; i++)
+		product *= s->digit.p[i].n < few ? s->digit.p[i].n : few + 1;
+	return product <= few;
 }
 
 static void begin(struct crash_gen *gen, struct search *s)
@@ -105,7 +106,7 @@ static void begin(struct crash_gen *gen, struct search *s)
 	s->digit.n = s->version.n = s->stack.n = 0;
 	for (size_t i = 0; i < n; i++)
 		add_digit(gen, s, open[i]);
-	s->reduce = gen->reads && !gen->opts->no_reduce && !few_states(s);
+	s->reduce = gen->reads && !gen->opts->no_reduce && !few_states(gen, s);
 }
 
 /* ---- the search ---- */

@@ -16,7 +16,7 @@ char *report_where(const struct srcloc_frame *, bool column);
 const char *report_function(const struct srcloc_frame *);
 /* The path up to main; all of it if there is no main. */
 struct srcloc_where report_trim(const struct finding_place *);
-/* A role in words: "last store", "crash before"; free it. */
+/* A role in words: "last store", "also lost"; free it. */
 char *report_role(const char *);
 /* What recovery did: "failed with exit status 3", "crashed with signal 11 (SIGSEGV)"; free it. */
 char *report_verdict(const struct finding_crash *);

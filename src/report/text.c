@@ -23,7 +23,7 @@
  *     >    9 |         l->valid = 1;
  *         10 |         pm_persist(l, 64);
  *     lost          list.c:7 in insert
- *     crash before  list.c:10 in insert
+ *     also lost     list.c:10 in insert
  *     state         before event 130, 1 line lost, 1 line ahead
  *     recovery      failed with exit status 3
  *         | list: valid, but without a head

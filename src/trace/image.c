@@ -197,8 +197,9 @@ static void map_event(struct trace_image *im, struct maps *m, const struct trace
 	if (end < addr)
 		return;
 	imap_clear(&m->range, addr, end);
-	if (ev->kind == TRACE_UNMAP || !(ev->flags & TRACE_F_PM) || ev->arg[2] >= im->file.n ||
-	    ev->arg[3] > INT64_MAX || ev->arg[1] > INT64_MAX)
+	/* those that are not PM count too: they have loads, but no stores */
+	if (ev->kind == TRACE_UNMAP || ev->arg[2] >= im->file.n || ev->arg[3] > INT64_MAX ||
+	    ev->arg[1] > INT64_MAX)
 		return;
 	if (!m->range.n)
 		m->list.n = 0;

@@ -264,7 +264,8 @@ static struct finding *sample_ordering(const struct sample *s)
 	struct finding_related kept = { "persisted", xstrdup("8 bytes at a pool+0x80"), 1008,
 					sample_place(path, 4) };
 	VEC_PUSH(&f->related, kept);
-	sample_relate(f, "also-lost", "in the same line", 1040, sample_frame(s, "insert", "list.c", 9, 2, "prog"));
+	sample_relate(f, "also-lost", "in the same line", 1040,
+		      sample_frame(s, "insert", "list.c", 9, 2, "prog"));
 	sample_relate(f, "also-persisted", NULL, 1042,
 		      sample_frame(s, "insert", "list.c", 10, 2, "prog"));
 	return f;

@@ -16,6 +16,7 @@ static void set_up(struct bench *b, const char *model)
 {
 	*b = (struct bench){ .batch = { .model = model_find(model) } };
 	b->opts.model = b->batch.model;
+	b->opts.few = 256;
 }
 
 static void open_bench(struct bench *b)
