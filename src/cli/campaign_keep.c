@@ -123,11 +123,12 @@ int campaign_load(struct campaign *c, struct err *err)
 		if (load_setting(c, opt, &h, &given, err))
 			return -1;
 	c->o = h.crash;
-	if (store_get(c->store, "tested"))
-		c->tested_before = atof(store_get(c->store, "tested"));
 	if (!c->o.recover)
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
-	return store_each_verdict(c->store, load_verdict, c, err);
+	if (store_each_verdict(c->store, load_verdict, c, err))
+		return -1;
+	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
+	return 0;
 }
 
 /* ---- while it runs ---- */

@@ -143,6 +143,16 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 	return bad;
 }
 
+/* The program's own, not a library's on its behalf: that one has an order of its own. */
+static bool own_store(struct crash *c, uint32_t piece)
+{
+	struct srcloc_where path = crash_path(c, c->h->piece.p[piece].place);
+	struct finding_place at = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
+	const struct srcloc_frame *f = finding_main_frame(&at);
+
+	return f && f->module && path.frame[0].module && !strcmp(f->module, path.frame[0].module);
+}
+
 static void find_window(struct search *s, struct crash_cause *cause)
 {
 	const struct crash_history *h = s->c->h;
@@ -158,7 +168,9 @@ static void find_window(struct search *s, struct crash_cause *cause)
 	end = window_end(s, n);
 	if (end != UINT32_MAX)
 		VEC_PUSH(&cause->lost, end);
-	if (end != UINT32_MAX && cause->persisted != UINT32_MAX)
+	if (end != UINT32_MAX && cause->persisted != UINT32_MAX &&
+	    h->piece.p[cause->persisted].line != h->piece.p[end].line &&
+	    own_store(s->c, cause->persisted) && own_store(s->c, end))
 		cause->wrong_order = !fails_without(s, cause->persisted, event_end(h, end));
 	s->state.event = moment(h, n);
 	s->state.at.n = 0;
