@@ -157,7 +157,7 @@ static void set_slot(struct wal *w, uint64_t index, struct slot slot)
 
 static void set_tail(struct wal *w, uint64_t epoch, uint64_t end)
 {
-	*(volatile uint64_t *)&w->pool->header.tail = epoch << 32 | end; /* BUG(wal-commit-first) */ /* BUG(wal-one-sync) */ /* BUG(wal-truncate-early) */ /* BUG(wal-no-redo) */ /* BUG(wal-redo-stale) */ /* TRAP(wal-checksum) */
+	*(volatile uint64_t *)&w->pool->header.tail = epoch << 32 | end; /* BUG(wal-commit-first) */ /* BUG(wal-one-sync) */ /* BUG(wal-truncate-early) */ /* BUG(wal-redo-stale) */ /* TRAP(wal-checksum) */
 }
 
 /* Empties the log. */
@@ -183,7 +183,7 @@ static int write_page(struct wal *w, unsigned first)
 	for (unsigned i = first; i < first + PAGE / sizeof(struct slot); i++) {
 		if (!w->changed[i])
 			continue;
-		w->pool->table[i] = w->table[i]; /* BUG(wal-table-short) */
+		w->pool->table[i] = w->table[i]; /* BUG(wal-table-short) */ /* BUG(wal-no-redo) */
 		w->changed[i] = 0;
 		any = 1;
 	}

@@ -263,8 +263,8 @@ static void merge(struct tree *tree, uint64_t parent, unsigned int i)
 		memcpy(&l->child[l->n + 1], r->child, (r->n + 1) * sizeof(r->child[0]));
 	l->n += r->n + 1;
 #ifdef BUG_BTREE_MERGE_TWO
-	commit();
-	begin(tree); /* BUG(btree-merge-two) */
+	commit(); /* BUG(btree-merge-two) */
+	begin(tree);
 #endif
 #ifdef BUG_BTREE_MERGE_LEAK
 	tree->freed[tree->nfreed++] = right;

@@ -139,14 +139,14 @@ static void move_entries(struct map *map, struct table *from, struct table *to)
 			TOID(struct entry) entry = POBJ_LIST_FIRST(bucket);
 			struct bucket *other = bucket_of(map, to, D_RO(entry)->key);
 
-			POBJ_LIST_MOVE_ELEMENT_HEAD(map->pop, bucket, other, entry, links, links);
+			POBJ_LIST_MOVE_ELEMENT_HEAD(map->pop, bucket, other, entry, links, links); /* BUG(hashmap-atomic-rehash-dropped) */
 		}
 	}
 }
 
 static void set_current(struct map *map, uint64_t current)
 {
-	pm_store64(&map->root->current, current); /* BUG(hashmap-atomic-switch-early) */ /* BUG(hashmap-atomic-switch-unpersisted) */
+	pm_store64(&map->root->current, current); /* BUG(hashmap-atomic-switch-early) */ /* BUG(hashmap-atomic-switch-unpersisted) */ /* BUG(hashmap-atomic-old-table-leak) */
 #ifndef BUG_HASHMAP_ATOMIC_SWITCH_UNPERSISTED
 	pmemobj_persist(map->pop, &map->root->current, sizeof(map->root->current));
 #endif
@@ -244,7 +244,7 @@ static enum corpus_result map_put(void *store, uint64_t key, uint64_t value, uin
 #else
 	set_dirty(map);
 #endif
-	oid = POBJ_LIST_INSERT_NEW_HEAD(map->pop, bucket, links, sizeof(struct entry), construct_entry, &pair);
+	oid = POBJ_LIST_INSERT_NEW_HEAD(map->pop, bucket, links, sizeof(struct entry), construct_entry, &pair); /* BUG(hashmap-atomic-no-recount) */
 #ifndef BUG_HASHMAP_ATOMIC_COUNT_FIRST
 	set_count(map, root->count + !OID_IS_NULL(oid));
 #endif
@@ -332,13 +332,13 @@ static void recover(struct map *map)
 		return; /* nothing can be done; the check will say so */
 	if (!TOID_IS_NULL(root->tables[!root->current])) {
 #if defined(BUG_HASHMAP_ATOMIC_REHASH_DROPPED)
-		POBJ_FREE(&root->tables[!root->current]); /* BUG(hashmap-atomic-rehash-dropped) */
+		POBJ_FREE(&root->tables[!root->current]);
 #else
 		if (table_of(map, !root->current)->generation > table_of(map, root->current)->generation)
 			finish_rehash(map);
 #ifdef BUG_HASHMAP_ATOMIC_OLD_TABLE_LEAK
 		else
-			TOID_ASSIGN(root->tables[!root->current], OID_NULL); /* BUG(hashmap-atomic-old-table-leak) */
+			TOID_ASSIGN(root->tables[!root->current], OID_NULL);
 #else
 		else
 			POBJ_FREE(&root->tables[!root->current]);
@@ -355,7 +355,7 @@ static void recover(struct map *map)
 #ifdef BUG_HASHMAP_ATOMIC_NO_RECOUNT
 		count = root->count;
 #endif
-		set_count(map, count); /* BUG(hashmap-atomic-no-recount) */
+		set_count(map, count);
 	}
 #endif
 }

@@ -162,8 +162,8 @@ static void resize(struct map *map, uint64_t size)
 	table_at(map, oid.off)->size = size;
 	move_entries(map, table_at(map, old), table_at(map, oid.off));
 #ifdef BUG_HASHMAP_TX_RESIZE_TWO
-	commit();
-	begin(map); /* BUG(hashmap-tx-resize-two) */
+	commit(); /* BUG(hashmap-tx-resize-two) */
+	begin(map);
 #endif
 	add(&map->root->table, sizeof(map->root->table));
 	map->root->table = oid.off;

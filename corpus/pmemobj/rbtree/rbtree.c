@@ -359,8 +359,8 @@ static void take_off(struct tree *tree, uint64_t offset)
 	node->parent = offset; /* BUG(rbtree-freed-node) */
 #endif
 #ifdef BUG_RBTREE_DELETE_TWO
-	commit();
-	begin(tree); /* BUG(rbtree-delete-two) */
+	commit(); /* BUG(rbtree-delete-two) */
+	begin(tree);
 #endif
 	if (is_red(tree, child))
 		paint(tree, child, 0);

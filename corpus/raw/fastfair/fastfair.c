@@ -225,7 +225,7 @@ static void shift_right(struct node *n, unsigned count, unsigned to)
 		pm_store64(&n->entry[i].key, n->entry[i - 1].key); /* BUG(fastfair-key-first) */
 		pm_store64(&n->entry[i].pointer, n->entry[i - 1].pointer);
 #else
-		pm_store64(&n->entry[i].pointer, n->entry[i - 1].pointer); /* BUG(fastfair-shift-unordered) */
+		pm_store64(&n->entry[i].pointer, n->entry[i - 1].pointer); /* BUG(fastfair-shift-unordered) BUG(fastfair-dup-left) */
 		pm_store64(&n->entry[i].key, n->entry[i - 1].key);
 #endif
 		if (i % PER_LINE)
@@ -272,7 +272,7 @@ static void insert_entry(struct node *n, uint64_t key, uint64_t pointer)
 	e = &n->entry[to];
 	shift_right(n, count, to);
 	if (to < count) {
-		pm_store64(&e->pointer, left_of(n, to)); /* BUG(fastfair-dup-left) */ /* TRAP(fastfair-duplicate) */
+		pm_store64(&e->pointer, left_of(n, to)); /* TRAP(fastfair-duplicate) */
 		pm_store64(&e->key, key);
 #ifndef TRAP_FASTFAIR_ONE_PERSIST
 		pm_persist(e, sizeof(*e));
