@@ -243,11 +243,11 @@ def check_crash(page):
     choose(page, "kind", "ordering")
     text = page.js(DETAIL)
     for part in ("fails in 14 crash states", "Recovery failed with exit status 3.", "n is 1 but head is 0",
-                 "<b>list</b>", "1 line lost, 2 lines ahead", "also lost: flush", "called by main (list.c:16)"):
+                 "<b>list</b>", "1 line lost, 2 lines ahead", "also lost: in the same line", "called by main (list.c:16)"):
         assert part in text, part
     label = page.js("document.querySelector('.life svg').getAttribute('aria-label')")
     assert label == ("The crash: store A at list.c:6 (lost), then store B at list.c:8 (persistent), "
-                     "then the also lost event 1040"), label
+                     "then the crash before event 1040"), label
     assert page.js("[...document.querySelectorAll('.life circle')].map(e => e.getAttribute('class'))") == ["gone", "kept"]
     assert page.js("document.querySelectorAll('.life .crash').length") == 1
     assert page.js("document.querySelectorAll('.life').length") == 1  # its steps say no more

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 load common
 
-@test "the demo shows a note becoming durable, in source terms, and leaves nothing behind" {
+@test "the demo shows a note becoming durable, finds both bugs, replays one, and leaves no litter" {
 	mkdir tmp
 	TMPDIR=$PWD/tmp run -0 "$HOLDFAST_SOURCE/demo/run"
 	output_has "Recorded   whole"
 	output_has "Flushes    clwb 6"
 	[[ $output =~ op-begin\ +id=1\ +at\ .*main\ \(notes\.c: ]]
-	output_has "error: "
-	output_has "[missing-flush"
-	output_has "report.html"
 	[[ $output =~ store\ .*\ at\ append\ \(notes\.c:[0-9]+\)\ \<\ main\ \(notes\.c: ]]
-	[[ $output =~ flush\ clwb\ .*\ persist\ \(notes\.c:[0-9]+\)\ \<\ append ]]
+	[[ $output =~ flush\ clwb\ .*\ flush_range\ \(notes\.c:[0-9]+\)\ \<\ append ]]
+	output_has "[ordering]"
+	output_has "[missing-flush]"
+	output_has "2 errors, 1 performance, 0 warnings"
+	output_has "report.html"
+	output_has "recovery failed again with status 1"
 	[ "${lines[-1]}" = "buy milk" ]
 	[ -z "$(ls tmp)" ]
 }

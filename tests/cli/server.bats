@@ -112,7 +112,7 @@ ended() {
 	output_has "the client ended with status 127"
 	run -0 holdfast record -o v --ready yes --client 'kill -KILL $$' -- "$VICTIM" pool say yes wait .
 	output_has "the client ended with status 137"
-	run -0 holdfast record -o w --ready yes --client true --stop 'exit 5' --ready-timeout 1 -- \
+	run -0 holdfast record -o w --ready yes --client true --stop 'exit 5' -- \
 		"$VICTIM" pool say yes touch ready
 	output_lacks "client ended"
 }
@@ -175,10 +175,10 @@ ended() {
 }
 
 @test "a server, or a client, that does not end is killed" {
-	run -137 holdfast record -o t --ready yes --client true --ready-timeout 1 -- \
+	run -137 holdfast record -o t --ready yes --client true --ready-timeout 4 -- \
 		sh -c 'trap "" TERM; echo yes; while :; do sleep 0.1; done'
-	output_has "did not end within 1 second"
-	run -0 holdfast record -o u --ready yes --client 'exec sleep 1000' --ready-timeout 1 -- \
+	output_has "did not end within 4 seconds"
+	run -0 holdfast record -o u --ready yes --client 'exec sleep 1000' --ready-timeout 4 -- \
 		"$VICTIM" pool say yes
 	output_has "the client went on"
 	output_has "the client ended with status 137"
