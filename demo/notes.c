@@ -2,17 +2,17 @@
 /*
  * Notes in persistent memory: an append-only log in a mapped file.
  *
- *	notes FILE COMMAND…     any number of: add TEXT, done N, list
+ *	notes FILE COMMAND…     any number of: add TEXT, done N, list, check
  *
  *	+-------------------+------------------------+------------------------+----
  *	| magic, used, open | len, sum, done, text … | len, sum, done, text … |  …
  *	+-------------------+------------------------+------------------------+----
  *	  one cache line
  *
- * A note is written and made durable first, then counted in `used`. After a crash all notes
- * up to `used` are whole; the checksum would show it if they were not.
+ * A note is written first, then counted in `used`. After a crash `check` is to be run: all notes
+ * up to `used` must be whole, or a checksum is wrong; how many are open is counted anew.
  *
- * There is a real bug in here, as easily made as overlooked; `make demo` finds it.
+ * There are two real bugs in here, as easily made as overlooked; `make demo` finds both.
  */
 #include "holdfast.h"
 
@@ -70,12 +70,18 @@ static void (*choose_flush(void))(void *)
 
 static void (*flush)(void *);
 
-/* Makes a range durable. */
-static void persist(void *p, size_t len)
+/* Sends a range on its way; the next fence waits for it. */
+static void flush_range(void *p, size_t len)
 {
 	uintptr_t end = (uintptr_t)p + len;
 	for (uintptr_t line = (uintptr_t)p & ~(uintptr_t)(LINE - 1); line < end; line += LINE)
 		flush((void *)line);
+}
+
+/* Makes a range durable. */
+static void persist(void *p, size_t len)
+{
+	flush_range(p, len);
 	_mm_sfence();
 }
 
@@ -102,7 +108,7 @@ static int append(struct notes *n, const char *text)
 	note->sum = checksum(text, len);
 	note->done = 0;
 	memcpy(note->text, text, len);
-	persist(note, sizeof *note + len);
+	flush_range(note, sizeof *note + len);
 
 	n->used += room(len);
 	n->open++;
@@ -150,6 +156,22 @@ static int list(struct notes *n)
 	return at == n->used ? 0 : -1;
 }
 
+/* After a crash: are all notes whole? How many are open? */
+static int check(struct notes *n)
+{
+	uint64_t at = 0, open = 0;
+	for (struct note *note; (note = next(n, &at));)
+		open += !note->done;
+	if (at != n->used)
+		return -1;
+	if (n->open != open) {
+		n->open = open;
+		persist(n, sizeof *n);
+	}
+	printf("%llu open\n", (unsigned long long)open);
+	return 0;
+}
+
 /* Maps the file; a new one gets its header. */
 static struct notes *open_notes(const char *path)
 {
@@ -172,7 +194,7 @@ static struct notes *open_notes(const char *path)
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: notes FILE (add TEXT | done N | list)...\n");
+		fprintf(stderr, "usage: notes FILE (add TEXT | done N | list | check)...\n");
 		return 2;
 	}
 	flush = choose_flush();
@@ -186,6 +208,8 @@ int main(int argc, char **argv)
 		HOLDFAST_OP_BEGIN(op);
 		if (!strcmp(what, "list"))
 			bad = list(n);
+		else if (!strcmp(what, "check"))
+			bad = check(n);
 		else if (!strcmp(what, "add") && i + 1 < argc)
 			bad = append(n, argv[++i]);
 		else if (!strcmp(what, "done") && i + 1 < argc)
