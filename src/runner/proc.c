@@ -46,6 +46,7 @@ static void set_limit(int what, uint64_t value)
 static void become(const struct cell *c, const struct spawn *s, int out)
 {
 	static const int ours[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
+	static const uint64_t plain[4]; /* the kernel's sigaction: default, no flags */
 	sigset_t none;
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -61,6 +62,9 @@ static void become(const struct cell *c, const struct spawn *s, int out)
 	}
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		signal(ours[i], SIG_DFL);
+	/* libc keeps these two to itself, but who started us may have them ignored */
+	for (int i = 32; i < 34; i++)
+		syscall(SYS_rt_sigaction, i, &plain, NULL, sizeof(uint64_t));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	set_limit(RLIMIT_CORE, 0);
