@@ -27,8 +27,12 @@
 
 #include "crash/strategy.h"
 
-/* Asking what recovery reads takes a run under the tracer, as long as hundreds of others. */
-#define FEW_STATES 16384u
+/*
+ * Asking what recovery reads takes a run under the tracer, as long as hundreds of others: not
+ * for a few states, and not for long where it reads everything anyway.
+ */
+#define FEW_STATES 1024u
+#define ASKS_TO_JUDGE 16u
 
 struct digit {
 	uint32_t line;
@@ -40,6 +44,7 @@ struct decision {
 };
 struct search {
 	bool reduce;
+	unsigned asks, in_vain;  /* at this point */
 	VEC(struct digit) digit; /* sorted by line */
 	VEC(uint32_t) version;
 	VEC(struct decision) stack;
@@ -106,6 +111,7 @@ static void begin(struct crash_gen *gen, struct search *s)
 	s->digit.n = s->version.n = s->stack.n = 0;
 	for (size_t i = 0; i < n; i++)
 		add_digit(gen, s, open[i]);
+	s->asks = s->in_vain = 0;
 	s->reduce = gen->reads && !gen->opts->no_reduce && !few_states(gen, s);
 }
 
@@ -141,6 +147,8 @@ static void decide_what_is_read(struct crash_gen *gen, struct search *s,
 	uint32_t *line = NULL;
 	size_t n = 0;
 
+	if (s->stack.n == s->digit.n)
+		return;
 	if (!s->reduce || !gen->reads(gen->reads_arg, state, &line, &n)) {
 		for (size_t i = 0; i < s->digit.n; i++)
 			decide(s, i);
@@ -149,6 +157,10 @@ static void decide_what_is_read(struct crash_gen *gen, struct search *s,
 	for (size_t i = 0; i < n; i++)
 		decide_line(s, line[i]);
 	free(line);
+	s->asks++;
+	s->in_vain += s->stack.n == s->digit.n;
+	if (!gen->opts->few && s->asks >= ASKS_TO_JUDGE && s->in_vain >= s->asks - s->asks / 8)
+		s->reduce = false;
 }
 
 static bool turn(struct search *s)

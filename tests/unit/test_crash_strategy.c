@@ -574,7 +574,7 @@ static void same_failures(struct bench *b, const struct tale *t, struct totals *
 	for (size_t i = 0; i < full.failed.n; i++)
 		assert_true(full.failed.p[i] == less.failed.p[i] &&
 			    full.failed.p[i] == coy.failed.p[i]);
-	assert_true(less.runs <= coy.runs && coy.runs <= full.runs);
+	assert_true(less.runs <= full.runs && coy.runs <= full.runs);
 	total->tales++;
 	total->failing += full.failed.n;
 	if (states > 256) {
