@@ -452,8 +452,8 @@ static uint64_t for_each_item(struct table *t,
 		for (unsigned j = 0; j < SLOTS; j++) {
 			if (!taken(b, j))
 				continue;
-			items++;
 			visit(t, b, j);
+			items += taken(b, j); /* what is left */
 		}
 	}
 	return items;
