@@ -45,8 +45,16 @@ class Evaluation:
             self.available.add("oracles")
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-eval.", dir="/dev/shm"))
         self.started, self.lock = time.monotonic(), threading.Lock()
+        self.live, self.stopped = set(), False
         self.seconds = collections.Counter()
         self.tried = collections.Counter()  # crash states, by what for
+
+    def stop(self):
+        """Ends what runs; nothing new is begun."""
+        self.stopped = True
+        for process in list(self.live):
+            process.terminate()
+            process.wait()
 
     def close(self):
         shutil.rmtree(self.work, ignore_errors=True)
@@ -55,14 +63,20 @@ class Evaluation:
 
     def run(self, capability, command, timeout=TIMEOUT):
         """Status and stderr."""
+        if self.stopped:
+            raise RuntimeError("stopped")
         start = time.monotonic()
         env = dict(os.environ, PMEM_IS_PMEM_FORCE="1", NO_COLOR="1")
-        try:
-            done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, timeout=timeout, check=False)
-            status, text = done.returncode, done.stderr.decode(errors="replace").strip()
-        except subprocess.TimeoutExpired:
-            status, text = None, f"did not end within {timeout} s"
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as process:
+            self.live.add(process)
+            try:
+                text = process.communicate(timeout=timeout)[1].decode(errors="replace").strip()
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                process.kill()
+                status, text = None, f"did not end within {timeout} s"
+        self.live.discard(process)
         with self.lock:
             self.seconds[capability] += time.monotonic() - start
         return status, text

@@ -204,17 +204,23 @@ static int caused(void *arg, struct err *err)
 	return store_commit(c->store, err) || bad ? -1 : 0;
 }
 
+/* For status; what cannot be written here is no loss. */
+static void keep_counts(struct campaign *c)
+{
+	struct err ignored;
+	if (store_begin(c->store, &ignored))
+		return;
+	(void)put_counts(c, "running", &ignored);
+	(void)store_commit(c->store, &ignored);
+}
+
 static void progressed(void *arg, const struct crash_counts *n)
 {
 	struct campaign *c = arg;
-	struct err ignored;
 	double now = campaign_now();
 	if (now - c->kept > 1) {
 		c->kept = now;
-		if (store_begin(c->store, &ignored) == 0) {
-			(void)put_counts(c, "running", &ignored);
-			(void)store_commit(c->store, &ignored);
-		}
+		keep_counts(c);
 	}
 	campaign_progress(c, n);
 }
@@ -281,6 +287,7 @@ void campaign_hooks(struct campaign *c)
 					 .progress = progressed,
 					 .stop = stop,
 					 .reads = reads };
+	keep_counts(c);
 }
 
 int campaign_finish(struct campaign *c, struct err *err)

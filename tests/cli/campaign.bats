@@ -23,11 +23,11 @@ done_id() {
 
 @test "these tests notice what is left behind" {
 	nothing_left
-	mkdir /dev/shm/holdfast-left.$$
+	mkdir /dev/shm/holdfast-l3ft.x
 	run nothing_left
-	rmdir /dev/shm/holdfast-left.$$
+	rmdir /dev/shm/holdfast-l3ft.x
 	[ "$status" -eq 1 ]
-	output_has "/dev/shm/holdfast-left.$$"
+	output_has "/dev/shm/holdfast-l3ft.x"
 	background sleep 1000
 	sleep 0.1
 	run nothing_left

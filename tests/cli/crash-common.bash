@@ -64,11 +64,12 @@ first_id() {
 # Other tests run at the same time: what a process still has open is theirs.
 leftovers() {
 	local folder
-	find /tmp /dev/shm "${TMPDIR:-/tmp}" -maxdepth 1 -name 'holdfast-*' -newer "$BATS_TEST_TMPDIR/.before" \
-		-not -name 'holdfast-eval.*' 2>/dev/null | sort -u | while read -r folder; do
+	find /tmp /dev/shm "${TMPDIR:-/tmp}" -maxdepth 1 -newer "$BATS_TEST_TMPDIR/.before" \
+		\( -name 'holdfast-??????' -o -name 'holdfast-reads.*' -o -name 'holdfast-test-litter' \) 2>/dev/null |
+		sort -u | while read -r folder; do
 		find /proc/[0-9]*/fd -lname "$folder*" 2>/dev/null | grep -q . || [ ! -e "$folder" ] || echo "$folder"
 	done
-	grep -vxFf "$BATS_TEST_TMPDIR/.before" /proc/self/mountinfo | sed 's/^/mount /'
+	grep -vxFf "$BATS_TEST_TMPDIR/.before" /proc/self/mountinfo | grep -e ' - overlay ' -e "$BATS_TEST_TMPDIR" || true
 	processes
 }
 
