@@ -76,6 +76,11 @@ void imap_clear(struct imap *, uint64_t lo, uint64_t hi);
 const struct imap_item *imap_find(const struct imap *, uint64_t at); /* NULL: none */
 void imap_free(struct imap *);
 
+double now_seconds(void); /* of a clock that only goes on */
+/* The first runnable file of that name on PATH, or the name itself if it has a slash and is
+ * runnable; xmalloc'ed. NULL: there is none. */
+char *find_program(const char *name);
+
 /* Growable string. */
 struct buf {
 	char *p;

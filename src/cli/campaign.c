@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/campaign_internal.h"
+#include "cli/run.h"
 #include "cli/units.h"
 
 #define TIMEOUT 10.0
@@ -126,22 +127,12 @@ int campaign_check(const struct campaign_opts *o, struct err *err)
 
 /* ---- from opening to closing ---- */
 
-/* The first process's arguments, which lie one behind the other, each ended by a zero byte. */
-static void command_of(struct campaign *c)
-{
-	const struct trace_process_def *p = trace_process(trace_defs(c->reader), 0);
-	for (uint32_t i = 0; p && i < p->command_len; i += (uint32_t)strlen(p->command + i) + 1) {
-		c->command = xrealloc(c->command, (c->ncommand + 1) * sizeof *c->command);
-		c->command[c->ncommand++] = p->command + i;
-	}
-}
-
 int campaign_open(struct campaign *c, const char *dir, const struct campaign_opts *o,
 		  enum store_mode mode, struct err *err)
 {
 	const char *why;
 	*c = (struct campaign){ .o = *o, .dir = xstrdup(dir) };
-	c->started = campaign_now();
+	c->started = now_seconds();
 	if (!(c->reader = trace_open(dir, err)) || !(c->store = store_open(dir, mode, err)))
 		return -1;
 	c->whole = trace_is_whole(c->reader, &why);
@@ -185,7 +176,7 @@ int campaign_history(struct campaign *c, struct err *err)
 	struct crash_opts co;
 	if (crash_options(&c->o, &co, err) || !(c->crash = crash_new(c->reader, &co, err)))
 		return -1;
-	command_of(c);
+	c->command = run_command(trace_defs(c->reader), &c->ncommand);
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 
 #include "cli/campaign.h"
 
-double campaign_now(void);
 bool campaign_interrupted(void);
 
 /* campaign_keep.c */

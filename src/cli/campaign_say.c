@@ -2,21 +2,13 @@
 /* What is said about a campaign, while it runs and at its end. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cli/campaign_internal.h"
-
-double campaign_now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 void campaign_progress(void *campaign, const struct crash_counts *n)
 {
 	struct campaign *c = campaign;
-	double now = campaign_now(), spent = now - c->started, part, left;
+	double now = now_seconds(), spent = now - c->started, part, left;
 	if (now - c->said < 0.2)
 		return;
 	c->said = now;

@@ -4,11 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/folder.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "trace/trace.h"
@@ -79,13 +78,6 @@ struct session {
 #define SAVE_EVERY 2.0    /* seconds */
 #define LOOK_EVERY 65536u /* events */
 
-static double now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static void save(struct session *);
 
 static int feed(void *arg, const struct trace_event *e, struct err *err)
@@ -95,7 +87,7 @@ static int feed(void *arg, const struct trace_event *e, struct err *err)
 	check_feed(s->check, e);
 	s->events++;
 	s->kind[e->kind]++;
-	if (s->live && s->events % LOOK_EVERY == 0 && now() - s->saved > SAVE_EVERY)
+	if (s->live && s->events % LOOK_EVERY == 0 && now_seconds() - s->saved > SAVE_EVERY)
 		save(s);
 	return 0;
 }
@@ -153,18 +145,6 @@ static int check_program(struct session *s, char **argv, struct finding_set *out
 
 /* ---- a trace ---- */
 
-/* The first process's arguments, which lie one behind the other, each ended by a zero byte. */
-static void command_of(struct session *s, const struct trace_defs *defs)
-{
-	const struct trace_process_def *p = trace_process(defs, 0);
-	if (!p || !p->command_len)
-		return;
-	for (uint32_t i = 0; i < p->command_len; i += (uint32_t)strlen(p->command + i) + 1) {
-		s->command = xrealloc(s->command, (s->ncommand + 1) * sizeof *s->command);
-		s->command[s->ncommand++] = p->command + i;
-	}
-}
-
 static int check_trace(struct session *s, const char *dir, struct finding_set *out, struct err *err)
 {
 	struct trace_event e;
@@ -185,7 +165,7 @@ static int check_trace(struct session *s, const char *dir, struct finding_set *o
 		s->incomplete = xstrdup(why);
 	check_end(s->check);
 	check_report(s->check, out);
-	command_of(s, trace_defs(s->reader));
+	s->command = run_command(trace_defs(s->reader), &s->ncommand);
 	free(replay);
 	return 0;
 }
@@ -200,7 +180,7 @@ static struct report describe(struct session *s, struct finding_set *set,
 	stats[0] = (struct report_stat){ "events", (double)s->events };
 	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->check) };
 	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->check) };
-	stats[3] = (struct report_stat){ "seconds", now() - s->started };
+	stats[3] = (struct report_stat){ "seconds", now_seconds() - s->started };
 	output_filter(&s->out, set);
 	return (struct report){
 		.verb = "check",
@@ -225,7 +205,7 @@ static void save(struct session *s)
 		output_save(&s->out, &r);
 		finding_set_free(&set);
 	}
-	s->saved = now();
+	s->saved = now_seconds();
 }
 
 static int conclude(struct session *s, struct finding_set *set)
@@ -282,19 +262,13 @@ char **check_folder_watches(const struct check_folder *how, struct err *err)
 	return copy;
 }
 
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int cmd_check(int argc, char **argv)
 {
 	struct check_cli o = { 0 };
 	struct session s = { .o = &o };
 	struct finding_set set = { 0 };
 	struct err err = { 0 };
-	s.started = s.saved = now();
+	s.started = s.saved = now_seconds();
 	int status = cli_parse(&verb_check, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
@@ -303,7 +277,7 @@ static int cmd_check(int argc, char **argv)
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
 	msg_quiet = o.output.quiet;
-	bool trace = argc == 1 && is_folder(argv[0]);
+	bool trace = argc == 1 && folder_is(argv[0]);
 	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
 	else if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))

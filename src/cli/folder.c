@@ -13,6 +13,12 @@
 
 #define TRACE_FILE "trace" /* the one file in a trace's folder */
 
+bool folder_is(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 char *folder_default(const char *program)
 {
 	const char *slash = strrchr(program, '/');

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 
+bool folder_is(const char *path); /* a folder, there already */
 /* PROGRAM-N.hft with the first N that is free; xmalloc'ed. */
 char *folder_default(const char *program);
 /* Makes way for a new trace. With `force` one that is there is removed, but nothing else. */

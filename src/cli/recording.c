@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/recording.h"
 
-#include <time.h>
-
 #include "cli/folder.h"
 #include "trace/trace.h"
 
@@ -51,15 +49,13 @@ static int record(struct launch *l, const char *dir, bool force, struct recordin
 int recording_make(const struct launch_opts *o, const char *dir, bool force, struct recording *rec,
 		   struct err *err)
 {
-	struct timespec a, b;
 	*rec = (struct recording){ 0 };
 	struct launch *l = launch_new(o, err);
 	if (!l)
 		return -1;
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	double start = now_seconds();
 	int bad = record(l, dir, force, rec, err);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	rec->seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+	rec->seconds = now_seconds() - start;
 	launch_free(l);
 	return bad;
 }

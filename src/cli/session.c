@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/folder.h"
 #include "cli/recording.h"
@@ -20,12 +19,6 @@ struct work {
 	char *dir;
 	bool live; /* a program was run: its stdout is its own */
 };
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
 
 /* ---- recording ---- */
 
@@ -162,7 +155,7 @@ static int report(struct work *w)
 static int go(struct work *w, int argc, char **argv, struct err *err)
 {
 	struct session *s = w->s;
-	bool trace = argc == 1 && is_folder(argv[0]);
+	bool trace = argc == 1 && folder_is(argv[0]);
 	enum store_mode mode = s->crash->resume  ? STORE_RESUME
 			       : s->crash->fresh ? STORE_FRESH
 						 : STORE_NEW;

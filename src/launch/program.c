@@ -10,33 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_PATH "/bin:/usr/bin"
 #define MAX_SCRIPTS 4 /* scripts may have scripts as interpreters, as in Linux */
-
-static bool is_runnable(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-/* A name without a slash: the first runnable file of that name on PATH. */
-static char *search(const char *name)
-{
-	const char *dir = getenv("PATH");
-	if (!dir)
-		dir = DEFAULT_PATH;
-	for (;;) {
-		size_t len = strcspn(dir, ":");
-		char *path =
-			len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
-		if (is_runnable(path))
-			return path;
-		free(path);
-		if (!dir[len])
-			return NULL;
-		dir += len + 1;
-	}
-}
 
 char *launch_resolve(const char *name, struct err *err)
 {
@@ -46,7 +20,7 @@ char *launch_resolve(const char *name, struct err *err)
 	}
 	if (strchr(name, '/'))
 		return xstrdup(name);
-	char *path = search(name);
+	char *path = find_program(name);
 	if (!path)
 		err_set(err, EXIT_PROGRAM, "no program '%s' on PATH", name);
 	return path;

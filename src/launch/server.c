@@ -42,13 +42,6 @@ struct server {
 	bool listens, late, signalled;
 };
 
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static unsigned timeout(const struct server *s)
 {
 	return s->o->ready_timeout ? s->o->ready_timeout : DEFAULT_TIMEOUT;
@@ -137,7 +130,7 @@ void server_free(struct server *s)
 
 int server_open(struct server *s, struct err *err)
 {
-	s->deadline = now() + timeout(s);
+	s->deadline = now_seconds() + timeout(s);
 	return s->relay ? relay_open(s->relay, err) : 0;
 }
 
@@ -219,9 +212,9 @@ void server_kill(const struct server *s)
 static bool is_ready(struct server *s)
 {
 	if (s->o->port && !s->listens) {
-		if (now() < s->looked + LOOK_EVERY)
+		if (now_seconds() < s->looked + LOOK_EVERY)
 			return false;
-		s->looked = now();
+		s->looked = now_seconds();
 		s->listens = server_port_listens(s->o->port);
 	}
 	return (!s->o->port || s->listens) && (!s->relay || relay_seen(s->relay));
@@ -243,9 +236,9 @@ static bool said_all(struct server *s)
 		return true;
 	if (!s->late) {
 		s->late = true;
-		s->deadline = now() + LAST_WORDS;
+		s->deadline = now_seconds() + LAST_WORDS;
 	}
-	return now() > s->deadline;
+	return now_seconds() > s->deadline;
 }
 
 static int wait_until_ready(struct server *s, const struct server_program *p, struct err *err)
@@ -267,7 +260,7 @@ static int wait_until_ready(struct server *s, const struct server_program *p, st
 			 p->status);
 		return not_ready(s, what, err);
 	}
-	if (now() < s->deadline)
+	if (now_seconds() < s->deadline)
 		return 0;
 	snprintf(what, sizeof what, "the program was not ready after %u second%s", timeout(s),
 		 timeout(s) == 1 ? "" : "s");
@@ -284,7 +277,7 @@ static void tell(struct server *s, const struct server_program *p)
 static int stop(struct server *s, const struct server_program *p, struct err *err)
 {
 	s->phase = p->ended ? OVER : STOPPING;
-	s->deadline = now() + timeout(s);
+	s->deadline = now_seconds() + timeout(s);
 	if (p->ended)
 		return 0;
 	if (!s->signal && !p->interrupted)
@@ -298,12 +291,12 @@ static void wait_for_client(struct server *s)
 {
 	if (!s->late) {
 		s->late = true;
-		s->deadline = now() + timeout(s);
-	} else if (now() > s->deadline) {
+		s->deadline = now_seconds() + timeout(s);
+	} else if (now_seconds() > s->deadline) {
 		msg_warn("the client went on for %u seconds after the program had ended: killed",
 			 timeout(s));
 		end_group(s->client);
-		s->deadline = now() + timeout(s);
+		s->deadline = now_seconds() + timeout(s);
 	}
 }
 
@@ -313,14 +306,14 @@ static void wait_for_end(struct server *s, const struct server_program *p)
 		s->phase = OVER;
 	} else if (s->signalled && p->images != s->images) {
 		tell(s, p); /* Valgrind loses signals that come in the middle of an exec */
-	} else if (now() > s->deadline || p->interrupted > 1) {
+	} else if (now_seconds() > s->deadline || p->interrupted > 1) {
 		if (!p->interrupted)
 			msg_warn("the program did not end within %u seconds after --stop: killed",
 				 timeout(s));
 		end_group(s->stopper);
 		if (!p->ended)
 			server_signal(p, SIGKILL);
-		s->deadline = now() + timeout(s);
+		s->deadline = now_seconds() + timeout(s);
 	}
 }
 

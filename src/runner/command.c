@@ -11,47 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_PATH "/bin:/usr/bin"
-
 typedef VEC(char *) words;
-
-static bool is_runnable(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-static char *search(const char *name)
-{
-	const char *dir = getenv("PATH");
-	if (!dir)
-		dir = DEFAULT_PATH;
-	for (;; dir++) {
-		size_t len = strcspn(dir, ":");
-		char *path =
-			len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
-		if (is_runnable(path))
-			return path;
-		free(path);
-		dir += len;
-		if (!*dir)
-			return NULL;
-	}
-}
 
 char *command_find(const char *name, struct err *err)
 {
-	if (!strchr(name, '/')) {
-		char *path = search(name);
-		if (!path)
-			err_set(err, EXIT_PROGRAM, "%s: not found on PATH", name);
-		return path;
-	}
-	if (is_runnable(name))
-		return xstrdup(name);
-	err_set(err, EXIT_PROGRAM, access(name, F_OK) ? "%s: not found" : "%s: cannot be executed",
-		name);
-	return NULL;
+	char *path = find_program(name);
+	if (!path)
+		err_set(err, EXIT_PROGRAM,
+			!strchr(name, '/')   ? "%s: not found on PATH"
+			: access(name, F_OK) ? "%s: not found"
+					     : "%s: cannot be executed",
+			name);
+	return path;
 }
 
 /* Words that mean something to the shell though there is no such program, or a different one. */

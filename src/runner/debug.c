@@ -103,7 +103,7 @@ static bool wait_status(int fd, unsigned ms, int *status)
 	double deadline = deadline_after(ms);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	for (;;) {
-		double left = (deadline - now()) * 1e3;
+		double left = (deadline - now_seconds()) * 1e3;
 		if (left <= 0)
 			return false;
 		if (poll(&p, 1, left > 1e6 ? 1000000 : (int)left + 1) <= 0)
@@ -120,7 +120,7 @@ static int run_inside(struct runner *r, struct runner_cell *c, char **argv, char
 	int fds[2], status = -1;
 	if (pipe2(fds, O_CLOEXEC))
 		return err_errno(err, EXIT_INTERNAL, "cannot make a pipe");
-	double start = now();
+	double start = now_seconds();
 	pid_t pid = fork();
 	if (pid == 0)
 		enter(r, c->pid, argv, env, fds[1]);
@@ -132,7 +132,7 @@ static int run_inside(struct runner *r, struct runner_cell *c, char **argv, char
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	out->spent = now() - start;
+	out->spent = now_seconds() - start;
 	if (pid < 0 || (ended && status == -1))
 		return err_set(err, EXIT_PROGRAM, "cannot enter the sandbox");
 	int sig = ended ? end_signal(status, !strcmp(argv[0], SHELL)) : 0;

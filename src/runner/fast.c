@@ -77,7 +77,7 @@ static void was_ordinary(struct cell *c, enum pump how, struct runner_result *r)
 bool fast_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	double start = now(), deadline = deadline_after(c->opts->timeout_ms);
+	double start = now_seconds(), deadline = deadline_after(c->opts->timeout_ms);
 	if (!c->server && start_server(c, &err)) {
 		broken(r, "%s", err.text);
 		return true;
@@ -86,17 +86,17 @@ bool fast_run(struct cell *c, struct runner_result *r)
 	if (!p->hello) {
 		enum pump how = proc_pump(c, &p, 1, deadline, greeted);
 		if (how != PUMP_DONE) {
-			r->spent = now() - start;
+			r->spent = now_seconds() - start;
 			was_ordinary(c, how, r);
 			return true;
 		}
 	}
-	start = now();
+	start = now_seconds();
 	enum pump how = PUMP_ENDED;
 	p->lost = !begin(c);
 	if (!p->lost)
 		how = proc_pump(c, &p, 1, deadline, NULL);
-	r->spent = now() - start;
+	r->spent = now_seconds() - start;
 	if (!p->lost) {
 		finish(c, how, r);
 		return true;

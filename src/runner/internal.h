@@ -172,7 +172,6 @@ enum pump proc_pump(struct cell *, struct proc *const *, size_t n, double deadli
 void proc_close(struct proc *);     /* forgets it */
 bool proc_kill_all(struct cell *);  /* true: there was something */
 bool proc_alone(void);              /* nothing runs but the fork server */
-double now(void);                   /* seconds */
 double deadline_after(unsigned ms); /* 0: never */
 
 /* run.c: one run of the command. */

@@ -20,16 +20,9 @@
 
 #define TICK_MS 2 /* how often `done` is asked */
 
-double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 double deadline_after(unsigned ms)
 {
-	return ms ? now() + ms / 1e3 : INFINITY;
+	return ms ? now_seconds() + ms / 1e3 : INFINITY;
 }
 
 static void set_limit(int what, uint64_t value)
@@ -190,7 +183,7 @@ static void take(struct cell *c, struct proc *const *p, size_t n, const struct p
 
 static int poll_timeout(double deadline, bool ask)
 {
-	double ms = ceil((deadline - now()) * 1e3);
+	double ms = ceil((deadline - now_seconds()) * 1e3);
 	if (ask && ms > TICK_MS)
 		return TICK_MS;
 	return ms < 0 ? 0 : ms > 1e6 ? 1000000 : (int)ms;
@@ -213,7 +206,7 @@ enum pump proc_pump(struct cell *c, struct proc *const *p, size_t n, double dead
 		if (done && done(c, p[0]))
 			return PUMP_DONE;
 		int ms = poll_timeout(deadline, done != NULL);
-		if (ms == 0 && now() >= deadline)
+		if (ms == 0 && now_seconds() >= deadline)
 			return PUMP_TIMEOUT;
 		if (poll(fd, 1 + 3 * n, ms) < 0)
 			continue;

@@ -106,13 +106,13 @@ static void plain_run(struct cell *c, struct runner_result *r)
 {
 	struct proc p, *list[] = { &p };
 	struct err err;
-	double start = now();
+	double start = now_seconds();
 	if (cell_start(c, &p, &c->command, -1, &err)) {
 		broken(r, "%s", err.text);
 		return;
 	}
 	enum pump how = proc_pump(c, list, 1, deadline_after(c->opts->timeout_ms), NULL);
-	r->spent = now() - start;
+	r->spent = now_seconds() - start;
 	cell_judge(c, &c->command, &p, how, r);
 	r->strays = proc_kill_all(c) && how == PUMP_ENDED;
 	proc_close(&p);

@@ -78,7 +78,7 @@ static void judge_client(struct cell *c, struct proc *server, struct runner_resu
 	enum pump how = proc_pump(c, list, 2, deadline_after(c->opts->timeout_ms), NULL);
 	cell_judge(c, &c->client, &p, how, r);
 	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
-		proc_pump(c, &server, 1, now() + GRACE_S, NULL);
+		proc_pump(c, &server, 1, now_seconds() + GRACE_S, NULL);
 	join_output(r, &server->text);
 	if (server->ended)
 		cell_judge(c, &c->command, server, PUMP_ENDED, &early);
@@ -94,7 +94,7 @@ void serve_run(struct cell *c, struct runner_result *r)
 {
 	struct proc server, *list[] = { &server };
 	struct err err;
-	double start = now();
+	double start = now_seconds();
 	if (cell_start(c, &server, &c->command, -1, &err)) {
 		broken(r, "%s", err.text);
 		return;
@@ -108,7 +108,7 @@ void serve_run(struct cell *c, struct runner_result *r)
 		if (r->verdict == RUNNER_OK) /* it ended before it was up */
 			r->verdict = RUNNER_FAILED;
 	}
-	r->spent = now() - start;
+	r->spent = now_seconds() - start;
 	proc_kill_all(c);
 	proc_close(&server);
 }
