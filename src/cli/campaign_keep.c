@@ -175,7 +175,7 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 	       put_number(c, "resumed", (double)n->resumed, err) ||
 	       put_number(c, "failed", (double)n->failed, err) ||
 	       put_number(c, "causes", (double)n->causes, err) ||
-	       put_number(c, "seconds", campaign_now() - c->started, err);
+	       put_number(c, "seconds", now_seconds() - c->started, err);
 }
 
 static int put_findings(struct campaign *c, struct err *err)
@@ -217,7 +217,7 @@ static void keep_counts(struct campaign *c)
 static void progressed(void *arg, const struct crash_counts *n)
 {
 	struct campaign *c = arg;
-	double now = campaign_now();
+	double now = now_seconds();
 	if (now - c->kept > 1) {
 		c->kept = now;
 		keep_counts(c);
@@ -248,7 +248,8 @@ static char *reads(void *arg, struct runner *r, unsigned cell)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	size_t files;
 	const struct runner_file *file = crash_files(c->crash, false, &files);
-	if (n <= 0 || c->o.recover_client)
+	/* It needs the files where they were, and a /tmp that goes with the sandbox. */
+	if (n <= 0 || c->o.recover_client || runner_view(r) == RUNNER_VIEW_SUBST)
 		return NULL;
 	self[n] = 0;
 	quote(&b, self);

@@ -59,8 +59,7 @@ static bool is_of(struct crash *c, uint32_t piece, uint32_t example)
 
 /* ---- a cause in a state ---- */
 
-/* Which piece of its line it is, from 1. */
-static uint32_t number_of(const struct crash_history *h, uint32_t piece)
+uint32_t crash_number_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_line *l = &h->line.p[h->piece.p[piece].line];
 	uint32_t lo = 0, hi = l->n;
@@ -94,7 +93,8 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 
 	while (i-- > least && i > from)
 		if (is_of(c, (uint32_t)i, example) &&
-		    number_of(h, (uint32_t)i) <= crash_state_get(s, &c->cursor, h->piece.p[i].line))
+		    crash_number_of(h, (uint32_t)i) <=
+			    crash_state_get(s, &c->cursor, h->piece.p[i].line))
 			return true;
 	return false;
 }

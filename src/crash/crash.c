@@ -5,17 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "crash/internal.h"
-
-double crash_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 const char *crash_strategy_name(size_t i)
 {
@@ -48,7 +39,7 @@ static double count_possible(struct crash *c)
 struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, struct err *err)
 {
 	struct crash *c = xcalloc(1, sizeof *c);
-	double start = crash_now();
+	double start = now_seconds();
 
 	c->opts = *o;
 	c->src = srcloc_trace_new(trace_defs(r));
@@ -67,7 +58,7 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	c->counts.paths = c->points.paths;
 	c->counts.points_found = c->points.found;
 	c->counts.possible = count_possible(c);
-	c->counts.read = crash_now() - start;
+	c->counts.read = now_seconds() - start;
 	return c;
 }
 
@@ -265,14 +256,9 @@ int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *ho
 bool crash_is_blind(struct crash *c)
 {
 	struct crash_state end = { .event = c->h->events };
-	struct err err;
-	int cell = c->hooks->reads ? runner_idle(c->runner, &err) : -1;
-	char *text = NULL;
-	bool blind;
+	char *text = crash_ask_reads(c, &end);
+	bool blind = text && !*text;
 
-	if (cell >= 0 && crash_materialise(c, (unsigned)cell, &end, &err) == 0)
-		text = c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
-	blind = text && !*text;
 	free(text);
 	return blind;
 }

@@ -21,7 +21,7 @@ static struct crash_verdict unpack(uint64_t v)
 	return (struct crash_verdict){ (enum runner_verdict)(v & 0xff), (int)(uint32_t)(v >> 8) };
 }
 
-bool crash_wants_stop(struct crash *c)
+static bool wants_stop(struct crash *c)
 {
 	const struct crash_opts *o = &c->opts;
 
@@ -29,7 +29,7 @@ bool crash_wants_stop(struct crash *c)
 		c->stopping =
 			(c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
 			(o->budget_states && c->counts.tested + c->inflight >= o->budget_states) ||
-			(o->budget_seconds > 0 && crash_now() - c->started >= o->budget_seconds);
+			(o->budget_seconds > 0 && now_seconds() - c->started >= o->budget_seconds);
 	}
 	return c->stopping;
 }
@@ -93,10 +93,8 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 	job = (struct crash_job *)(uintptr_t)tag;
 	got = keep(c, job->hash, job->state.event, &r, err) ? -1 : 1;
 	job->verdict = (struct crash_verdict){ r.verdict, r.status };
-	job->output = r.output;
 	job->done = true;
 	c->inflight--;
-	r.output = NULL;
 	runner_result_free(&r);
 	return got;
 }
@@ -104,11 +102,11 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 static int start(struct crash *c, const struct crash_state *s, uint64_t tag, struct err *err)
 {
 	int cell = runner_idle(c->runner, err);
-	double before = crash_now();
+	double before = now_seconds();
 
 	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err))
 		return -1;
-	c->counts.build += crash_now() - before;
+	c->counts.build += now_seconds() - before;
 	return runner_start(c->runner, (unsigned)cell, tag, err);
 }
 
@@ -157,7 +155,6 @@ bool crash_failed(const struct crash *c, const struct crash_state *s, struct cra
 static void free_job(struct crash_job *job)
 {
 	crash_state_free(&job->state);
-	free(job->output);
 	free(job);
 }
 
@@ -176,7 +173,7 @@ static int settle(struct crash *c, struct crash_gen *gen, const struct crash_str
 		c->settling = job->seq;
 		if (failed) {
 			c->counts.failed++;
-			bad = crash_explain_state(c, &job->state, job->verdict, job->output, err);
+			bad = crash_explain_state(c, &job->state, job->verdict, err);
 		} else if (job->verdict.verdict != RUNNER_OK) {
 			c->counts.created++;
 		}
@@ -248,21 +245,35 @@ static void parse_reads(const struct crash *c, const char *text, uint32_t **out,
 	*n = v.n;
 }
 
+/* A file under another name than the one it was recorded with would not be recognised. */
+static bool renamed(const struct crash *c)
+{
+	for (uint32_t i = 0; i < c->h->file.n; i++)
+		if (!c->cursor.name[i] || strcmp(c->cursor.name[i], c->h->file.p[i].path) != 0)
+			return true;
+	return false;
+}
+
+char *crash_ask_reads(struct crash *c, const struct crash_state *s)
+{
+	struct err err;
+	int cell = c->hooks->reads ? runner_idle(c->runner, &err) : -1;
+
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c))
+		return NULL;
+	return c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
+}
+
 static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t *n)
 {
 	struct crash *c = arg;
-	struct err err;
-	int cell = runner_idle(c->runner, &err);
-	char *text;
+	char *text = crash_ask_reads(c, s);
+	bool told = text && *text; /* to have read nothing at all is not to be believed */
 
-	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err))
-		return false;
-	text = c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
-	if (!text)
-		return false;
-	parse_reads(c, text, out, n);
+	if (told)
+		parse_reads(c, text, out, n);
 	free(text);
-	return true;
+	return told;
 }
 
 static int run_strategy(struct crash *c, const struct crash_strategy *strategy, struct err *err)
@@ -280,7 +291,7 @@ static int run_strategy(struct crash *c, const struct crash_strategy *strategy, 
 	c->counts.strategy = strategy->name;
 	if (strategy->start)
 		strategy->start(&gen);
-	while (!bad && !crash_wants_stop(c)) {
+	while (!bad && !wants_stop(c)) {
 		uint64_t hash;
 
 		s.at.n = 0;
@@ -329,10 +340,10 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 		list = own;
 	c->runner = r;
 	c->hooks = hooks;
-	c->started = crash_now();
+	c->started = now_seconds();
 	while (list[c->counts.phases])
 		c->counts.phases++;
-	for (size_t i = 0; !bad && list[i] && !crash_wants_stop(c); i++) {
+	for (size_t i = 0; !bad && list[i] && !wants_stop(c); i++) {
 		c->counts.phase = i;
 		bad = run_strategy(c, crash_strategy_find(list[i]), err);
 	}

@@ -68,9 +68,10 @@ uint32_t crash_flush_of(const struct crash_history *h, uint32_t piece)
 	return f ? f->place : UINT32_MAX;
 }
 
-static struct fate fate_of(const struct crash_history *h, uint32_t piece, uint32_t number)
+static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
+	uint32_t number = crash_number_of(h, piece);
 	struct fate f = { .end = operation_end(h, p) };
 	const struct crash_flush *flush = flush_after(h, p, f.end);
 
@@ -276,10 +277,7 @@ static struct finding *finding_of(struct crash *c, const struct crash_cause *cau
 	struct finding *f;
 
 	if (!cause->prefix && cause->lost.n)
-		fate = fate_of(c->h, cause->lost.p[0],
-			       crash_version_at(c->h, c->h->piece.p[cause->lost.p[0]].line,
-						c->h->piece.p[cause->lost.p[0]].event) +
-				       1);
+		fate = fate_of(c->h, cause->lost.p[0]);
 	kind = kind_of(cause, &fate);
 	if (cause->lost.n &&
 	    ((kind != FINDING_ATOMICITY && kind != FINDING_ORDERING) || main_piece == UINT32_MAX))

@@ -118,8 +118,6 @@ struct crash_job {
 	uint64_t seq;
 	uint64_t hash;
 	struct crash_verdict verdict;
-	char *output;
-	double spent;
 	bool done;
 };
 
@@ -158,12 +156,13 @@ void crash_cells_free(struct crash *);
  * wanted, is malloc'ed. */
 int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
 	      char **output, struct err *);
+/* What recovery reads of a state's image, see crash_hooks; NULL: cannot be told. malloc'ed. */
+char *crash_ask_reads(struct crash *, const struct crash_state *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
-bool crash_wants_stop(struct crash *);
 
 /* minimise.c: finds the cause of a failing state, or counts it for a known one. */
 int crash_explain_state(struct crash *, const struct crash_state *, struct crash_verdict,
-			const char *output, struct err *);
+			struct err *);
 /* A cause of a hang that was established well before job `seq` is in this state: it need not be
  * run. */
 #define CRASH_WINDOW 64u /* states generated ahead of the oldest without a verdict */
@@ -174,6 +173,8 @@ bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t se
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
+/* Which piece of its line it is, from 1. */
+uint32_t crash_number_of(const struct crash_history *, uint32_t piece);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
 uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
@@ -182,7 +183,5 @@ struct srcloc_where crash_path(struct crash *, uint32_t place);
 char *crash_state_text(const struct crash *, const struct crash_state *);
 int crash_state_parse(const struct crash *, const char *, struct crash_state *, struct err *);
 void crash_cause_free(struct crash_cause *);
-
-double crash_now(void);
 
 #endif

@@ -447,12 +447,11 @@ static char *backtrace(struct search *s, const struct crash_cause *cause)
 }
 
 int crash_explain_state(struct crash *c, const struct crash_state *state, struct crash_verdict v,
-			const char *output, struct err *err)
+			struct err *err)
 {
 	struct search s = { .c = c, .verdict = v, .err = err };
 	struct crash_cause cause = { .verdict = v, .count = 1, .reduced = 1 }, *old;
 
-	(void)output;
 	crash_state_copy(&s.state, state);
 	old = recognise(&s);
 	if (old) {

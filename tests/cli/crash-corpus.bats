@@ -122,3 +122,11 @@ server() {
 		-- "$BIN/msync/wal/clean" run "$pool" "$(ops msync/wal/ops/two.ops)"
 	jq -e '(.findings | length) == 0 and .stats.tested > 5' r.json
 }
+
+@test "exhaustive without namespaces: what recovery reads cannot be told, and nothing is left out" {
+	local bin=$BIN/raw/log/clean
+	holdfast record -q -o t -- "$bin" run "$PWD/pool" "$(ops raw/log/ops/compact.ops)" >/dev/null
+	crash_json r.json -j 1 --budget 1000 --view subst --strategy exhaustive --recover "$bin recover {pool}" t
+	jq -e '.stats.tested >= 1000' r.json
+	nothing_left
+}
