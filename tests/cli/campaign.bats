@@ -236,7 +236,6 @@ long_campaign() {
 }
 
 @test "replay --gdb" {
-	command -v gdb >/dev/null || skip "no gdb"
 	holdfast crash -q -o t --json r.json --recover "$(check segv)" -- "$BIN/app" run "$pool" order >/dev/null || true
 	run bash -c "printf 'run\nbacktrace\nkill\nquit\n' | timeout 20 \"\$HOLDFAST\" replay --gdb $(first_id r.json) t"
 	output_has "SIGSEGV"

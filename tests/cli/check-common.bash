@@ -41,14 +41,7 @@ same() {
 
 # check_json REPORT OPTIONS…: quiet, any verdict but an error of ours.
 check_json() {
-	local report=$1 status=0
-	shift
-	holdfast check -q --json "$report" "$@" >out 2>err || status=$?
-	[ "$status" -le 1 ] || {
-		cat err
-		return 1
-	}
-	jq -e '.schema == 1' "$report" >/dev/null
+	report_json check "$@"
 }
 
 # What must be equal between a live run and a recording of the same program.

@@ -26,6 +26,18 @@ output_lacks() {
 	return 1
 }
 
+# report_json VERB REPORT OPTIONS…: quiet, any verdict but an error of ours.
+report_json() {
+	local verb=$1 report=$2 status=0
+	shift 2
+	holdfast "$verb" -q --json "$report" "$@" >out 2>err || status=$?
+	[ "$status" -le 1 ] || {
+		cat err
+		return 1
+	}
+	jq -e '.schema == 1' "$report" >/dev/null
+}
+
 # wait_for COMMAND…: until it succeeds, ten seconds at most.
 wait_for() {
 	local i

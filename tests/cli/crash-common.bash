@@ -20,14 +20,7 @@ build_corpus() {
 
 # crash_json REPORT OPTIONS…: quiet, any verdict but an error.
 crash_json() {
-	local report=$1 status=0
-	shift
-	holdfast crash -q --json "$report" "$@" >out 2>err || status=$?
-	[ "$status" -le 1 ] || {
-		cat err
-		return 1
-	}
-	jq -e '.schema == 1' "$report" >/dev/null
+	report_json crash "$@"
 }
 
 # marked WAY ROLE: the line of app.c or apart.c that bears the mark.
