@@ -122,7 +122,9 @@ int campaign_check(const struct campaign_opts *o, struct err *err)
 			       "is up");
 	if (o->resume && o->fresh)
 		return err_set(err, EXIT_USAGE, "--resume and --fresh exclude each other");
-	return crash_options(o, &co, err) || runner_options(o, &ro, err) ? -1 : 0;
+	if (crash_options(o, &co, err) || runner_options(o, &ro, err))
+		return -1;
+	return runner_check(&ro, err);
 }
 
 /* ---- from opening to closing ---- */

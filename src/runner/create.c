@@ -55,8 +55,7 @@ static int check_command(const char *text, struct err *err)
 	return bad;
 }
 
-/* All that is wrong whatever the view. */
-static int check(const struct runner_opts *o, struct err *err)
+int runner_check(const struct runner_opts *o, struct err *err)
 {
 	struct judge j;
 	regex_t ready;
@@ -229,7 +228,7 @@ static int start_anyhow(struct runner *r, struct err *err)
 
 struct runner *runner_new(const struct runner_opts *opts, struct err *err)
 {
-	if (check(opts, err))
+	if (runner_check(opts, err))
 		return NULL;
 	struct runner *r = xcalloc(1, sizeof *r);
 	bool addr = false;

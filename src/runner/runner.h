@@ -77,7 +77,9 @@ struct runner_result {
 void runner_result_free(struct runner_result *);
 
 struct runner;
-/* Checks what can be checked (command found, regex valid, view possible); starts the cells. */
+/* What is wrong whatever the view: commands that are not found, expressions. No files are needed. */
+int runner_check(const struct runner_opts *, struct err *);
+/* Checks these and the view, and starts the cells. */
 struct runner *runner_new(const struct runner_opts *, struct err *);
 enum runner_view runner_view(const struct runner *);
 unsigned runner_cells(const struct runner *);

@@ -192,12 +192,13 @@ check() {
 	output_has "empty"
 }
 
-@test "recovery command not found: status 3, before anything is tested" {
+@test "recovery command not found: status 3, before the program is run" {
 	for command in ./missing surely-not-on-path ./plain; do
 		: >plain
 		rm -rf t
 		run -3 holdfast crash -o t --recover "$command $pool" -- "$BIN/app" run "$pool" order
 		output_has "${command#./}"
+		[ ! -e t ] && [ ! -e "$pool" ]
 	done
 	run -3 holdfast crash --fresh --recover "surely-not-on-path && true" t
 	run -2 holdfast crash --fresh --recover " " t
