@@ -81,6 +81,16 @@ double now_seconds(void); /* of a clock that only goes on */
  * runnable; xmalloc'ed. NULL: there is none. */
 char *find_program(const char *name);
 
+/* Is path the folder dir or below it? Then what comes after dir and the slash, else NULL. */
+const char *path_below(const char *path, const char *dir);
+/* Where something is mounted, as this process sees it. */
+struct mount_points {
+	char **p;
+	size_t n, cap;
+};
+void mount_points_read(struct mount_points *); /* adds to what there is */
+void loopback_up(void);                        /* in a network namespace of our own */
+
 /* Growable string. */
 struct buf {
 	char *p;

@@ -9,52 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef VEC(char *) strings;
+typedef struct mount_points strings;
 
 static void free_strings(strings *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->p[i]);
 	VEC_FREE(s);
-}
-
-/* Is path the folder dir or below it? Then what comes after dir and the slash, else NULL. */
-static const char *below(const char *path, const char *dir)
-{
-	size_t n = strcmp(dir, "/") ? strlen(dir) : 0;
-	if (strncmp(path, dir, n) != 0)
-		return NULL;
-	return path[n] == '/' ? path + n + 1 : path[n] ? NULL : path + n;
-}
-
-/* mountinfo writes blanks as \040. */
-static void unescape(char *s)
-{
-	char *to = s;
-	for (; *s; s++) {
-		if (*s == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
-}
-
-static void read_mounts(strings *out)
-{
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, *where;
-	size_t cap = 0;
-	while (f && getline(&line, &cap, f) > 0)
-		if (sscanf(line, "%*d %*d %*s %*s %ms", &where) == 1) {
-			unescape(where);
-			VEC_PUSH(out, where);
-		}
-	free(line);
-	if (f)
-		fclose(f);
 }
 
 /* The nearest folder above path that exists, as it is really called; *rest: the way down. */
@@ -85,8 +46,8 @@ static char *existing(const char *path, const char **rest)
 static bool mount_between(const strings *mounts, const char *dir, const char *path)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
-		const char *m = below(mounts->p[i], dir);
-		if (m && *m && below(path, mounts->p[i]))
+		const char *m = path_below(mounts->p[i], dir);
+		if (m && *m && path_below(path, mounts->p[i]))
 			return true;
 	}
 	return false;
@@ -97,7 +58,7 @@ static struct layer *covering(struct view *v, const strings *mounts, const char 
 {
 	for (size_t i = v->layer.n; i-- > 0;) {
 		struct layer *l = &v->layer.p[i];
-		const char *rel = below(path, l->dir);
+		const char *rel = path_below(path, l->dir);
 		if (!rel || mount_between(mounts, l->dir, path))
 			continue;
 		if (!l->bind || (file ? !strchr(rel, '/') : !*rel))
@@ -110,11 +71,11 @@ static struct layer *covering(struct view *v, const strings *mounts, const char 
 static void find_submounts(struct layer *l, const strings *mounts)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
-		const char *m = below(mounts->p[i], l->dir);
+		const char *m = path_below(mounts->p[i], l->dir);
 		bool known = !m || !*m;
 		for (size_t j = 0; !known && j < mounts->n; j++) {
-			const char *other = below(mounts->p[j], l->dir);
-			known = other && *other && below(mounts->p[i], mounts->p[j]) &&
+			const char *other = path_below(mounts->p[j], l->dir);
+			known = other && *other && path_below(mounts->p[i], mounts->p[j]) &&
 				(j < i || strcmp(mounts->p[i], mounts->p[j]) != 0);
 		}
 		int fd = known ? -1 : open(mounts->p[i], O_PATH | O_CLOEXEC);
@@ -187,7 +148,7 @@ static int add_file(struct view *v, size_t i, const strings *mounts, struct err 
 	if (!l)
 		return err_set(err, EXIT_PROGRAM,
 			       "%s cannot be shown there: its folder does not exist", f->path);
-	const char *rel = below(f->seen, l->dir);
+	const char *rel = path_below(f->seen, l->dir);
 	add_parents(l, rel);
 	bool is = !lstat(f->seen, &st) && S_ISREG(st.st_mode);
 	if (is)
@@ -205,8 +166,8 @@ static void hide_leftover(struct view *v, const char *path, const strings *mount
 	char *seen = dir ? xasprintf("%s/%s", strcmp(dir, "/") ? dir : "", rest) : NULL;
 	struct layer *l = seen && !lstat(seen, &st) ? covering(v, mounts, seen, true) : NULL;
 	if (l) {
-		add_parents(l, below(seen, l->dir));
-		layer_add(l, below(seen, l->dir), ENTRY_GONE, 0, NULL);
+		add_parents(l, path_below(seen, l->dir));
+		layer_add(l, path_below(seen, l->dir), ENTRY_GONE, 0, NULL);
 	}
 	free(seen);
 	free(dir);
@@ -282,7 +243,7 @@ int plan_view(struct view *v, struct err *err)
 	} else {
 		wishes w = { 0 };
 		strings mounts = { 0 };
-		read_mounts(&mounts);
+		mount_points_read(&mounts);
 		bad = resolve(v, &w, err);
 		if (w.n)
 			qsort(w.p, w.n, sizeof *w.p, by_length);

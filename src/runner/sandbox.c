@@ -4,14 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,19 +50,6 @@ static int map_ids(uid_t uid, gid_t gid, struct err *err)
 		return -1;
 	snprintf(text, sizeof text, "%u %u 1", gid, gid);
 	return put("/proc/self/gid_map", text, err);
-}
-
-static void loopback_up(void)
-{
-	struct ifreq req = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	if (!ioctl(fd, SIOCGIFFLAGS, &req)) {
-		req.ifr_flags |= IFF_UP | IFF_RUNNING;
-		ioctl(fd, SIOCSIFFLAGS, &req);
-	}
-	close(fd);
 }
 
 int sandbox_setup(enum runner_view view, bool net, uid_t uid, gid_t gid, struct err *err)

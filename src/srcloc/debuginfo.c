@@ -132,7 +132,7 @@ static const char *file_name(struct object *obj, struct unit *u, const char *fil
 	if (path[0] == '/')
 		tidy_path(path);
 	bool detour = strstr(raw, "/../") && access(path, F_OK) && !access(raw, F_OK);
-	const char *kept = pool_add(&obj->store->pool, detour ? raw : path);
+	const char *kept = srcloc_pool_add(&obj->store->pool, detour ? raw : path);
 	free(raw);
 	free(path);
 	return kept;
@@ -197,7 +197,7 @@ static const char *qualified_name(struct object *obj, Dwarf_Die *die)
 		free(scope);
 	if (name)
 		buf_puts(&b, name);
-	const char *kept = name ? pool_add(&obj->store->pool, b.p) : NULL;
+	const char *kept = name ? srcloc_pool_add(&obj->store->pool, b.p) : NULL;
 	buf_free(&b);
 	return kept;
 }
@@ -228,7 +228,7 @@ static const char *function_name(struct object *obj, Dwarf_Die *die)
 	else if (has_namespaces(die))
 		name = qualified_name(obj, die);
 	else if ((name = dwarf_diename(die)))
-		name = pool_add(&obj->store->pool, name);
+		name = srcloc_pool_add(&obj->store->pool, name);
 	hmap_put(&obj->debug.name, (uintptr_t)die->addr, (uintptr_t)name);
 	return name;
 }

@@ -22,8 +22,8 @@ struct pool {
 	struct hmap at; /* hash -> pointer */
 	VEC(char *) all;
 };
-const char *pool_add(struct pool *, const char *);
-void pool_free(struct pool *);
+const char *srcloc_pool_add(struct pool *, const char *);
+void srcloc_pool_free(struct pool *);
 
 /* [lo, hi) belongs to item `idx` of something. */
 struct range {

@@ -340,7 +340,7 @@ static const char *source_text(const struct text *x, const struct found *f)
 	const struct word *first = &x->t.p[f->begin].text, *last = &x->t.p[f->end - 1].text;
 	size_t n = (size_t)(last->p + last->n - first->p);
 	char *copy = xasprintf("%.*s", (int)n, first->p);
-	const char *kept = pool_add(&x->scope->obj->store->pool, copy);
+	const char *kept = srcloc_pool_add(&x->scope->obj->store->pool, copy);
 
 	free(copy);
 	return kept;
@@ -354,7 +354,7 @@ static void describe(const struct text *x, struct found *f, struct srcloc_lvalue
 
 	*out = (struct srcloc_lvalue){
 		.type = based ? type_name(obj, v->base, 0) : NULL,
-		.member = based ? pool_add(&obj->store->pool, v->path) : source_text(x, f),
+		.member = based ? srcloc_pool_add(&obj->store->pool, v->path) : source_text(x, f),
 		.member_type = type_name(obj, v->type, v->stars),
 		.offset = v->offset,
 		.size = v->stars        ? 8

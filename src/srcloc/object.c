@@ -21,7 +21,7 @@ struct object *object_new(struct store *store, const char *path, const uint8_t *
 	struct object *obj = xcalloc(1, sizeof *obj);
 
 	obj->store = store;
-	obj->path = pool_add(&store->pool, path);
+	obj->path = srcloc_pool_add(&store->pool, path);
 	obj->build_id_len = len < sizeof obj->build_id ? len : sizeof obj->build_id;
 	if (obj->build_id_len)
 		memcpy(obj->build_id, build_id, obj->build_id_len);

@@ -27,7 +27,7 @@ struct srcloc {
 	VEC(struct answer *) answers; /* of nowhere */
 };
 
-const char *pool_add(struct pool *pool, const char *s)
+const char *srcloc_pool_add(struct pool *pool, const char *s)
 {
 	uint64_t hash = hash_bytes(s, strlen(s)), old = 0;
 
@@ -40,7 +40,7 @@ const char *pool_add(struct pool *pool, const char *s)
 	return copy;
 }
 
-void pool_free(struct pool *pool)
+void srcloc_pool_free(struct pool *pool)
 {
 	for (size_t i = 0; i < pool->all.n; i++)
 		free(pool->all.p[i]);
@@ -81,7 +81,7 @@ const char *store_demangle(struct store *store, const char *name)
 {
 	int status = 0;
 	char *plain = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-	const char *kept = pool_add(&store->pool, plain ? plain : name);
+	const char *kept = srcloc_pool_add(&store->pool, plain ? plain : name);
 
 	free(plain);
 	return kept;
@@ -108,7 +108,7 @@ static void store_drop(struct store *store)
 	hmap_free(&store->type_at);
 	VEC_FREE(&store->objects);
 	hmap_free(&store->object_at);
-	pool_free(&store->pool);
+	srcloc_pool_free(&store->pool);
 	free(store->debug_path);
 	free(store);
 }
@@ -128,10 +128,26 @@ static struct object *store_object(struct store *store, const char *path, const 
 	return obj;
 }
 
+static struct store *kept; /* srcloc_keep: what all new address spaces share */
+
+void srcloc_keep(void)
+{
+	struct srcloc *s = kept ? NULL : srcloc_new();
+
+	if (s)
+		kept = s->store;
+	free(s); /* the store stays */
+}
+
 struct srcloc *srcloc_new(void)
 {
 	struct srcloc *s = xcalloc(1, sizeof *s);
 
+	if (kept) {
+		s->store = kept;
+		s->store->refs++;
+		return s;
+	}
 	s->store = xcalloc(1, sizeof *s->store);
 	s->store->refs = 1;
 	s->store->debug_path = debug_path();

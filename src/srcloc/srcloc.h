@@ -48,6 +48,9 @@ struct srcloc *srcloc_new(void);
 /* A copy of the address space, as fork makes one; objects and cached answers are shared. */
 struct srcloc *srcloc_fork(const struct srcloc *);
 void srcloc_free(struct srcloc *);
+/* From now on all new ones share objects and answers, which stay as long as the process: for those
+ * that look at many runs of one program. */
+void srcloc_keep(void);
 
 /*
  * A module's executable part is mapped: [addr, addr+len) holds the file from `offset` on.

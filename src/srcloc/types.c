@@ -144,7 +144,7 @@ const char *type_name(struct object *obj, Dwarf_Die type, unsigned stars)
 	for (unsigned i = 0; i < stars; i++)
 		buf_puts(&b, b.n && b.p[b.n - 1] == '*' ? "*" : " *");
 	buf_add(&b, "", 1);
-	const char *kept = pool_add(&obj->store->pool, b.p);
+	const char *kept = srcloc_pool_add(&obj->store->pool, b.p);
 	buf_free(&b);
 	return kept;
 }
@@ -299,7 +299,7 @@ static void walk_leaf(struct walk *w, Dwarf_Die type, uint64_t at)
 		buf_add(&w->path, "", 1);
 		w->out[w->n] = (struct srcloc_lvalue){
 			.type = srcloc_type_name(w->type),
-			.member = pool_add(&obj->store->pool, w->path.p),
+			.member = srcloc_pool_add(&obj->store->pool, w->path.p),
 			.member_type = type_name(obj, type, 0),
 			.offset = at,
 			.size = type_size(&type),
