@@ -216,6 +216,12 @@ enum defs_result trace_defs_file(struct trace_defs *d, const struct trace_file_d
 	return DEFS_NEW;
 }
 
+void trace_defs_cut_files(struct trace_defs *d, uint32_t n)
+{
+	while (d->file.n > n)
+		free(d->file.p[--d->file.n]);
+}
+
 void trace_defs_free(struct trace_defs *d)
 {
 	for (size_t i = 0; i < d->process.n; i++) {

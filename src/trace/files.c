@@ -60,8 +60,14 @@ static void done_with(struct opened o)
 	close(o.fd);
 }
 
+/* Whose descriptors a request is about: a fork server's children write into its slot. */
+static uint32_t asking(const struct trace_live *l, const struct slot *s)
+{
+	return l->mark.marked ? l->ring->slot[s - l->slot].pid : s->pid;
+}
+
 /* The very file if its descriptor can be had, else what has its path and inode now. */
-static struct opened open_file(const struct slot *s, uint64_t fd, const char *path, uint64_t ino)
+static struct opened open_file(uint32_t pid, uint64_t fd, const char *path, uint64_t ino)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct opened o = { -1, -1 };
@@ -69,10 +75,10 @@ static struct opened open_file(const struct slot *s, uint64_t fd, const char *pa
 	struct stat st;
 
 	if (fd < MAX_FD) {
-		snprintf(proc, sizeof proc, "/proc/%u/fd/%u", s->pid, (unsigned)fd);
+		snprintf(proc, sizeof proc, "/proc/%u/fd/%u", pid, (unsigned)fd);
 		o.fd = open(proc, flags);
 		if (o.fd < 0)
-			o = borrow(s->pid, (int)fd);
+			o = borrow(pid, (int)fd);
 		if (o.fd >= 0 && usable(o.fd))
 			return o;
 	}
@@ -143,7 +149,7 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 			   struct err *err)
 {
 	char *path = trace_live_text(r);
-	struct opened o = open_file(s, r->arg[3], path, r->arg[2]);
+	struct opened o = open_file(asking(l, s), r->arg[3], path, r->arg[2]);
 	int fd = o.fd;
 	struct live_file f = { r->arg[1], r->arg[2], birth_time(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
@@ -206,7 +212,7 @@ enum taken trace_live_range(struct trace_live *l, struct slot *s, const struct t
 	if (r->arg[2] > INT64_MAX || r->arg[3] > INT64_MAX - r->arg[2])
 		taken = TAKEN_BAD;
 	else if (def)
-		o = open_file(s, r->arg[1], def->path, def->ino);
+		o = open_file(asking(l, s), r->arg[1], def->path, def->ino);
 	if (o.fd >= 0) {
 		taken = copy_range(l, s, r, file, o.fd, err);
 		done_with(o);

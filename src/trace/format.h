@@ -101,7 +101,116 @@ enum trace_kind {
 	TRACE_DEF_PROCESS, /* args: pid, parent pid, reason (enum trace_birth); payload: command */
 	TRACE_DEF_RANGE,   /* args: file, fd, offset, len: contents changed; wants an answer */
 	TRACE_DEF_END,     /* args: 0; the process ended in order, nothing follows */
+
+	/* Symbolic execution: only in the ring, only when asked for; nothing of it is stored. */
+	TRACE_SYM_FIRST = 96,
+	TRACE_SYM_NODE = TRACE_SYM_FIRST, /* flags: bit i: operand i is a constant; args: node,
+	                                   * EXPR_WORD, a, b, c; payload: a TABLE's entries */
+	TRACE_SYM_BRANCH, /* flags: enum sym_branch; args: node, value, target if true, target if
+	                     * false: the path went on because node == value */
+	TRACE_SYM_VERIFY, /* args: node, value: what the machine has (only with --hf-sym-verify) */
+	TRACE_SYM_READ, /* flags: 1: the end was met; args: source, offset, len: input was taken */
+	TRACE_SYM_CONCRETE, /* args: how often; payload: an operation that is not followed */
+	TRACE_SYM_READY, /* flags: enum sym_ready; the fork server stands; the next is a child's */
+	TRACE_SYM_DIRTIED, /* payload: what the run did that a later one could notice */
+	TRACE_SYM_END,     /* last of a run, behind EXIT if there is one */
+	TRACE_SYM_LAST = TRACE_SYM_END,
 };
+
+/* What a SYM_BRANCH is about. Only COND has targets; the others pin a value. */
+enum sym_branch {
+	SYM_COND,     /* a conditional jump: node has 1 bit */
+	SYM_JUMP,     /* the target of an indirect jump, call or return */
+	SYM_LOAD,     /* the address of a load that was not followed as a table */
+	SYM_STORE,    /* … of a store */
+	SYM_PM_STORE, /* … of a store to PM: its STORE event comes next from this site */
+	SYM_FLUSH,    /* … of a flush: its FLUSH event comes next from this site */
+	SYM_SYSCALL,  /* a number that the kernel was given */
+	SYM_PIN,      /* an operand of an operation that is not followed */
+};
+enum sym_ready { SYM_READY_FORKS = 0, SYM_READY_ALONE = 1 /* cannot fork: it just goes on */ };
+
+/*
+ * The control block of symbolic execution: shared memory beside the ring, one per fork server.
+ *
+ *   holdfast                              server (in the tool)            child
+ *   writes input and files, ++go  ──▶     forks, pid, ++started  ──▶     copies its input, runs
+ *   drains the ring, kills at the         waits for it, status, ++ended  … emits, SYM_END
+ *   time limit; reads cover[]     ◀──
+ *
+ * Input bytes have one number each, counted through all sources in their order.
+ */
+#define SYM_MAGIC 0x48465359u
+#define SYM_MAX_INPUT 65536u
+#define SYM_MAX_SOURCES 64u
+#define SYM_MAX_BLOCKS (1u << 20)
+#define SYM_MAX_PATH 1024u
+#define SYM_MAX_SAID 4096u
+
+enum sym_kind {
+	SYM_SRC_ARG,    /* argument `index`; its place in memory has room for `len` bytes */
+	SYM_SRC_ENV,    /* the value of environment variable `path` */
+	SYM_SRC_FILE,   /* bytes off … off+len-1 of a file, whoever reads or maps it */
+	SYM_SRC_STDIN,  /* a file, too: what descriptor 0 was at the start */
+	SYM_SRC_SOCKET, /* received on accepted connections; len bytes altogether */
+	SYM_SRC_MEMORY, /* HOLDFAST_SYMBOLIC(): announced by the tool while running */
+};
+
+struct sym_source {
+	uint32_t kind;       /* enum sym_kind */
+	uint32_t index;      /* of an argument */
+	uint32_t first, len; /* numbers of its input bytes */
+	uint32_t now;        /* how many of them this run's input has; driver's */
+	uint32_t
+		written; /* tool: a run may have changed other bytes of the file; driver clears it */
+	uint64_t dev, ino; /* of a file */
+	uint64_t off;      /* where in the file the first byte is */
+	char path[SYM_MAX_PATH];
+};
+
+/*
+ * How a child gets files of its own. `view` is a folder that only the tool knows, with what is
+ * needed: l0 … the folders as they are, u0 … what the server has changed in them, s0 … other
+ * things to be seen: symbolic files, and what was mounted below a folder. A child makes the
+ * overlays and binds again, in this order, with a tmpfs of its own at c.
+ */
+#define SYM_MAX_MOUNTS 64u
+enum sym_mount_kind { SYM_OVERLAY, SYM_BIND };
+struct sym_mount {
+	uint32_t kind; /* enum sym_mount_kind */
+	uint32_t user; /* the overlay needs `userxattr` */
+	char path[SYM_MAX_PATH];
+};
+
+struct sym_control {
+	uint32_t magic;
+	uint32_t nsources;
+	uint32_t go;      /* futex; holdfast: run once more with what is in input */
+	uint32_t quit;    /* holdfast: the server shall end */
+	uint32_t started; /* futex; server: this many children were started */
+	uint32_t ended;   /* futex; server: … have ended */
+	uint32_t pid;     /* of the newest child */
+	uint32_t status;  /* of the newest that ended, as waitpid gives it */
+	uint32_t alone;   /* the tool cannot fork here (why: text) */
+	uint32_t pin;     /* holdfast: fixed clock and random numbers */
+	uint32_t nblocks; /* entries of block[] and cover[]; grows under `lock` */
+	uint32_t lock;
+	uint32_t taken;   /* tool: bytes that came over sockets so far, in this run */
+	uint32_t idle;    /* tool: how often the run waited for a socket that had nothing */
+	uint32_t nmounts; /* holdfast */
+	int32_t view;     /* holdfast: a descriptor that the tool inherits; -1: none */
+	uint64_t base;    /* server: where the ring's head stood when the newest child began */
+	struct sym_mount mount[SYM_MAX_MOUNTS];
+	char text[256];
+	uint32_t said;                /* tool: how many bytes the program has printed */
+	char said_text[SYM_MAX_SAID]; /* … the last of them */
+	struct sym_source source[SYM_MAX_SOURCES];
+	uint8_t fixed_byte[SYM_MAX_INPUT]; /* holdfast: 1: keeps its value, is not symbolic */
+	uint8_t input[SYM_MAX_INPUT];
+	uint8_t cover[SYM_MAX_BLOCKS];  /* tool: 1: block i ran; holdfast clears it */
+	uint64_t block[SYM_MAX_BLOCKS]; /* tool: guest address; SYM_BLOCK_SLOW: the slow version */
+};
+#define SYM_BLOCK_SLOW ((uint64_t)1 << 62)
 
 /* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
 enum trace_flag {

@@ -435,6 +435,21 @@ static int look(struct trace_live *l, uint64_t now, struct err *err)
 	return work;
 }
 
+uint32_t trace_live_bell(const struct trace_live *l)
+{
+	return __atomic_load_n(&l->ring->doorbell, __ATOMIC_ACQUIRE);
+}
+
+int trace_live_step(struct trace_live *l, uint32_t bell, int ms, struct err *err)
+{
+	int work = look(l, trace_now_ms(), err);
+
+	if (work || ms <= 0)
+		return work;
+	wait_for_bell(l, bell, (unsigned)ms);
+	return look(l, trace_now_ms(), err);
+}
+
 int trace_live_poll(struct trace_live *l, int ms, struct err *err)
 {
 	uint64_t now = trace_now_ms(), end = now + (ms > 0 ? (uint64_t)ms : 0);

@@ -40,7 +40,7 @@ uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64
 }
 
 /* An instruction's address; most events come from few places. */
-static uint64_t ip_of(struct trace_live *l, uint32_t process, uint32_t site)
+uint64_t trace_live_ip(struct trace_live *l, uint32_t process, uint32_t site)
 {
 	struct recent_site *r = &l->recent[site % RECENT_SITES];
 
@@ -61,7 +61,7 @@ enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct t
 	ev->process = s->process;
 	ev->thread = s->thread;
 	if (l->sink) {
-		ev->ip = ip_of(l, ev->process, ev->site);
+		ev->ip = trace_live_ip(l, ev->process, ev->site);
 		bad = l->sink(l->arg, ev, err);
 	}
 	if (l->writer && trace_live_written(l, trace_put_event(l->writer, ev, err)))
@@ -334,10 +334,25 @@ static const struct {
 	[TRACE_DEF_END - TRACE_DEF_SITE] = { take_end, 1 },
 };
 
+/* Records of symbolic execution: how many arguments each has. */
+static const int symbolic[] = {
+	[TRACE_SYM_NODE - TRACE_SYM_FIRST] = 5,     [TRACE_SYM_BRANCH - TRACE_SYM_FIRST] = 4,
+	[TRACE_SYM_VERIFY - TRACE_SYM_FIRST] = 2,   [TRACE_SYM_READ - TRACE_SYM_FIRST] = 3,
+	[TRACE_SYM_CONCRETE - TRACE_SYM_FIRST] = 1, [TRACE_SYM_READY - TRACE_SYM_FIRST] = 0,
+	[TRACE_SYM_DIRTIED - TRACE_SYM_FIRST] = 0,  [TRACE_SYM_END - TRACE_SYM_FIRST] = 0,
+};
+
+static bool is_symbolic(unsigned kind)
+{
+	return kind >= TRACE_SYM_FIRST && kind <= TRACE_SYM_LAST;
+}
+
 int trace_live_args(unsigned kind)
 {
 	if (kind < TRACE_KINDS)
 		return (int)trace_kind_args(kind);
+	if (is_symbolic(kind))
+		return symbolic[kind - TRACE_SYM_FIRST];
 	if (kind < TRACE_DEF_SITE || kind > TRACE_DEF_END)
 		return -1;
 	return definitions[kind - TRACE_DEF_SITE].nargs;
@@ -350,5 +365,7 @@ enum taken trace_live_take(struct trace_live *l, struct slot *s, struct trace_ev
 		return TAKEN_BAD;
 	if (r->kind < TRACE_KINDS)
 		return take_event(l, s, r, err);
+	if (is_symbolic(r->kind))
+		return trace_live_take_sym(l, s, r, err);
 	return definitions[r->kind - TRACE_DEF_SITE].take(l, s, r, err);
 }

@@ -29,6 +29,14 @@ struct live_process {
 	struct hmap file; /* tracer's id -> id in the trace */
 };
 
+/* Where a fork server stands: rewind.c. */
+struct live_mark {
+	bool marked;
+	unsigned slot;
+	uint32_t thread, process, files, answered;
+	uint64_t events;
+};
+
 #define RECENT_SITES 256u
 
 struct recent_site {
@@ -41,6 +49,7 @@ struct trace_live {
 	struct ring_header *ring;
 	struct trace_writer *writer; /* NULL: none, or it failed and that has been said */
 	trace_sink *sink;
+	trace_sink *sym; /* NULL: nobody wants records of symbolic execution */
 	void *arg;
 	struct trace_defs defs;
 	uint64_t events;
@@ -51,9 +60,10 @@ struct trace_live {
 	struct hmap file_of;        /* hash of dev and ino -> newest file with them */
 	struct hmap forked;         /* pid of a child that is yet to appear -> process it is from */
 	struct hmap newest;         /* pid -> newest process of that number */
-	unsigned turn;              /* slot to start the next round with */
-	uint64_t checked;           /* ms: when producers were last seen alive */
-	unsigned nap;               /* ms to wait next time */
+	struct live_mark mark;
+	unsigned turn;    /* slot to start the next round with */
+	uint64_t checked; /* ms: when producers were last seen alive */
+	unsigned nap;     /* ms to wait next time */
 };
 
 /*
@@ -66,6 +76,9 @@ enum taken { TAKEN = 0, TAKEN_FAILED = -1, TAKEN_BAD = -2, TAKEN_LATER = -3 };
 enum taken trace_live_take(struct trace_live *, struct slot *, struct trace_event *, struct err *);
 int trace_live_args(unsigned kind); /* number of arguments, -1: no such kind */
 
+uint64_t trace_live_ip(struct trace_live *, uint32_t process, uint32_t site);
+enum taken trace_live_take_sym(struct trace_live *, struct slot *, struct trace_event *,
+			       struct err *);
 enum taken trace_live_event(struct trace_live *, const struct slot *, struct trace_event *,
 			    struct err *);
 enum taken trace_live_file(struct trace_live *, struct slot *, const struct trace_event *,

@@ -154,5 +154,18 @@ void trace_live_stop(struct trace_live *);              /* tell tracers to recor
 unsigned trace_live_running(const struct trace_live *); /* slots still in use */
 uint64_t trace_live_events(const struct trace_live *);
 void trace_live_free(struct trace_live *);
+/*
+ * Symbolic execution: `sym` gets the TRACE_SYM_ records; `num` is the number of the next event.
+ * After SYM_READY of a fork server, trace_live_rewind sets all back to where it was, with the
+ * ring's head where the server has it; definitions stay until they are given anew. A reset
+ * forgets everything: the tracers that were must have ended.
+ */
+void trace_live_sym(struct trace_live *, trace_sink *sym);
+bool trace_live_marked(const struct trace_live *, uint64_t *events); /* … before the mark */
+/* One look, one wait for the doorbell if it has not rung since it was `bell`, another look. */
+uint32_t trace_live_bell(const struct trace_live *);
+int trace_live_step(struct trace_live *, uint32_t bell, int ms, struct err *err);
+void trace_live_rewind(struct trace_live *, uint64_t head);
+void trace_live_reset(struct trace_live *);
 
 #endif
