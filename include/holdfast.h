@@ -7,6 +7,8 @@
  *	HOLDFAST_PM(addr, len);        this memory is persistent, though it does not look so
  *	HOLDFAST_VOLATILE(addr, len);  this persistent memory holds data that need not survive
  *	HOLDFAST_RECORDING()     1 under Holdfast, else 0
+ *	HOLDFAST_SYMBOLIC(addr, len)   `holdfast explore` tries all values for these bytes;
+ *	                         1 if it does, 0 elsewhere
  *
  * For C and C++, GCC and Clang; includes nothing and needs no library. Outside Holdfast a
  * marker costs a few instructions that do nothing. Define HOLDFAST_DISABLE before including
@@ -22,6 +24,7 @@
 #define HOLDFAST_REQUEST_PM (HOLDFAST_REQUEST_BASE + 2)
 #define HOLDFAST_REQUEST_VOLATILE (HOLDFAST_REQUEST_BASE + 3)
 #define HOLDFAST_REQUEST_RECORDING (HOLDFAST_REQUEST_BASE + 4)
+#define HOLDFAST_REQUEST_SYMBOLIC (HOLDFAST_REQUEST_BASE + 5)
 
 #if !defined(HOLDFAST_DISABLE) && defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__)
 
@@ -60,6 +63,9 @@ static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long h
 	((void)holdfast_request(HOLDFAST_REQUEST_VOLATILE, (unsigned long)(addr),                  \
 				(unsigned long)(len)))
 #define HOLDFAST_RECORDING() ((int)holdfast_request(HOLDFAST_REQUEST_RECORDING, 0, 0))
+#define HOLDFAST_SYMBOLIC(addr, len)                                                               \
+	((int)holdfast_request(HOLDFAST_REQUEST_SYMBOLIC, (unsigned long)(addr),                   \
+			       (unsigned long)(len)))
 
 #else
 
@@ -68,6 +74,7 @@ static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long h
 #define HOLDFAST_PM(addr, len) ((void)sizeof(addr), (void)sizeof(len))
 #define HOLDFAST_VOLATILE(addr, len) ((void)sizeof(addr), (void)sizeof(len))
 #define HOLDFAST_RECORDING() (0)
+#define HOLDFAST_SYMBOLIC(addr, len) ((void)sizeof(addr), (void)sizeof(len), 0)
 
 #endif
 

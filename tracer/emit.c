@@ -6,7 +6,7 @@
  * full, the ring's end is reached, a quarter is done. Only then does it look at the other
  * side, so that a record costs a few plain stores.
  */
-#include "tracer.h"
+#include "sym_input.h"
 
 Bool emit_on = False;
 
@@ -188,6 +188,34 @@ void emit_thread(UInt thread)
 	emit(TRACE_DEF_SWITCH, 0, 0, 0, 1, &arg, NULL, 0);
 }
 
+/* ---- the fork server (sym_server.c) ---- */
+
+void emit_bell(void)
+{
+	ring_doorbell();
+}
+
+ULong emit_position(void)
+{
+	return head;
+}
+
+Bool emit_nobody(void)
+{
+	return consumer_gone();
+}
+
+void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms)
+{
+	futex_wait(word, seen, ms);
+}
+
+/* A child goes on in the server's slot; its own descriptors are meant from now on. */
+void emit_become_child(void)
+{
+	slot->pid = (UInt)VG_(getpid)();
+}
+
 /* ---- interned instructions and strings ---- */
 
 struct site {
@@ -365,6 +393,13 @@ void emit_end(void)
 	ULong arg = 0;
 	if (!emit_on)
 		return;
+	if (sym_on)
+		sym_end();
+	if (sym_role == SYM_CHILD) { /* the slot is the server's */
+		emit_on = False;
+		ring_doorbell();
+		return;
+	}
 	emit(TRACE_DEF_END, 0, 0, 0, 1, &arg, NULL, 0);
 	if (opt.follow_forks)
 		emit_sync(); /* before whoever waits for this process goes on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the code that instrument.c generates calls, at each store, flush and fence that matters. */
-#include "tracer.h"
+#include "sym.h"
 
 Bool fence_needed = False;
 
@@ -81,11 +81,30 @@ VG_REGPARM(2) void on_watched(ULong fn, ULong site)
 /* Valgrind hides clwb and clflushopt; show the ones that were asked for. */
 void (*hook_cpuid_stock)(VexGuestAMD64State *);
 
+/*
+ * What symbolic execution does not follow well: libraries then choose their SSE2 functions. Also
+ * random numbers, which would be others in every run.
+ */
+static void hide_features(VexGuestAMD64State *st, UInt leaf)
+{
+	const ULong ecx1 = 1u << 0 | 1u << 1 | 1u << 9 | 1u << 12 | 1u << 19 | 1u << 20 | 1u << 22 |
+			   1u << 25 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 29 | 1u << 30;
+	if (leaf == 1)
+		st->guest_RCX &= ~ecx1; /* SSE3, PCLMUL, SSSE3, FMA, SSE4, MOVBE, AES, AVX, … */
+	else if (leaf == 7)
+		st->guest_RBX = st->guest_RCX = st->guest_RDX = 0; /* AVX2, BMI, ERMS, TSX, … */
+	else if (leaf == 0x80000001)
+		st->guest_RCX &= 1; /* all but LAHF */
+}
+
 void on_cpuid(VexGuestAMD64State *st)
 {
+	UInt leaf = (UInt)st->guest_RAX;
 	const ULong clflushopt = 1u << 23, clwb = 1u << 24;
-	Bool leaf7 = (UInt)st->guest_RAX == 7 && (UInt)st->guest_RCX == 0;
+	Bool leaf7 = leaf == 7 && (UInt)st->guest_RCX == 0;
 	hook_cpuid_stock(st);
+	if (sym_on)
+		hide_features(st, leaf);
 	if (!leaf7)
 		return;
 	st->guest_RBX &= ~(clflushopt | clwb);

@@ -18,7 +18,7 @@
  *
  * Calls and returns: context.c says what is kept; here it is written down inline.
  */
-#include "tracer.h"
+#include "sym.h"
 
 /* ---- small pieces of IR ---- */
 
@@ -62,6 +62,16 @@ static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **a
 	if (guard)
 		d->guard = guard;
 	addStmtToIRSB(sb, IRStmt_Dirty(d));
+}
+
+/* A statement of the program's. */
+static void keep(IRSB *sb, IRStmt *st)
+{
+	if (sym_on)
+		sym_before(sb, st);
+	addStmtToIRSB(sb, st);
+	if (sym_on)
+		sym_after(sb, st);
 }
 
 /* guard && extra; either may be NULL (always) */
@@ -122,7 +132,7 @@ static void do_wrtmp(struct block *b, IRStmt *st)
 	note_def(b, st);
 	if (e->tag == Iex_Load)
 		add_load(b, e->Iex.Load.addr, (UInt)sizeofIRType(e->Iex.Load.ty), NULL);
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 }
 
 static void do_loadg(struct block *b, IRStmt *st)
@@ -131,7 +141,7 @@ static void do_loadg(struct block *b, IRStmt *st)
 	IRType loaded, widened;
 	typeOfIRLoadGOp(lg->cvt, &widened, &loaded);
 	add_load(b, lg->addr, (UInt)sizeofIRType(loaded), lg->guard);
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 }
 
 static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
@@ -179,7 +189,7 @@ static void do_store(struct block *b, IRStmt *st)
 {
 	IRExpr *data = st->Ist.Store.data, *addr = st->Ist.Store.addr;
 	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, data));
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 	if (b->insn.insn != INSN_MASKED_NT_STORE || !add_masked_store(b, addr, data, size))
 		add_store(b, addr, size, False, NULL);
 }
@@ -188,7 +198,7 @@ static void do_storeg(struct block *b, IRStmt *st)
 {
 	IRStoreG *sg = st->Ist.StoreG.details;
 	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, sg->data));
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 	add_store(b, sg->addr, size, False, sg->guard);
 }
 
@@ -221,7 +231,7 @@ static void do_cas(struct block *b, IRStmt *st)
 	if (b->insn.atomic)
 		add_atomic_fence(b, size);
 	add_load(b, cas->addr, size, NULL);
-	addStmtToIRSB(sb, st);
+	keep(sb, st);
 	if (from_sp(b, cas->addr))
 		return;
 	done = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldLo), cas->expdLo));
@@ -241,7 +251,7 @@ static void do_dirty(struct block *b, IRStmt *st)
 	}
 	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
 		add_load(b, d->mAddr, (UInt)d->mSize, d->guard);
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
 		add_store(b, d->mAddr, (UInt)d->mSize, False, d->guard);
 }
@@ -314,10 +324,12 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	IRSB *sb = b->out;
 	Bool ordered = b->insn.insn == INSN_CLFLUSH;
 	UInt site = emit_site(b->ip, class[b->insn.insn], TRACE_LINE);
+	IRExpr *addr;
 	leave_if_rewritten(b);
-	call(sb, "on_flush", on_flush, 2,
-	     mkIRExprVec_2(effective_address(sb, &b->insn.mem), u64(PACK(site, !ordered, 0))),
-	     NULL);
+	addr = effective_address(sb, &b->insn.mem);
+	if (sym_on)
+		sym_flush(sb, b->ip, &b->insn.mem, addr);
+	call(sb, "on_flush", on_flush, 2, mkIRExprVec_2(addr, u64(PACK(site, !ordered, 0))), NULL);
 	if (sb->jumpkind == Ijk_NoDecode)
 		extend(vge, b->ip, b->insn.len);
 	sb->next = u64(b->ip + b->insn.len);
@@ -408,7 +420,7 @@ static void do_imark(struct block *b, IRStmt *st)
 	Addr ip = st->Ist.IMark.addr;
 	if (b->any && b->insn.insn == INSN_CALL && ip == b->insn.target)
 		push_frame(b, u64(ip));
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 	b->ip = ip;
 	decode(ip, &b->insn);
 	if (!b->any)
@@ -432,7 +444,7 @@ static void do_stmt(struct block *b, IRStmt *st)
 		break;
 	default: break;
 	}
-	addStmtToIRSB(b->out, st);
+	keep(b->out, st);
 }
 
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
@@ -450,8 +462,12 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
 	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
 		addStmtToIRSB(b.out, in->stmts[i]);
+	if (sym_on)
+		sym_begin(b.out, in, closure->nraddr);
 	for (; i < in->stmts_used; i++)
 		do_stmt(&b, in->stmts[i]);
+	if (sym_on)
+		sym_finish(b.out);
 	end_block(&b, vge);
 	VG_(free)(b.def);
 	VG_(free)(b.is_sp);

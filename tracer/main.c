@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options, start and end of the tracer. `holdfast` starts it; people do not. */
-#include "tracer.h"
+#include "sym_input.h"
 
-struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True, False };
+struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True, False, NULL, False };
+Bool sym_on = False;
 
 /* A pattern without a slash is about the last part of a path. */
 Bool glob_any(XArray *globs, const HChar *text)
@@ -31,6 +32,9 @@ static Bool option(const HChar *arg)
 	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
+	} else if (VG_STR_CLO(arg, "--hf-sym", opt.sym)) {
+		sym_on = True;
+	} else if (VG_BOOL_CLO(arg, "--hf-sym-verify", opt.sym_verify)) {
 	} else {
 		return False;
 	}
@@ -46,7 +50,9 @@ static void usage(void)
 	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
 	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
-	 "    --hf-loads=yes|no        record loads too\n");
+	 "    --hf-loads=yes|no        record loads too\n"
+	 "    --hf-sym=PATH            symbolic execution: shared memory that controls it\n"
+	 "    --hf-sym-verify=yes|no   say what each expression should be\n");
 }
 
 static void debug_usage(void)
@@ -57,14 +63,21 @@ static void debug_usage(void)
 static void first_instruction(ThreadId tid)
 {
 	static Bool scanned = False;
-	if (!scanned)
+	if (!scanned) {
 		module_scan();
+		if (sym_on)
+			sym_start(tid);
+	}
 	scanned = True;
 }
 
 /* Unfollowed children run on, unrecorded, and what they start runs outside Valgrind. */
 static void fork_child(ThreadId tid)
 {
+	if (sym_forking)
+		return;
+	if (sym_on)
+		sym_forked();
 	if (opt.loads)
 		loads_forget();
 	if (opt.follow_forks) {
@@ -88,6 +101,13 @@ static void post_clo_init(void)
 	if (opt.loads) {
 		VG_(track_pre_mem_read)(kernel_reads);
 		VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
+	}
+	if (sym_on) {
+		sym_init();
+		sym_setup();
+		sym_track();
+		VG_(track_pre_mem_read)(sym_kernel_reads);
+		VG_(track_pre_mem_read_asciiz)(sym_kernel_reads_string);
 	}
 	emit_init();
 }

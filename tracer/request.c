@@ -3,7 +3,7 @@
  * Client requests: our own markers (include/holdfast.h), and those of pmemcheck, which
  * Debian's PMDK is compiled with. The numbers are those tools' published interface.
  */
-#include "tracer.h"
+#include "sym_input.h"
 
 enum {
 	REQ_OP_BEGIN = VG_USERREQ_TOOL_BASE('H', 'F'),
@@ -11,6 +11,7 @@ enum {
 	REQ_PM,
 	REQ_VOLATILE,
 	REQ_RECORDING,
+	REQ_SYMBOLIC,
 };
 
 enum {
@@ -63,6 +64,7 @@ static Bool handle_own(ThreadId tid, UWord *args, UWord *ret)
 		return True;
 	case REQ_VOLATILE: say(tid, TRACE_MARK_VOLATILE, 2, args[1], args[2], 0); return True;
 	case REQ_RECORDING: *ret = emit_on; return True;
+	case REQ_SYMBOLIC: *ret = sym_on && sym_request(args[1], args[2]); return True;
 	default: return False;
 	}
 }

@@ -3,7 +3,7 @@
  * What the program asks of the kernel: mappings, files that back PM, children, its end; and
  * what the kernel writes into PM on its behalf.
  */
-#include "tracer.h"
+#include "sym_input.h"
 
 #define CHUNK 32768u /* payload of one FILE_WRITE record */
 #define CLONE_THREAD 0x10000
@@ -32,6 +32,8 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
+	if (sym_on)
+		sym_clear(a, len);
 	if (part != Vg_CoreSysCall || !emit_on)
 		return;
 	for (; (a = region_next(a)) < end; a = stop) {
@@ -278,6 +280,8 @@ static Bool is_fork(UInt no, const UWord *a)
 void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 {
 	static Bool family = False; /* more than one process is recorded */
+	if (sym_on)
+		sym_syscall_pre(tid, no, a, nargs);
 	if (!emit_on)
 		return;
 	if (opt.follow_forks && is_fork(no, a))
@@ -295,17 +299,22 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 	}
 }
 
-void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
+static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 {
-	ULong child;
-	if (!emit_on || sr_isError(res))
-		return;
+	ULong child = sr_Res(res);
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
 	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)) ||
 	    names_post(tid, no, a))
 		return;
-	child = sr_Res(res);
 	if (child && is_fork(no, a))
 		event_at_syscall(tid, TRACE_FORK, 0, 1, &child, NULL, 0);
+}
+
+void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
+{
+	if (emit_on && !sr_isError(res))
+		tell_post(tid, no, a, res);
+	if (sym_on)
+		sym_syscall_post(tid, no, a, res);
 }

@@ -66,8 +66,10 @@ extern struct options {
 	XArray *watch;     /* const HChar *: globs of function names */
 	enum cpu cpu;
 	Bool follow_forks;
-	Bool pmemcheck; /* answer pmemcheck's requests */
-	Bool loads;     /* record what is read from PM, too */
+	Bool pmemcheck;   /* answer pmemcheck's requests */
+	Bool loads;       /* record what is read from PM, too */
+	const HChar *sym; /* path of the control block of symbolic execution */
+	Bool sym_verify;  /* say what each expression should be */
 } opt;
 Bool glob_any(XArray *globs, const HChar *text);
 
@@ -77,6 +79,11 @@ void emit_init(void);
 void emit_fork_child(void);
 void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
+void emit_bell(void);      /* holdfast should look now */
+ULong emit_position(void); /* where the ring's head stands */
+Bool emit_nobody(void);    /* holdfast is gone, or does not want to hear any more */
+void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
+void emit_become_child(void);  /* a child of the fork server: goes on in the same slot */
 void emit_thread(UInt thread); /* whose events follow */
 /* Generic record: args, then a payload of `size` bytes (may be NULL). */
 void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
