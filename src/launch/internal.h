@@ -13,6 +13,11 @@
 char *launch_find_libexec(struct err *err);
 char *launch_find_valgrind(struct err *err); /* its version is the tracer's */
 
+/* launch.c: the command line of valgrind for the program of opts, with `more` options. */
+char **launch_arguments(const char *valgrind, const struct launch_opts *, const char *const *more,
+			size_t nmore);
+#define LAUNCH_FORCE "PMEM_IS_PMEM_FORCE"
+
 /* children.c */
 struct children {
 	pid_t *p;
@@ -57,5 +62,6 @@ void server_kill(const struct server *);
 void server_finish(struct server *, struct launch_result *);
 void server_signal(const struct server_program *, int sig);
 bool server_port_listens(unsigned port);
+int server_signal_named(const char *text); /* 0: it is not a signal's name or number */
 
 #endif

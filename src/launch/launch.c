@@ -23,7 +23,6 @@
 
 #define POLL_MS 20 /* a child that ends, ends the wait too, but for a race */
 #define SILENT_POLLS 50
-#define FORCE "PMEM_IS_PMEM_FORCE"
 
 struct launch {
 	const struct launch_opts *opts;
@@ -121,7 +120,8 @@ static void add_globs(args *v, const char *option, const char *const *glob, size
 }
 
 /* The command line of valgrind; its strings live until exec or exit. */
-static char **arguments(const struct launch *l, const struct trace_live *live, pid_t holdfast)
+char **launch_arguments(const char *valgrind, const struct launch_opts *o, const char *const *more,
+			size_t nmore)
 {
 	static const char *const fixed[] = {
 		"--tool=holdfast",
@@ -133,12 +133,12 @@ static char **arguments(const struct launch *l, const struct trace_live *live, p
 		"--run-libc-freeres=no",
 		"--run-cxx-freeres=no",
 	};
-	const struct launch_opts *o = l->opts;
 	args v = { 0 };
-	VEC_PUSH(&v, xstrdup(l->valgrind));
+	VEC_PUSH(&v, xstrdup(valgrind));
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
 		VEC_PUSH(&v, xstrdup(fixed[i]));
-	VEC_PUSH(&v, xasprintf("--hf-ring=/proc/%d/fd/%d", (int)holdfast, trace_live_fd(live)));
+	for (size_t i = 0; i < nmore; i++)
+		VEC_PUSH(&v, xstrdup(more[i]));
 	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
 	if (o->no_pmemcheck)
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=no"));
@@ -157,7 +157,7 @@ static char **arguments(const struct launch *l, const struct trace_live *live, p
 
 static bool force_pmem(const struct launch *l)
 {
-	return !l->opts->no_pmem_force && !getenv(FORCE);
+	return !l->opts->no_pmem_force && !getenv(LAUNCH_FORCE);
 }
 
 /* In the child: become the program. Comes back only through the pipe, as an errno. */
@@ -172,9 +172,11 @@ static void become(const struct launch *l, const struct trace_live *live, pid_t 
 	if (l->server)
 		server_become(l->server);
 	if (force_pmem(l))
-		setenv(FORCE, "1", 1);
+		setenv(LAUNCH_FORCE, "1", 1);
 	setenv("VALGRIND_LIB", l->libexec, 1);
-	execv(l->valgrind, arguments(l, live, holdfast));
+	const char *ring =
+		xasprintf("--hf-ring=/proc/%d/fd/%d", (int)holdfast, trace_live_fd(live));
+	execv(l->valgrind, launch_arguments(l->valgrind, l->opts, &ring, 1));
 	int code = errno;
 	if (write(report, &code, sizeof code) != sizeof code)
 		_exit(EXIT_INTERNAL);

@@ -52,6 +52,69 @@ struct launch *launch_new(const struct launch_opts *, struct err *err);
 int launch_run(struct launch *, struct trace_live *, struct launch_result *, struct err *err);
 void launch_free(struct launch *);
 
+/* ---- symbolic execution: one server that runs a program again and again (explorer*.c) ---- */
+
+struct launch_explorer_opts {
+	struct launch_opts run;          /* client, ready and stop are not used */
+	const struct sym_source *source; /* kind, index, first, len, now, off, path are set */
+	size_t nsource;
+	const uint8_t *seed;    /* the first input, as many bytes as the sources have */
+	const uint8_t *fixed;   /* 1: that byte keeps its value; NULL: none does */
+	const uint32_t *packet; /* SYM_SRC_SOCKET: lengths of the packets, sent one by one */
+	size_t npacket;
+	unsigned port;      /* … and where the program listens; 0: it is found out */
+	const char *stop;   /* … and how it is ended then: see launch_opts */
+	double timeout;     /* seconds that a run may take */
+	bool pin;           /* fixed clock and random numbers */
+	bool fresh;         /* a new process for each run, never a fork */
+	bool verify;        /* SYM_VERIFY records */
+	const char *output; /* file that gets what the program prints; NULL: nobody */
+};
+/* How a run ended. */
+struct launch_explorer_run {
+	int status, signal; /* as in struct launch_result */
+	bool hung;          /* it was killed at the time limit */
+	bool dirtied;       /* it changed what the next one would see: the server was restarted */
+	double seconds;
+};
+struct launch_explorer;
+/*
+ * The program sees the symbolic files' paths, its folders and pools as they are, but all that it
+ * changes there is private to the run (mount namespaces; a user namespace unless we are root).
+ * `event` gets every event, `sym` every TRACE_SYM_ record, both in order. The events before the snapshot
+ * are delivered by launch_explorer_start, those of a run follow on them: together they are one
+ * process's trace, with event numbers that go on from the snapshot's.
+ */
+struct launch_explorer *launch_explorer_new(const struct launch_explorer_opts *, trace_sink *event,
+					    trace_sink *sym, void *arg, struct err *);
+/* Runs up to the first use of a symbolic byte, or to the end if there is none (*used = false).
+ * If it cannot be forked there (see launch_explorer_forks), the events so far are void: the prefix
+ * is empty, and every run tells its own story from the start. */
+int launch_explorer_start(struct launch_explorer *, bool *used, struct err *);
+bool launch_explorer_forks(const struct launch_explorer *, const char **why_not);
+/* The last of what the program has printed up to now, in the latest run or before the first: at
+ * most 4 KiB, no control characters; valid until the next call. */
+const char *launch_explorer_said(struct launch_explorer *);
+/* How it ended if it never used its input: as a shell would say. */
+int launch_explorer_status(const struct launch_explorer *);
+/* Starts a run: input has as many bytes as the sources, now[i] of source i are really there. */
+int launch_explorer_go(struct launch_explorer *, const uint8_t *input, const uint32_t *now,
+		       struct err *);
+/* Drains; waits at most ms. 1: the run has ended, see *run; 0: not yet; -1: err. */
+int launch_explorer_poll(struct launch_explorer *, int ms, struct launch_explorer_run *run,
+			 struct err *);
+const struct trace_defs *launch_explorer_defs(const struct launch_explorer *);
+uint64_t launch_explorer_prefix(const struct launch_explorer *); /* events before the snapshot */
+/* All sources: those of opts, and memory that the program has named (HOLDFAST_SYMBOLIC) up to now,
+ * whose first values are in *input. */
+const struct sym_source *launch_explorer_sources(const struct launch_explorer *, size_t *n,
+						 const uint8_t **input);
+/* Blocks that ran in the last run: addresses with 1 in *cover; n of them. */
+const uint64_t *launch_explorer_blocks(const struct launch_explorer *, const uint8_t **cover,
+				       size_t *n);
+/* Kills what runs; nothing is left behind. */
+void launch_explorer_free(struct launch_explorer *);
+
 /* The path that execvp would run for a name, as an xmalloc'ed string; NULL and err. */
 char *launch_resolve(const char *name, struct err *err);
 /* 0 if the tracer can run the file: an x86-64 ELF program, or a script for one. */

@@ -48,7 +48,7 @@ static unsigned timeout(const struct server *s)
 }
 
 /* "TERM", "SIGTERM" or "15"; 0: not a signal, so a command. */
-static int signal_named(const char *text)
+int server_signal_named(const char *text)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -112,7 +112,7 @@ struct server *server_new(const struct launch_opts *o, struct err *err)
 		return NULL;
 	struct server *s = xcalloc(1, sizeof *s);
 	s->o = o;
-	s->signal = o->stop ? signal_named(o->stop) : SIGTERM;
+	s->signal = o->stop ? server_signal_named(o->stop) : SIGTERM;
 	if (o->ready && !(s->relay = relay_new(o->ready, err))) {
 		free(s);
 		return NULL;
