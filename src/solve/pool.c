@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Expressions, each one once. A node is 20 bytes and is found through a hash table of numbers;
+ * making one first tries to find an equal, simpler one (simplify.c). Simplification may ask for
+ * further nodes and so on: that ends at a depth, and what was asked for of late is remembered,
+ * so that the narrowing of a long chain costs one step for each new link.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve/internal.h"
+
+#define MAX_DEPTH 96
+
+static const char *const op_name[] = {
+#define X(NAME, name, n) name,
+	EXPR_OPS(X)
+#undef X
+};
+static const uint8_t op_operands[] = {
+#define X(NAME, name, n) n,
+	EXPR_OPS(X)
+#undef X
+};
+
+unsigned pool_operands(uint32_t word)
+{
+	return EXPR_OP(word) == EXPR_INPUT ? 0 : op_operands[EXPR_OP(word)];
+}
+
+struct pool *pool_new(void)
+{
+	struct pool *p = xcalloc(1, sizeof *p);
+
+	VEC_PUSH(&p->node, (struct node){ 0 });
+	VEC_PUSH(&p->set, (struct set){ 0 });
+	p->slots = 1024;
+	p->slot = xcalloc(p->slots, sizeof *p->slot);
+	p->memo = xcalloc(MEMO_SLOTS, sizeof *p->memo);
+	return p;
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->table.n; i++)
+		free(p->table.p[i]);
+	VEC_FREE(&p->table);
+	hmap_free(&p->table_of);
+	pool_sets_free(p);
+	VEC_FREE(&p->node);
+	VEC_FREE(&p->value);
+	VEC_FREE(&p->epoch);
+	VEC_FREE(&p->stack);
+	free(p->slot);
+	free(p->memo);
+	free(p);
+}
+
+/* ---- hash-consing ---- */
+
+static uint64_t node_hash(uint32_t word, expr a, expr b, expr c)
+{
+	return hash_mix((uint64_t)word << 32 | a, (uint64_t)b << 32 | c);
+}
+
+static void grow(struct pool *p)
+{
+	free(p->slot);
+	p->slots *= 2;
+	p->slot = xcalloc(p->slots, sizeof *p->slot);
+	for (size_t e = 1; e < p->node.n; e++) {
+		const struct node *n = &p->node.p[e];
+		size_t i = node_hash(n->word, n->a, n->b, n->c) & (p->slots - 1);
+
+		while (p->slot[i])
+			i = (i + 1) & (p->slots - 1);
+		p->slot[i] = (uint32_t)e;
+	}
+}
+
+static uint32_t make_set(struct pool *p, uint32_t word, expr a, expr b, expr c)
+{
+	uint32_t set = 0;
+
+	if (EXPR_OP(word) == EXPR_INPUT)
+		return pool_set_single(p, a);
+	switch (pool_operands(word)) {
+	case 3: set = pool_set_join(p, set, p->node.p[c].set); /* fall through */
+	case 2: set = pool_set_join(p, set, p->node.p[b].set); /* fall through */
+	case 1: set = pool_set_join(p, set, p->node.p[a].set); /* fall through */
+	default: return set;
+	}
+}
+
+expr pool_make(struct pool *p, uint32_t word, expr a, expr b, expr c)
+{
+	size_t i = node_hash(word, a, b, c) & (p->slots - 1);
+	struct node node = { word, a, b, c, 0 };
+
+	for (; p->slot[i]; i = (i + 1) & (p->slots - 1)) {
+		const struct node *n = &p->node.p[p->slot[i]];
+
+		if (n->word == word && n->a == a && n->b == b && n->c == c)
+			return p->slot[i];
+	}
+	node.set = make_set(p, word, a, b, c);
+	VEC_PUSH(&p->node, node);
+	p->slot[i] = (uint32_t)p->node.n - 1;
+	if (p->node.n > p->slots / 4 * 3)
+		grow(p);
+	return (expr)p->node.n - 1;
+}
+
+/* ---- making nodes ---- */
+
+expr pool_const(struct pool *p, unsigned w, uint64_t v)
+{
+	v &= expr_mask(w);
+	return pool_make(p, EXPR_WORD(EXPR_CONST, w, 0, 0), (uint32_t)v, (uint32_t)(v >> 32), 0);
+}
+
+expr pool_input(struct pool *p, uint32_t byte)
+{
+	return pool_make(p, EXPR_WORD(EXPR_INPUT, 8, 0, 0), byte, 0, 0);
+}
+
+unsigned expr_operand_width(uint32_t word, unsigned i)
+{
+	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
+
+	if (i >= op_operands[EXPR_OP(word)])
+		return 0;
+	switch (EXPR_OP(word)) {
+	case EXPR_INPUT: return 32;
+	case EXPR_ITE: return i ? w : 1;
+	case EXPR_CONCAT: return i ? w - aw : aw;
+	case EXPR_UDIV128:
+	case EXPR_UREM128:
+	case EXPR_SDIV128:
+	case EXPR_SREM128: return 64;
+	default: return aw;
+	}
+}
+
+/* Are w and aw what the operation asks for? */
+static bool good_widths(uint32_t word)
+{
+	enum expr_op op = EXPR_OP(word);
+	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
+
+	if (!w || !aw || w > 64 || aw > 64)
+		return false;
+	if ((op >= EXPR_EQ && op <= EXPR_SLE) || op == EXPR_PARITY)
+		return w == 1;
+	if (op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_CONCAT)
+		return w > aw;
+	if (op == EXPR_EXTRACT)
+		return EXPR_LO(word) + w <= aw;
+	if (op >= EXPR_UDIV128 && op <= EXPR_SREM128)
+		return w == 64;
+	return op == EXPR_ITE || w == aw;
+}
+
+/* Fills in what follows from the operands; 0: they do not fit. */
+static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
+{
+	enum expr_op op = EXPR_OP(word);
+
+	if (op <= EXPR_INPUT || op >= EXPR_TABLE || !x[0] || x[0] >= p->node.n)
+		return 0;
+	word = EXPR_WORD(op, EXPR_W(word), width(p, x[0]), op == EXPR_EXTRACT ? EXPR_LO(word) : 0);
+	if (!good_widths(word))
+		return 0;
+	for (unsigned i = 0; i < op_operands[op]; i++)
+		if (!x[i] || x[i] >= p->node.n || width(p, x[i]) != expr_operand_width(word, i))
+			return 0;
+	return word;
+}
+
+static bool commutes(enum expr_op op)
+{
+	return op == EXPR_ADD || op == EXPR_MUL || op == EXPR_UMULH || op == EXPR_SMULH ||
+	       op == EXPR_AND || op == EXPR_OR || op == EXPR_XOR || op == EXPR_EQ;
+}
+
+/* Constants to the right, else the older one to the left. */
+static bool swapped(const struct pool *p, expr a, expr b)
+{
+	bool ka = op_of(p, a) == EXPR_CONST, kb = op_of(p, b) == EXPR_CONST;
+
+	return ka != kb ? ka : a > b;
+}
+
+static expr fold(struct pool *p, uint32_t word, const expr *x)
+{
+	uint64_t v[3] = { 0 };
+
+	for (unsigned i = 0; i < op_operands[EXPR_OP(word)]; i++)
+		if (!is_const(p, x[i], &v[i]))
+			return 0;
+	return pool_const(p, EXPR_W(word), expr_apply(word, v[0], v[1], v[2]));
+}
+
+expr pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
+{
+	expr x[3] = { a, b, c }, r;
+	struct memo *m;
+	uint64_t v;
+
+	if (EXPR_OP(word) == EXPR_INPUT && a && is_const(p, a, &v))
+		return pool_input(p, (uint32_t)v);
+	word = normal_word(p, word, x);
+	if (!word)
+		return 0;
+	for (unsigned i = op_operands[EXPR_OP(word)]; i < 3; i++)
+		x[i] = 0;
+	r = fold(p, word, x);
+	if (r)
+		return r;
+	if (commutes(EXPR_OP(word)) && swapped(p, a, b)) {
+		x[0] = b;
+		x[1] = a;
+	}
+	m = &p->memo[node_hash(word, x[0], x[1], x[2]) >> 20 & (MEMO_SLOTS - 1)];
+	if (m->word == word && m->a == x[0] && m->b == x[1] && m->c == x[2])
+		return m->result;
+	if (p->depth < MAX_DEPTH) {
+		p->depth++;
+		r = pool_simplify(p, word, x[0], x[1], x[2]);
+		p->depth--;
+	}
+	if (!r)
+		r = pool_make(p, word, x[0], x[1], x[2]);
+	*m = (struct memo){ word, x[0], x[1], x[2], r };
+	return r;
+}
+
+static uint32_t table_number(struct pool *p, const uint8_t *entries, size_t size)
+{
+	uint64_t key = hash_seeded(entries, size, size), at;
+
+	for (; hmap_get(&p->table_of, key, &at); key++)
+		if (!memcmp(p->table.p[at], entries, size))
+			return (uint32_t)at;
+	VEC_PUSH(&p->table, memcpy(xmalloc(size), entries, size));
+	p->table_bytes += size;
+	hmap_put(&p->table_of, key, p->table.n - 1);
+	return (uint32_t)p->table.n - 1;
+}
+
+uint64_t pool_table_entry(const uint8_t *entries, unsigned w, unsigned i)
+{
+	unsigned size = (w + 7) / 8;
+	uint64_t v = 0;
+
+	memcpy(&v, entries + (size_t)i * size, size);
+	return v & expr_mask(w);
+}
+
+expr pool_table(struct pool *p, unsigned w, expr index, const uint8_t *entries)
+{
+	uint64_t v, first;
+	unsigned i;
+
+	if (!w || w > 64 || !index || index >= p->node.n || width(p, index) != 8)
+		return 0;
+	if (is_const(p, index, &v))
+		return pool_const(p, w, pool_table_entry(entries, w, (unsigned)v));
+	first = pool_table_entry(entries, w, 0);
+	for (i = 1; i < 256 && pool_table_entry(entries, w, i) == first;)
+		i++;
+	if (i == 256)
+		return pool_const(p, w, first);
+	return pool_make(p, EXPR_WORD(EXPR_TABLE, w, 8, 0), index,
+			 table_number(p, entries, 256u * ((w + 7) / 8)), 0);
+}
+
+const uint8_t *pool_entries(const struct pool *p, expr e)
+{
+	return op_of(p, e) == EXPR_TABLE ? p->table.p[p->node.p[e].b] : NULL;
+}
+
+expr pool_eq(struct pool *p, expr a, expr b)
+{
+	return a && b ? pool_mk_binary(p, EXPR_EQ, a, b) : 0;
+}
+
+expr pool_not(struct pool *p, expr a)
+{
+	return a ? pool_mk_unary(p, EXPR_NOT, a) : 0;
+}
+
+/* ---- looking at nodes ---- */
+
+uint32_t pool_word(const struct pool *p, expr e)
+{
+	return p->node.p[e].word;
+}
+
+expr pool_operand(const struct pool *p, expr e, unsigned i)
+{
+	const struct node *n = &p->node.p[e];
+
+	if (i >= pool_operands(n->word))
+		return 0;
+	return i == 0 ? n->a : i == 1 ? n->b : n->c;
+}
+
+bool pool_is_const(const struct pool *p, expr e, uint64_t *value)
+{
+	uint64_t v;
+
+	if (!e || !is_const(p, e, &v))
+		return false;
+	if (value)
+		*value = v;
+	return true;
+}
+
+size_t pool_count(const struct pool *p)
+{
+	return p->node.n - 1;
+}
+
+size_t pool_memory(const struct pool *p)
+{
+	return sizeof *p + p->node.cap * sizeof *p->node.p + p->slots * sizeof *p->slot +
+	       MEMO_SLOTS * sizeof *p->memo + p->table_bytes + pool_sets_memory(p) +
+	       p->value.cap * sizeof *p->value.p + p->epoch.cap * sizeof *p->epoch.p +
+	       p->stack.cap * sizeof *p->stack.p;
+}
+
+const uint32_t *pool_inputs(const struct pool *p, expr e, size_t *n)
+{
+	*n = set_of(p, e)->size;
+	return pool_set_bytes(p, p->node.p[e].set);
+}
+
+#define PRINT_DEPTH 24
+#define PRINT_BYTES 4000
+
+static void print(const struct pool *p, expr e, struct buf *b, unsigned depth)
+{
+	const struct node *n = &p->node.p[e];
+	enum expr_op op = EXPR_OP(n->word);
+	uint64_t v;
+
+	if (is_const(p, e, &v)) {
+		buf_printf(b, v < 10 ? "%" PRIu64 : "0x%" PRIx64, v);
+	} else if (op == EXPR_INPUT) {
+		buf_printf(b, "in[%u]", n->a);
+	} else if (depth >= PRINT_DEPTH || b->n > PRINT_BYTES) {
+		buf_puts(b, "…");
+	} else {
+		buf_printf(b, "(%s", op_name[op]);
+		if (op == EXPR_EXTRACT)
+			buf_printf(b, " %u..%u", EXPR_LO(n->word),
+				   EXPR_LO(n->word) + EXPR_W(n->word) - 1);
+		else if (op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_TABLE)
+			buf_printf(b, " %u", EXPR_W(n->word));
+		for (unsigned i = 0; i < pool_operands(n->word); i++) {
+			buf_puts(b, " ");
+			print(p, pool_operand(p, e, i), b, depth + 1);
+		}
+		buf_puts(b, ")");
+	}
+}
+
+void pool_print(const struct pool *p, expr e, struct buf *b)
+{
+	if (e)
+		print(p, e, b, 0);
+}
