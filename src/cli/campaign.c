@@ -143,6 +143,13 @@ int campaign_open(struct campaign *c, const char *dir, const struct campaign_opt
 	return campaign_check(&c->o, err) || campaign_save(c, err) ? -1 : 0;
 }
 
+int campaign_peek(struct campaign *c, const char *dir, struct err *err)
+{
+	*c = (struct campaign){ .dir = xstrdup(dir) };
+	c->store = store_open(dir, STORE_READ, err);
+	return c->store ? 0 : -1;
+}
+
 static unsigned cores(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -246,9 +253,7 @@ void campaign_close(struct campaign *c)
 		msg_warn("%s", err.text);
 	if (c->reader)
 		trace_close(c->reader);
-	for (size_t i = 0; i < c->own.n; i++)
-		free(c->own.p[i]);
-	free(c->own.p);
+	settings_free(&c->own);
 	hmap_free(&c->known);
 	free(c->command);
 	free(c->dir);

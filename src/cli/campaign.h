@@ -7,6 +7,7 @@
 #define HOLDFAST_CLI_CAMPAIGN_H
 
 #include "cli/cli.h"
+#include "cli/settings.h"
 #include "crash/crash.h"
 #include "store/store.h"
 
@@ -180,11 +181,8 @@ struct campaign {
 	struct store *store;
 	struct hmap known; /* image hash -> verdict, of an earlier run */
 	struct crash_hooks hooks;
-	struct cli_strings {
-		char **p;
-		size_t n, cap;
-	} own;          /* settings that were read from the store */
-	char **command; /* of the program under test */
+	struct settings_own own; /* settings that were read from the store */
+	char **command;          /* of the program under test */
 	size_t ncommand;
 	double started, said, kept;
 	double recording;     /* seconds that it took, if it was made now */
@@ -198,6 +196,8 @@ int campaign_check(const struct campaign_opts *, struct err *);
 /* Opens the trace and the store; settings come from the store unless it is new. */
 int campaign_open(struct campaign *, const char *dir, const struct campaign_opts *, enum store_mode,
 		  struct err *);
+/* Only the store, to look at: also that of an exploration. */
+int campaign_peek(struct campaign *, const char *dir, struct err *);
 /* Reads the history. */
 int campaign_history(struct campaign *, struct err *);
 /* The same, and starts `cells` cells. */

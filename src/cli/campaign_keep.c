@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/campaign_internal.h"
+#include "cli/settings.h"
 #include "report/report.h"
 
 struct holder {
@@ -24,61 +25,13 @@ static const struct cli_option settings[] = {
 
 /* ---- settings ---- */
 
-/* A setting as text, xmalloc'ed; NULL: not given. */
-static char *as_text(const struct cli_option *opt, const void *opts)
-{
-	const void *field = (const char *)opts + opt->offset;
-	const struct cli_list *list = field;
-	struct buf b = { 0 };
-	switch (opt->type) {
-	case CLI_FLAG: return *(const bool *)field ? xstrdup("yes") : NULL;
-	case CLI_NUMBER:
-		return *(const uint64_t *)field ? xasprintf("%" PRIu64, *(const uint64_t *)field)
-						: NULL;
-	case CLI_LIST:
-		for (size_t i = 0; i < list->n; i++)
-			buf_printf(&b, "%s%s", i ? "\n" : "", list->p[i]);
-		if (list->n)
-			buf_add(&b, "", 1);
-		return b.p;
-	default: return *(char *const *)field ? xstrdup(*(char *const *)field) : NULL;
-	}
-}
-
-static char *keep_text(struct campaign *c, const char *text)
-{
-	char *own = xstrdup(text);
-	VEC_PUSH(&c->own, own);
-	return own;
-}
-
-static void from_text(struct campaign *c, const struct cli_option *opt, void *opts,
-		      const char *text)
-{
-	void *field = (char *)opts + opt->offset;
-	struct cli_list *list = field;
-	char *own;
-	switch (opt->type) {
-	case CLI_FLAG: *(bool *)field = true; break;
-	case CLI_NUMBER: *(uint64_t *)field = strtoull(text, NULL, 10); break;
-	case CLI_LIST:
-		own = keep_text(c, text);
-		for (char *word = strtok(own, "\n"); word; word = strtok(NULL, "\n")) {
-			list->p = xrealloc(list->p, (list->n + 1) * sizeof *list->p);
-			list->p[list->n++] = word;
-		}
-		break;
-	default: *(char **)field = keep_text(c, text);
-	}
-}
-
 int campaign_save(struct campaign *c, struct err *err)
 {
 	struct holder h = { .crash = c->o };
 	char cwd[4096];
 	int bad = store_begin(c->store, err);
 	for (const struct cli_option *opt = settings; opt->name && !bad; opt++) {
-		char *text = as_text(opt, &h);
+		char *text = settings_text(opt, &h);
 		if (text)
 			bad = store_set(c->store, opt->name, text, err);
 		free(text);
@@ -99,7 +52,7 @@ static int load_setting(struct campaign *c, const struct cli_option *opt, struct
 			const struct holder *given, struct err *err)
 {
 	const char *kept = store_get(c->store, opt->name);
-	char *text = as_text(opt, given);
+	char *text = settings_text(opt, given);
 	int bad = 0;
 	if (text && (!kept || strcmp(text, kept) != 0)) {
 		if (strcmp(opt->name, "budget") != 0)
@@ -107,9 +60,9 @@ static int load_setting(struct campaign *c, const struct cli_option *opt, struct
 				      "--%s is '%s' in this campaign; start another with --fresh",
 				      opt->name, kept ? kept : "");
 		else
-			from_text(c, opt, h, text);
+			settings_set(&c->own, opt, h, text);
 	} else if (kept && strcmp(opt->name, "budget") != 0) {
-		from_text(c, opt, h, kept);
+		settings_set(&c->own, opt, h, kept);
 	}
 	free(text);
 	return bad;

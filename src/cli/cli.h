@@ -37,6 +37,7 @@
 	X(check)                                                                                   \
 	X(crash)                                                                                   \
 	X(test)                                                                                    \
+	X(explore)                                                                                 \
 	X(status)                                                                                  \
 	X(show)                                                                                    \
 	X(replay)                                                                                  \
@@ -51,7 +52,8 @@ enum cli_type {
 	CLI_LIST,   /* struct cli_list: may be given several times */
 	CLI_CHOICE, /* const char *: one of the words in arg, "a|b|c" */
 	CLI_NUMBER, /* uint64_t */
-	CLI_RANGE,  /* struct cli_range: [FROM]..[TO] or N; the argument may be left out */
+	CLI_WORDS, /* struct cli_list: one for each word in arg, "MIN MAX LEN"; the last ones count */
+	CLI_RANGE, /* struct cli_range: [FROM]..[TO] or N; the argument may be left out */
 };
 
 struct cli_list {

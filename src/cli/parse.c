@@ -144,7 +144,8 @@ static int set(const struct cli_verb *verb, const struct cli_option *o, void *op
 	case CLI_FLAG: *(bool *)field = true; return CLI_GO;
 	case CLI_TEXT:
 	case CLI_FILE: *(const char **)field = value; return CLI_GO;
-	case CLI_LIST: list_add(field, value); return CLI_GO;
+	case CLI_LIST:
+	case CLI_WORDS: list_add(field, value); return CLI_GO;
 	case CLI_CHOICE:
 		if (!is_choice(o->arg, value))
 			return cli_usage(verb, "--%s takes %s, not '%s'", o->name, o->arg, value);
@@ -168,10 +169,30 @@ struct cursor {
 	char **at; /* the next word */
 };
 
+/* As many words as the option's argument has. */
+static int take_words(struct cursor *c, const struct cli_option *o, const char *attached)
+{
+	struct cli_list *list = (struct cli_list *)((char *)c->opts + o->offset);
+	size_t n = 1;
+	for (const char *p = o->arg; *p; p++)
+		n += *p == ' ';
+	if (attached)
+		return cli_usage(c->verb, "--%s needs %s, separated by blanks", o->name, o->arg);
+	list->n = 0;
+	for (; n; n--) {
+		if (!*c->at)
+			return cli_usage(c->verb, "--%s needs %s", o->name, o->arg);
+		list_add(list, *c->at++);
+	}
+	return CLI_GO;
+}
+
 /* An option whose argument, if it takes one, is `attached` or else the next word. */
 static int take(struct cursor *c, const struct cli_option *o, const char *attached)
 {
 	struct cli_range scratch;
+	if (o->type == CLI_WORDS)
+		return take_words(c, o, attached);
 	if (o->type == CLI_FLAG && attached)
 		return cli_usage(c->verb, "--%s takes no argument", o->name);
 	if (o->type == CLI_RANGE && !attached && !(*c->at && range(*c->at, &scratch)))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* holdfast replay: build the crash image of a finding again and run recovery on it. */
+/* holdfast replay: recovery on the crash image of a finding, or the program with its input. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/campaign.h"
+#include "cli/explore.h"
 
 struct replay_cli {
 	bool gdb;
@@ -13,7 +14,8 @@ struct replay_cli {
 };
 
 static const struct cli_option replay_options[] = {
-	{ "gdb", 0, CLI_FLAG, NULL, offsetof(struct replay_cli, gdb), "debug recovery with gdb" },
+	{ "gdb", 0, CLI_FLAG, NULL, offsetof(struct replay_cli, gdb),
+	  "debug recovery, or the program, with gdb" },
 	{ "keep", 0, CLI_FILE, "FOLDER", offsetof(struct replay_cli, keep),
 	  "also put the crash image's files into FOLDER" },
 	{ "recover", 0, CLI_TEXT, "CMD", offsetof(struct replay_cli, recover),
@@ -26,13 +28,16 @@ static int cmd_replay(int argc, char **argv);
 const struct cli_verb verb_replay = {
 	.name = "replay",
 	.run = cmd_replay,
-	.summary = "run recovery again on a finding's crash image",
+	.summary = "see a finding again: its crash image, or its input",
 	.usage = "[options] ID [DIR]",
 	.about =
 		"Builds the crash image of the finding ID in DIR (without it, of the newest campaign in "
 		"the current folder) and runs the campaign's recovery command on it, in the same sandbox, "
 		"with the terminal as its own.\n\n"
-		"The status is 1 if it fails again, 0 if it does not.",
+		"For a finding of 'holdfast explore' it runs the program with the input that shows it, first "
+		"as it is, with the terminal as its own and its files private, then under 'holdfast check' "
+		"if that is what found it; and says if the run took another way than the exploration's.\n\n"
+		"The status is 1 if it fails or is found again, 0 if not.",
 	.examples = "holdfast replay 3f9c app-0.hft\tsee it fail\n"
 		    "holdfast replay --gdb 3f9c app-0.hft\tdebug it\n"
 		    "holdfast replay --keep image 3f9c app-0.hft\tkeep the image for other tools\n",
@@ -109,6 +114,15 @@ static int replay_id(struct campaign *c, const struct replay_cli *o, const char 
 	return status;
 }
 
+static bool of_exploration(const char *dir)
+{
+	struct err ignored;
+	struct store *s = store_open(dir, STORE_READ, &ignored);
+	bool is = s && explore_is(s);
+	store_close(s, &ignored);
+	return is;
+}
+
 static int cmd_replay(int argc, char **argv)
 {
 	struct replay_cli o = { 0 };
@@ -123,6 +137,14 @@ static int cmd_replay(int argc, char **argv)
 	char *dir = campaign_find(argc > 1 ? argv[1] : NULL, &err);
 	if (!dir)
 		return cli_fail(&err);
+	if (of_exploration(dir)) {
+		char *campaign;
+		status = explore_replay(dir, argv[0], o.gdb, &campaign, &err);
+		free(dir);
+		if (status < 0 || !campaign)
+			return status < 0 ? cli_fail(&err) : status;
+		dir = campaign;
+	}
 	if (campaign_open(&c, dir, &none, STORE_READ, &err) ||
 	    (status = replay_id(&c, &o, argv[0], &err)) < 0)
 		status = cli_fail(&err);

@@ -14,52 +14,54 @@ struct run_opts {
 	bool follow_forks, no_pmem_force, no_pmemcheck;
 };
 
-/* Rows for an option table; T is the verb's struct, which has a `struct run_opts run`. */
+/* Rows for an option table; T is the verb's struct, which has a `struct run_opts run`. RUN_PROGRAM_OPTIONS
+ * are those that are not about servers. */
+#define RUN_PROGRAM_OPTIONS(T)                                                                              \
+	{ "pm",                                                                                             \
+	  0,                                                                                                \
+	  CLI_LIST,                                                                                         \
+	  "GLOB",                                                                                           \
+	  offsetof(T, run.pm),                                                                              \
+	  "only files whose path matches are persistent memory; may be given several times. "               \
+	  "Without it every writable shared mapping of a file is" },                                        \
+		{ "watch",                                                                                  \
+		  0,                                                                                        \
+		  CLI_LIST,                                                                                 \
+		  "GLOB",                                                                                   \
+		  offsetof(T, run.watch),                                                                   \
+		  "record calls and returns of functions whose name matches; may be given several times" }, \
+		{ "cpu",                                                                                    \
+		  0,                                                                                        \
+		  CLI_CHOICE,                                                                               \
+		  "clwb|clflushopt|clflush",                                                                \
+		  offsetof(T, run.cpu),                                                                     \
+		  "the best flush instruction that the program sees in CPUID; clwb without it" },           \
+		{ "follow-forks",                                                                           \
+		  0,                                                                                        \
+		  CLI_FLAG,                                                                                 \
+		  NULL,                                                                                     \
+		  offsetof(T, run.follow_forks),                                                            \
+		  "follow the program's child processes too" },                                             \
+		{ "no-pmem-force",                                                                          \
+		  0,                                                                                        \
+		  CLI_FLAG,                                                                                 \
+		  NULL,                                                                                     \
+		  offsetof(T, run.no_pmem_force),                                                           \
+		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                      \
+		{ "no-pmemcheck",                                                                           \
+		  0,                                                                                        \
+		  CLI_FLAG,                                                                                 \
+		  NULL,                                                                                     \
+		  offsetof(T, run.no_pmemcheck),                                                            \
+		  "do not answer the requests that libraries make to pmemcheck: PMDK then copies memory "   \
+		  "as it does in production, but says nothing of its transactions and locks" },             \
+	{                                                                                                   \
+		"stdin", 0, CLI_FILE, "FILE", offsetof(T, run.stdin_path),                                  \
+			"the program's standard input"                                                      \
+	}
+
 #define RUN_OPTIONS(T)                                                                                       \
-	{ "pm",                                                                                              \
-	  0,                                                                                                 \
-	  CLI_LIST,                                                                                          \
-	  "GLOB",                                                                                            \
-	  offsetof(T, run.pm),                                                                               \
-	  "only files whose path matches are persistent memory; may be given several times. "                \
-	  "Without it every writable shared mapping of a file is" },                                         \
-		{ "watch",                                                                                   \
-		  0,                                                                                         \
-		  CLI_LIST,                                                                                  \
-		  "GLOB",                                                                                    \
-		  offsetof(T, run.watch),                                                                    \
-		  "record calls and returns of functions whose name matches; may be given several times" },  \
-		{ "cpu",                                                                                     \
-		  0,                                                                                         \
-		  CLI_CHOICE,                                                                                \
-		  "clwb|clflushopt|clflush",                                                                 \
-		  offsetof(T, run.cpu),                                                                      \
-		  "the best flush instruction that the program sees in CPUID; clwb without it" },            \
-		{ "follow-forks",                                                                            \
-		  0,                                                                                         \
-		  CLI_FLAG,                                                                                  \
-		  NULL,                                                                                      \
-		  offsetof(T, run.follow_forks),                                                             \
-		  "follow the program's child processes too" },                                              \
-		{ "no-pmem-force",                                                                           \
-		  0,                                                                                         \
-		  CLI_FLAG,                                                                                  \
-		  NULL,                                                                                      \
-		  offsetof(T, run.no_pmem_force),                                                            \
-		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                       \
-		{ "no-pmemcheck",                                                                            \
-		  0,                                                                                         \
-		  CLI_FLAG,                                                                                  \
-		  NULL,                                                                                      \
-		  offsetof(T, run.no_pmemcheck),                                                             \
-		  "do not answer the requests that libraries make to pmemcheck: PMDK then copies memory "    \
-		  "as it does in production, but says nothing of its transactions and locks" },              \
-		{ "stdin",                                                                                   \
-		  0,                                                                                         \
-		  CLI_FILE,                                                                                  \
-		  "FILE",                                                                                    \
-		  offsetof(T, run.stdin_path),                                                               \
-		  "the program's standard input" },                                                          \
+	RUN_PROGRAM_OPTIONS(T),                                                                              \
 		{ "client",                                                                                  \
 		  0,                                                                                         \
 		  CLI_TEXT,                                                                                  \

@@ -82,14 +82,13 @@ static bool is_missing(const struct finding *f)
 }
 
 /* A store that both found to be unpersisted is one finding: the crash shows what comes of it. */
-static bool shown_by_crash(const struct work *w, const struct finding *f)
+bool session_shown_by_crash(const struct finding_set *set, const struct finding *f)
 {
 	if (!is_missing(f) && strcmp(f->kind->name, "transient-data") != 0 &&
 	    strcmp(f->kind->name, "late-persist") != 0)
 		return false;
-	for (size_t i = 0; i < w->set.v.n; i++)
-		if (w->set.v.p[i]->crash && is_missing(w->set.v.p[i]) &&
-		    same_place(w->set.v.p[i], f))
+	for (size_t i = 0; i < set->v.n; i++)
+		if (set->v.p[i]->crash && is_missing(set->v.p[i]) && same_place(set->v.p[i], f))
 			return true;
 	return false;
 }
@@ -98,7 +97,7 @@ static void add_checked(struct work *w)
 {
 	for (size_t i = 0; i < w->checked.v.n; i++) {
 		struct finding *f = w->checked.v.p[i];
-		if (shown_by_crash(w, f))
+		if (session_shown_by_crash(&w->set, f))
 			finding_free(f);
 		else
 			finding_add(&w->set, f);

@@ -20,11 +20,11 @@ static int cmd_show(int argc, char **argv);
 const struct cli_verb verb_show = {
 	.name = "show",
 	.run = cmd_show,
-	.summary = "show a finding of a crash campaign, or list them",
+	.summary = "show a finding of a campaign or exploration, or list them",
 	.usage = "[options] [ID] [DIR]",
 	.about =
-		"Shows the finding ID of the campaign in DIR: the stores that explain it, what recovery "
-		"said, and how to replay it. The beginning of an ID is enough. Without ID it lists all "
+		"Shows the finding ID of the crash campaign or exploration in DIR: the stores that explain "
+		"it, what recovery said, or the input, and how to replay it. The beginning of an ID is enough. Without ID it lists all "
 		"findings; without DIR it takes the newest campaign in the current folder.",
 	.examples = "holdfast show 3f9c app-0.hft\tone finding\n"
 		    "holdfast show app-0.hft\tall of them, a line each\n",
@@ -83,7 +83,6 @@ static bool is_id(const char *s)
 static int cmd_show(int argc, char **argv)
 {
 	struct show_cli o = { 0 };
-	struct campaign_opts none = { 0 };
 	struct campaign c = { 0 };
 	struct err err;
 	int status = cli_parse(&verb_show, &o, &argc, &argv);
@@ -96,7 +95,7 @@ static int cmd_show(int argc, char **argv)
 	if (!dir)
 		return cli_fail(&err);
 	status = EXIT_NOTHING;
-	if (campaign_open(&c, dir, &none, STORE_READ, &err) ||
+	if (campaign_peek(&c, dir, &err) ||
 	    (id ? show_one(&c, id, o.json, &err) : show_all(&c, o.json, &err)))
 		status = cli_fail(&err);
 	campaign_close(&c);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/campaign.h"
+#include "cli/explore.h"
 
 struct status_cli {
 	bool json;
@@ -19,18 +20,21 @@ static int cmd_status(int argc, char **argv);
 const struct cli_verb verb_status = {
 	.name = "status",
 	.run = cmd_status,
-	.summary = "how far a crash campaign is",
+	.summary = "how far a crash campaign or an exploration is",
 	.usage = "[options] [DIR]",
 	.about =
-		"Says how far the campaign in DIR is, while it runs or afterwards. Without DIR it takes "
+		"Says how far the crash campaign or the exploration in DIR is, while it runs or afterwards. Without DIR it takes "
 		"the newest campaign in the current folder.",
 	.examples = "holdfast status app-0.hft\thow far is it?\n",
 	.options = status_options,
 };
 
-static const char *const keys[] = { "state",  "at",        "recover", "points",
-				    "point",  "generated", "tested",  "resumed",
-				    "failed", "causes",    "seconds", NULL };
+static const char *const keys[] = { "state",  "at",        "recover",    "verb",       "points",
+				    "point",  "generated", "tested",     "resumed",    "failed",
+				    "causes", "runs",      "paths",      "candidates", "queries",
+				    "blocks", "pm_sites",  "behaviours", "findings",   "seconds",
+				    NULL };
+#define TEXTS 4 /* the first ones are no numbers */
 
 static void print_json(struct store *s)
 {
@@ -41,7 +45,7 @@ static void print_json(struct store *s)
 			continue;
 		printf("%s \"%s\": ", sep, keys[i]);
 		sep = ",";
-		if (i > 2) {
+		if (i >= TEXTS) {
 			fputs(v, stdout);
 			continue;
 		}
@@ -63,8 +67,8 @@ static const char * or (const char *text, const char *other)
 	return text ? text : other;
 }
 
-/* One at a time: a text lives until the next one is asked for. */
-static void print_text(struct store *s, const char *dir)
+/* How far it is. True: there is nothing to go on with, or somebody is at it. */
+static bool print_state(struct store *s, const char *dir)
 {
 	bool running = store_writer(dir) != 0;
 	bool finished = strcmp(or (store_get(s, "state"), ""), "finished") == 0;
@@ -73,7 +77,14 @@ static void print_text(struct store *s, const char *dir)
 	       running  ? "running"
 	       : killed ? "interrupted"
 			: or (store_get(s, "state"), "not begun"));
-	if (!finished) {
+	return running || finished;
+}
+
+/* One at a time: a text lives until the next one is asked for. */
+static void print_text(struct store *s, const char *dir)
+{
+	bool over = print_state(s, dir);
+	if (strcmp(or (store_get(s, "state"), ""), "finished") != 0) {
 		printf(", strategy %s", or (store_get(s, "at"), "none yet"));
 		printf(", point %.0f", atof(or (store_get(s, "point"), "0")) + 1);
 		printf(" of %s", or (store_get(s, "points"), "?"));
@@ -83,8 +94,21 @@ static void print_text(struct store *s, const char *dir)
 	printf("; states failed: %s", or (store_get(s, "failed"), "0"));
 	printf("; causes: %s\n", or (store_get(s, "causes"), "0"));
 	printf("recovery: %s\n", or (store_get(s, "recover"), "?"));
-	if (!running && !finished)
+	if (!over)
 		printf("go on with: holdfast crash --resume %s\n", dir);
+}
+
+static void print_exploration(struct store *s, const char *dir)
+{
+	bool over = print_state(s, dir);
+	printf(", strategy %s\n", or (store_get(s, "at"), "?"));
+	printf("paths: %s", or (store_get(s, "paths"), "0"));
+	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
+	printf("; branches left: %s", or (store_get(s, "candidates"), "?"));
+	printf("; PM sites: %s", or (store_get(s, "pm_sites"), "0"));
+	printf("; findings: %s\n", or (store_get(s, "findings"), "0"));
+	if (!over)
+		printf("go on with: holdfast explore --resume %s\n", dir);
 }
 
 static int cmd_status(int argc, char **argv)
@@ -104,6 +128,8 @@ static int cmd_status(int argc, char **argv)
 	}
 	if (o.json)
 		print_json(s);
+	else if (explore_is(s))
+		print_exploration(s, dir);
 	else
 		print_text(s, dir);
 	free(dir);

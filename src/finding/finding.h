@@ -82,7 +82,14 @@ const char *finding_level_name(enum finding_level);
 	  "recovery does not always say the same about the same image",                            \
 	  "The recovery command gave different verdicts on the same image, so what it says of "    \
 	  "others may be chance too. Look for timeouts that are too short, randomness, time, "     \
-	  "uninitialised memory, or files outside the image that it depends on.")
+	  "uninitialised memory, or files outside the image that it depends on.")                  \
+	X(PROGRAM_CRASH, "program-crash", ERROR, "an input makes the program crash",               \
+	  "With this input the program is ended by a signal: it reads or writes where it must "    \
+	  "not, divides by zero, or an assertion of its own fails. Check what comes from the "     \
+	  "input, or from persistent memory, before it is used.")                                  \
+	X(PROGRAM_HANG, "program-hang", ERROR, "an input makes the program hang",                  \
+	  "With this input the program does not end within the time limit. If it only needs "      \
+	  "longer, give it more time with --timeout.")
 
 enum finding_kind {
 #define X(NAME, name, level, title, help) FINDING_##NAME,
@@ -136,6 +143,15 @@ struct finding_crash {
 	uint64_t recoveries; /* how often recovery was run on them */
 	char *state;         /* the crash state in words that replay understands; may be NULL */
 };
+/* An input that shows it: the smallest that is known. */
+struct finding_input {
+	char *text;      /* for people, a line a source: "stdin: 4 bytes, \"P\\x00ab\"" */
+	char *folder;    /* files with it, and a script that runs the program; may be NULL */
+	char *backtrace; /* of a program that crashed; may be NULL */
+	uint64_t rank;   /* the smaller, the better */
+	uint64_t path;   /* number of the first run that showed it, from 1 */
+	uint64_t paths;  /* runs that show it */
+};
 struct finding {
 	const struct finding_kind_info *kind;
 	char id[17];    /* 16 hex digits, set by finding_add */
@@ -150,6 +166,7 @@ struct finding {
 	char *cause;         /* part of the identity: what fails, in stable words; may be NULL */
 	const char *witness; /* "trace", "crash", "input" */
 	struct finding_crash *crash; /* NULL: not found by a crash */
+	struct finding_input *input; /* NULL: not found by exploring inputs */
 	char *replay;                /* a command that shows it again; may be NULL */
 	bool suppressed;             /* by a suppression or the baseline */
 	uint64_t shape; /* what the identity is made from, hashed; set by finding_add */
@@ -163,6 +180,8 @@ struct finding_set {
 struct finding *finding_new(const struct finding_kind_info *);
 /* Makes it one that a crash shows, and returns the crash to fill in. */
 struct finding_crash *finding_crash(struct finding *);
+/* Makes it one that an input shows, on one path; a crash stays what it is found by. */
+struct finding_input *finding_input(struct finding *);
 void finding_free(struct finding *);
 struct finding_place finding_place_copy(struct srcloc_where path);
 /* The frame that people think of as the place: the first with a source file that does more
@@ -174,9 +193,12 @@ char *finding_function(const struct srcloc_frame *);
 const char *finding_intern(const char *);
 /*
  * Takes the finding. One of the same identity is one finding: the counts are added up, the
- * earlier event is kept. Ids are final when the last finding was added.
+ * one with the smaller input or else the earlier event is kept. Ids are final when the last
+ * finding was added. Returns what it is now, which stays where it is as long as the set.
  */
-void finding_add(struct finding_set *, struct finding *);
+struct finding *finding_add(struct finding_set *, struct finding *);
+/* Both were added to a set, and have the same identity: in any set. */
+bool finding_same(const struct finding *, const struct finding *);
 void finding_sort(struct finding_set *); /* by level, file, line, kind */
 void finding_set_free(struct finding_set *);
 size_t finding_count(const struct finding_set *, enum finding_level); /* not suppressed */

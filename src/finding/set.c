@@ -23,6 +23,27 @@ struct finding_crash *finding_crash(struct finding *f)
 	return f->crash;
 }
 
+struct finding_input *finding_input(struct finding *f)
+{
+	if (!f->input) {
+		f->input = xcalloc(1, sizeof *f->input);
+		f->input->paths = 1;
+	}
+	if (!f->crash)
+		f->witness = "input";
+	return f->input;
+}
+
+static void input_free(struct finding_input *input)
+{
+	if (!input)
+		return;
+	free(input->text);
+	free(input->folder);
+	free(input->backtrace);
+	free(input);
+}
+
 static void crash_free(struct finding_crash *crash)
 {
 	if (!crash)
@@ -53,6 +74,7 @@ void finding_free(struct finding *f)
 	free(f->replay);
 	free(f->cause);
 	crash_free(f->crash);
+	input_free(f->input);
 	free(f);
 }
 
@@ -90,12 +112,24 @@ static void number_by_position(struct finding_set *set, struct finding *added)
 	set_id(added, hash_mix(added->shape, rank));
 }
 
-/* The two are one: the earlier example stays, with both counts. */
+static bool is_better(const struct finding *f, const struct finding *kept)
+{
+	if (f->input && kept->input && f->input->rank != kept->input->rank)
+		return f->input->rank < kept->input->rank;
+	return f->event < kept->event;
+}
+
+/* The two are one: the better example stays, with both counts. */
 static void merge(struct finding *kept, struct finding *f)
 {
 	uint64_t count = kept->count + f->count;
+	uint64_t paths = (kept->input ? kept->input->paths : 0) + (f->input ? f->input->paths : 0);
+	uint64_t first = kept->input ? kept->input->path : 0;
 
-	if (f->event < kept->event) {
+	if (f->input && (!first || f->input->path < first))
+		first = f->input->path;
+
+	if (is_better(f, kept)) {
 		struct finding earlier = *f;
 		memcpy(earlier.id, kept->id, sizeof earlier.id);
 		earlier.shape = kept->shape;
@@ -108,10 +142,24 @@ static void merge(struct finding *kept, struct finding *f)
 		kept->crash->states += f->crash->states;
 		kept->crash->recoveries += f->crash->recoveries;
 	}
+	if (kept->input) {
+		kept->input->paths = paths;
+		kept->input->path = first;
+	}
 	finding_free(f);
 }
 
-void finding_add(struct finding_set *set, struct finding *f)
+bool finding_same(const struct finding *a, const struct finding *b)
+{
+	bool by_position;
+
+	if (a->shape != b->shape)
+		return false;
+	(void)finding_shape(a, &by_position);
+	return !by_position || position_of(a) == position_of(b);
+}
+
+struct finding *finding_add(struct finding_set *set, struct finding *f)
 {
 	bool by_position;
 	uint64_t old = 0;
@@ -120,7 +168,7 @@ void finding_add(struct finding_set *set, struct finding *f)
 	uint64_t key = by_position ? hash_mix(f->shape, position_of(f) + 1) : f->shape;
 	if (hmap_get(&set->by_shape, key, &old)) {
 		merge((struct finding *)(uintptr_t)old, f);
-		return;
+		return (struct finding *)(uintptr_t)old;
 	}
 	VEC_PUSH(&set->v, f);
 	hmap_put(&set->by_shape, key, (uintptr_t)f);
@@ -128,6 +176,7 @@ void finding_add(struct finding_set *set, struct finding *f)
 		number_by_position(set, f);
 	else
 		set_id(f, f->shape);
+	return f;
 }
 
 /* A finding with its main frame, which is not cheap to find. */

@@ -117,6 +117,18 @@ static void add_crash(cJSON *to, const struct finding_crash *crash)
 	add_number(to, "recoveries", crash->recoveries);
 }
 
+static void add_input(cJSON *to, const struct finding_input *input)
+{
+	if (input->folder)
+		report_add_text(to, "input", input->folder);
+	if (input->text)
+		report_add_text(to, "text", input->text);
+	if (input->backtrace)
+		report_add_text(to, "backtrace", input->backtrace);
+	add_number(to, "path", input->path);
+	add_number(to, "paths", input->paths);
+}
+
 static cJSON *witness(const struct finding *f)
 {
 	cJSON *o = cJSON_CreateObject();
@@ -127,6 +139,8 @@ static cJSON *witness(const struct finding *f)
 		report_add_text(o, "replay", f->replay);
 	if (f->crash)
 		add_crash(o, f->crash);
+	if (f->input)
+		add_input(o, f->input);
 	return o;
 }
 

@@ -8,6 +8,7 @@
 #include "report/internal.h"
 
 #define PAGE_CONTEXT 4 /* lines around the marked one, on the page */
+#define CHART_ROWS 400
 
 static void add_number(cJSON *to, const char *name, uint64_t value)
 {
@@ -73,6 +74,22 @@ static cJSON *summary(const struct finding_set *set)
 	return o;
 }
 
+/* {"columns": ["seconds", …], "rows": [[0.5, …], …]}, with no more rows than a picture needs. */
+static cJSON *chart(const struct report_chart *c)
+{
+	cJSON *o = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(o, "columns");
+	cJSON *rows = cJSON_AddArrayToObject(o, "rows");
+	size_t step = c->n / CHART_ROWS + 1;
+
+	for (size_t i = 0; i < c->columns; i++)
+		cJSON_AddItemToArray(names, report_text_item(c->name[i]));
+	for (size_t i = 0; i < c->n; i++)
+		if (i % step == 0 || i + 1 == c->n)
+			cJSON_AddItemToArray(rows, cJSON_CreateDoubleArray(c->row + i * c->columns,
+									   (int)c->columns));
+	return o;
+}
+
 static cJSON *tree(const struct report *r, bool page)
 {
 	cJSON *o = cJSON_CreateObject(), *command = cJSON_CreateArray(), *stats, *notes;
@@ -95,6 +112,8 @@ static cJSON *tree(const struct report *r, bool page)
 	notes = cJSON_AddArrayToObject(o, "notes");
 	for (size_t i = 0; i < r->nnotes; i++)
 		cJSON_AddItemToArray(notes, report_text_item(r->notes[i]));
+	if (r->chart)
+		cJSON_AddItemToObject(o, "chart", chart(r->chart));
 	return o;
 }
 

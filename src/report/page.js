@@ -118,6 +118,7 @@
       f.witness.says ? el("h3", {}, "The crash") : null,
       f.witness.says ? crashPicture(f) : null,
       ...(f.witness.says ? recovery(f) : []),
+      ...(f.witness.paths ? input(f) : []),
       f.stack.length ? el("h3", {}, "Source") : null,
       f.stack.length ? excerpt(f.location, f.excerpt) : null,
       hasLife(f) ? el("h3", {}, "Life of the line") : null,
@@ -135,6 +136,7 @@
   const hasLife = (f) => f.steps.some((step) => !f.witness.says || family(step.what) !== "other");
 
   function often(f) {
+    if (f.witness.paths && !f.witness.states) return `on ${plural(f.witness.paths, "path", "paths")}`;
     if (f.witness.states) return `fails in ${plural(f.witness.states, "crash state", "crash states")}`;
     return f.count === 1 ? "seen once" : `seen ${f.count.toLocaleString("en")} times`;
   }
@@ -170,6 +172,17 @@
       w.output ? el("pre.said", { tabindex: "0" }, printable(w.output)) : null,
       w.backtrace ? el("details", {}, el("summary", {}, "Backtrace"), el("pre.said", { tabindex: "0" }, printable(w.backtrace))) : null,
       w.replay ? el("div.replay", {}, el("code", { tabindex: "0" }, w.replay), copyButton(w.replay)) : null,
+    ];
+  }
+
+  // The input that shows it, and how to run the program with it.
+  function input(f) {
+    const w = f.witness;
+    return [
+      el("h3", {}, "Input"),
+      w.text ? el("pre.said", { tabindex: "0" }, w.text) : null,
+      w.backtrace && !w.says ? el("details", {}, el("summary", {}, "Backtrace"), el("pre.said", { tabindex: "0" }, printable(w.backtrace))) : null,
+      w.replay && !w.says ? el("div.replay", {}, el("code", { tabindex: "0" }, w.replay), copyButton(w.replay)) : null,
     ];
   }
 
@@ -225,6 +238,7 @@
       ["data", f.data],
       ["witness", `${f.witness.type}, ${f.witness.says ? "before " : ""}event ${f.witness.event.toLocaleString("en")}`],
       ["state", f.witness.says ? `${plural(f.witness.lines_lost, "line", "lines")} lost, ${plural(f.witness.lines_ahead, "line", "lines")} ahead` : null],
+      ["input", f.witness.input],
       ["recoveries", f.witness.recoveries ? f.witness.recoveries.toLocaleString("en") : null],
       ["id", f.id],
       ["replay", f.witness.replay],
@@ -357,6 +371,30 @@
     return el("div.life", { tabindex: "0" }, picture);
   }
 
+  // --- numbers over time: each a line of its own height, 0 to what it was at the end ---
+
+  const HUES = 5;
+
+  function chart(c) {
+    const WIDTH = 760, HEIGHT = 170, RIGHT = 190, last = c.rows[c.rows.length - 1];
+    const x = (row) => 8 + (WIDTH - 8) * (last[0] ? row[0] / last[0] : 1);
+    const picture = svg("svg", { width: WIDTH + RIGHT, height: HEIGHT + 28, role: "img", "aria-label":
+      `After ${last[0].toFixed(1)} seconds: ` + c.columns.slice(1).map((name, i) => `${last[i + 1]} ${name}`).join(", ") });
+    picture.append(svg("line", { x1: 8, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: "axis" }),
+      svg("text", { x: 8, y: HEIGHT + 18, class: "soft" }, "0 s"),
+      svg("text", { x: WIDTH, y: HEIGHT + 18, "text-anchor": "end", class: "soft" }, `${last[0].toFixed(1)} s`));
+    c.columns.slice(1).forEach((name, i) => {
+      const top = Math.max(...c.rows.map((row) => row[i + 1]), 1), hue = "hue-" + (i % HUES);
+      const y = (row) => HEIGHT - (HEIGHT - 12 - 6 * i) * row[i + 1] / top;
+      const steps = c.rows.flatMap((row, k) => k ? [`${x(row)},${y(c.rows[k - 1])}`, `${x(row)},${y(row)}`] : [`${x(row)},${y(row)}`]);
+      picture.append(svg("polyline", { points: steps.join(" "), class: "curve " + hue },
+        svg("title", {}, `${name}: ${last[i + 1]}`)),
+      svg("rect", { x: WIDTH + 16, y: 14 + 24 * i, width: 14, height: 4, class: "swatch " + hue }),
+      svg("text", { x: WIDTH + 38, y: 21 + 24 * i }, `${last[i + 1].toLocaleString("en")} ${name}`));
+    });
+    return picture;
+  }
+
   // --- the page ---
 
   function head() {
@@ -373,6 +411,10 @@
     $("incomplete").textContent = "Incomplete: " + data.incomplete;
     $("notes").hidden = !data.notes.length;
     $("notes").append(...data.notes.map((note) => el("li", {}, note)));
+    if (data.chart && data.chart.rows.length) {
+      $("chart").hidden = false;
+      $("chart").append(el("summary", {}, "Over time"), el("div.life", { tabindex: "0" }, chart(data.chart)));
+    }
     $("suppressed-label").hidden = !data.suppressed.length;
   }
 

@@ -143,12 +143,26 @@ static void add_steps(struct finding *f, const cJSON *o)
 	}
 }
 
+static void add_input(struct finding *f, const cJSON *w)
+{
+	f->input = xcalloc(1, sizeof *f->input);
+	*f->input = (struct finding_input){
+		.text = own_text(w, "text"),
+		.folder = own_text(w, "input"),
+		.backtrace = text(w, "verdict") ? NULL : own_text(w, "backtrace"),
+		.path = number(w, "path"),
+		.paths = number(w, "paths"),
+	};
+}
+
 static void add_witness(struct finding *f, const cJSON *w)
 {
 	const cJSON *status = field(w, "status");
 
 	f->witness = finding_intern(text(w, "type"));
 	f->replay = own_text(w, "replay");
+	if (field(w, "paths"))
+		add_input(f, w);
 	if (!text(w, "verdict")) {
 		f->event = number(w, "event");
 		return;

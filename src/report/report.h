@@ -11,6 +11,13 @@ struct report_stat {
 	const char *name; /* "events", "lines", "seconds", … */
 	double value;
 };
+/* Numbers over time, for a picture: rows of `columns` numbers, the first is the time in seconds. */
+struct report_chart {
+	const char *const *name; /* of the columns */
+	size_t columns;
+	const double *row;
+	size_t n; /* rows */
+};
 struct report {
 	const char *verb;           /* "check", "crash", "test" */
 	const char *model;          /* "adr", …; may be NULL */
@@ -22,6 +29,7 @@ struct report {
 	size_t nstats;
 	const char *const *notes; /* lines about the run, before the summary */
 	size_t nnotes;
+	const struct report_chart *chart; /* NULL: none */
 };
 
 /* For people: source excerpts, call paths, a summary line last. */

@@ -211,6 +211,10 @@ static void add_properties(cJSON *result, const struct finding *f)
 		report_add_text(p, "data", f->data);
 	if (f->replay)
 		report_add_text(p, "replay", f->replay);
+	if (f->input && f->input->text)
+		report_add_text(p, "input", f->input->text);
+	if (f->input && f->input->folder)
+		report_add_text(p, "inputFolder", f->input->folder);
 	if (!f->crash)
 		return;
 	report_add_text(p, "verdict", f->crash->verdict);

@@ -170,7 +170,8 @@ static void put_related(const struct text_out *o, const struct finding *f,
 
 static size_t label_columns(const struct finding *f)
 {
-	size_t columns = f->crash ? text_crash_columns() : strlen("replay");
+	bool wide = f->crash || (f->input && f->input->backtrace);
+	size_t columns = wide ? text_crash_columns() : strlen("replay");
 
 	for (size_t i = 0; i < f->related.n; i++) {
 		char *role = report_role(f->related.p[i].role);
@@ -185,6 +186,10 @@ static char *seen(const struct finding *f)
 {
 	if (f->crash)
 		return text_crash_seen(f);
+	if (f->input && f->input->paths)
+		return xasprintf(
+			"on %llu path%s, first on path %llu", (unsigned long long)f->input->paths,
+			f->input->paths == 1 ? "" : "s", (unsigned long long)f->input->path);
 	if (f->count == 1)
 		return xasprintf("once, at event %llu", (unsigned long long)f->event);
 	return xasprintf("%llu times, first at event %llu", (unsigned long long)f->count,
@@ -200,6 +205,8 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 		put_related(o, f, &f->related.p[i], columns);
 	if (f->crash)
 		text_crash(o, f->crash, columns);
+	if (f->input)
+		text_input(o, f->input, columns);
 	text_labelled(o, "data", columns, f->data);
 	text_labelled(o, "fix", columns, f->advice);
 	text_labelled(o, "seen", columns, f->place.n || f->crash ? how_often : NULL);

@@ -34,5 +34,6 @@ void text_excerpt(const struct text_out *, const struct srcloc_frame *, uint32_t
 size_t text_crash_columns(void);
 void text_crash(const struct text_out *, const struct finding_crash *, size_t columns);
 char *text_crash_seen(const struct finding *);
+void text_input(const struct text_out *, const struct finding_input *, size_t columns);
 
 #endif

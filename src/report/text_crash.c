@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the report for people says of a crash: the state, and what recovery made of it. */
+/* What the report for people says of a crash (the state, what recovery made of it) and of an input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +73,26 @@ void text_crash(const struct text_out *o, const struct finding_crash *crash, siz
 	}
 	free(state);
 	free(verdict);
+}
+
+/* "  input     stdin: 4 bytes, …", a line a source */
+void text_input(const struct text_out *o, const struct finding_input *input, size_t columns)
+{
+	const char *label = "input";
+
+	for (const char *p = input->text ? input->text : ""; *p;) {
+		size_t n = strcspn(p, "\n");
+		char *line = xasprintf("%.*s", (int)n, p);
+		text_labelled(o, label, columns, line);
+		label = "";
+		free(line);
+		p += n + (p[n] == '\n');
+	}
+	text_labelled(o, "files", columns, input->folder);
+	if (input->backtrace && *input->backtrace) {
+		text_labelled(o, "backtrace", columns, "of a run without the tracer");
+		put_lines(o, input->backtrace, 0, TRACE_LINES);
+	}
 }
 
 char *text_crash_seen(const struct finding *f)

@@ -20,6 +20,10 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
+#define INPUTS                                                                                     \
+	"CREATE TABLE input(number INTEGER PRIMARY KEY, what TEXT NOT NULL,"                       \
+	" bytes BLOB NOT NULL);"
+
 static const char tables[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE setting(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
@@ -27,11 +31,10 @@ static const char tables[] =
 	" verdict INTEGER NOT NULL, status INTEGER NOT NULL, event INTEGER NOT NULL,"
 	" strategy TEXT, output TEXT, spent REAL NOT NULL);"
 	"CREATE TABLE finding(number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-	" finding TEXT NOT NULL, witness TEXT);"
-	"PRAGMA application_id=" TEXT(APPLICATION_ID) ";"
-						      "PRAGMA user_version=" TEXT(
-							      STORE_VERSION) ";"
-									     "COMMIT";
+	" finding TEXT NOT NULL, witness TEXT);" INPUTS "PRAGMA application_id=" TEXT(
+		APPLICATION_ID) ";"
+				"PRAGMA user_version=" TEXT(STORE_VERSION) ";"
+									   "COMMIT";
 
 #define FRESH "--fresh starts anew"
 
@@ -158,6 +161,15 @@ void store_db_close(struct store *s)
 	s->db = NULL;
 }
 
+/* The first databases of this version had none. */
+static bool has_inputs(struct store *s)
+{
+	struct err ignored;
+
+	return number_of(s, "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE name = 'input')",
+			 &ignored) == 1;
+}
+
 enum store_content store_db_content(struct store *s, struct err *err)
 {
 	int64_t made = number_of(s, "SELECT count(*) FROM sqlite_schema", err);
@@ -179,6 +191,8 @@ enum store_content store_db_content(struct store *s, struct err *err)
 	}
 	int64_t results = number_of(
 		s, "SELECT EXISTS(SELECT 1 FROM verdict) OR EXISTS(SELECT 1 FROM finding)", err);
+	if (!results && has_inputs(s))
+		results = number_of(s, "SELECT EXISTS(SELECT 1 FROM input)", err);
 	return results < 0 ? STORE_FOREIGN : results ? STORE_RESULTS : STORE_SETTINGS;
 }
 
@@ -194,7 +208,8 @@ int store_db_clear(struct store *s, struct err *err)
 {
 	if (!store_exec(s,
 			"BEGIN IMMEDIATE; DELETE FROM setting; DELETE FROM verdict;"
-			"DELETE FROM finding; COMMIT",
+			"DELETE FROM finding;"
+			"DROP TABLE IF EXISTS input;" INPUTS "COMMIT",
 			err))
 		return 0;
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);

@@ -14,6 +14,9 @@ static const char *const sql[] = {
 	[STORE_PUT_FINDING] = "INSERT INTO finding(id, finding, witness) VALUES(?, ?, ?)"
 			      " ON CONFLICT(id) DO UPDATE SET finding = excluded.finding,"
 			      " witness = excluded.witness",
+	[STORE_PUT_INPUT] = "INSERT INTO input(number, what, bytes) VALUES(?, ?, ?)"
+			    " ON CONFLICT(number) DO UPDATE SET what = excluded.what,"
+			    " bytes = excluded.bytes",
 };
 
 /* The statement, ready for values; NULL and err if it cannot be had. */
@@ -175,6 +178,48 @@ int store_each_finding(struct store *s, void (*each)(void *, const struct store_
 	struct finding_call call = { each, arg };
 
 	return each_row(s, "SELECT id, finding, witness FROM finding ORDER BY number", finding_row,
+			&call, err);
+}
+
+int store_put_input(struct store *s, const struct store_input *input, struct err *err)
+{
+	sqlite3_stmt *put = statement(s, STORE_PUT_INPUT, err);
+
+	if (!put)
+		return -1;
+	sqlite3_bind_int64(put, 1, (int64_t)input->number);
+	bind_text(put, 2, input->what);
+	if (input->n)
+		sqlite3_bind_blob64(put, 3, input->bytes, input->n, SQLITE_STATIC);
+	else
+		sqlite3_bind_zeroblob(put, 3, 0);
+	return run(s, put, err);
+}
+
+struct input_call {
+	void (*each)(void *, const struct store_input *);
+	void *arg;
+};
+
+static void input_row(void *arg, sqlite3_stmt *row)
+{
+	const struct input_call *call = arg;
+	struct store_input input = {
+		.number = (uint64_t)sqlite3_column_int64(row, 0),
+		.what = (const char *)sqlite3_column_text(row, 1),
+		.bytes = sqlite3_column_blob(row, 2),
+		.n = (size_t)sqlite3_column_bytes(row, 2),
+	};
+
+	call->each(call->arg, &input);
+}
+
+int store_each_input(struct store *s, void (*each)(void *, const struct store_input *), void *arg,
+		     struct err *err)
+{
+	struct input_call call = { each, arg };
+
+	return each_row(s, "SELECT number, what, bytes FROM input ORDER BY number", input_row,
 			&call, err);
 }
 

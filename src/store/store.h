@@ -2,7 +2,8 @@
 /*
  * Campaigns: what was tested and what came of it, kept as it comes.
  *
- * A campaign lives in the folder of its trace, as campaign.db beside it. Everything that is put
+ * A campaign lives in the folder of its trace, as campaign.db beside it; an exploration of inputs,
+ * which has no trace, in a folder of its own. Everything that is put
  * is safe at once from a killed process. What a campaign would do is worked out anew from the
  * trace each time, so that all a resumed one needs is: which images were tested, with what
  * verdict.
@@ -57,6 +58,17 @@ int store_put_finding(struct store *, const struct store_finding *, struct err *
 int store_clear_findings(struct store *, struct err *);
 int store_each_finding(struct store *, void (*each)(void *, const struct store_finding *), void *,
 		       struct err *);
+
+/* Inputs that were run, in their order: what it is in the caller's words, and its bytes. */
+struct store_input {
+	uint64_t number;
+	const char *what;
+	const void *bytes;
+	size_t n;
+};
+int store_put_input(struct store *, const struct store_input *, struct err *);
+int store_each_input(struct store *, void (*each)(void *, const struct store_input *), void *,
+		     struct err *);
 
 /* Several puts as one; nested calls count. What is between is safe when the last one ends. */
 int store_begin(struct store *, struct err *);

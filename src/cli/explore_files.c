@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An input as files, and `run`, a script that runs the program with it:
+ *
+ *   stdin, file-NAME, pm-NAME   what the program reads there; a pool is whole
+ *   arg3, env-NAME              the text
+ *   packet-001, …               what is sent to it, one by one
+ *
+ * The script gives the program copies of files and pools: in the place of arguments that name
+ * them, or else bound over them in a mount namespace. HOLDFAST_UNDER is put before the program's
+ * name; with HOLDFAST_PLACED=1 the files are taken to be where they belong already.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/explore.h"
+
+int explore_mkdir(const char *path, struct err *err)
+{
+	char *own = xstrdup(path);
+	struct stat st;
+	int bad = 0;
+	for (char *p = own + 1; !bad; p++) {
+		char c = *p;
+		if (c && c != '/')
+			continue;
+		*p = 0;
+		if (mkdir(own, 0777) && (stat(own, &st) || !S_ISDIR(st.st_mode)))
+			bad = err_set(err, EXIT_USAGE, "cannot make the folder %s", own);
+		*p = c;
+		if (!c)
+			break;
+	}
+	free(own);
+	return bad;
+}
+
+static bool is_plain(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i], lower = (char)(c | 32);
+		if (!c || (!strchr("_-+=./:,%@", c) && !(lower >= 'a' && lower <= 'z') &&
+			   !(c >= '0' && c <= '9')))
+			return false;
+	}
+	return n > 0;
+}
+
+void explore_quote(struct buf *b, const char *text, size_t n)
+{
+	if (is_plain(text, n)) {
+		buf_add(b, text, n);
+		return;
+	}
+	buf_puts(b, "$'");
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c == '\'' || c == '\\')
+			buf_printf(b, "\\%c", c);
+		else if (c >= ' ' && c != 127 && c < 128)
+			buf_add(b, text + i, 1);
+		else
+			buf_printf(b, "\\x%02x", c);
+	}
+	buf_puts(b, "'");
+}
+
+static void quote(struct buf *b, const char *text)
+{
+	explore_quote(b, text, strlen(text));
+}
+
+/* ---- the files ---- */
+
+static int write_all(int fd, const uint8_t *bytes, size_t n, off_t at)
+{
+	while (n) {
+		ssize_t done = pwrite(fd, bytes, n, at);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return -1;
+		bytes += done;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+static int open_new(const char *dir, const char *name, int mode, struct err *err)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	unlink(path);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	if (fd < 0)
+		err_errno(err, EXIT_USAGE, "cannot write %s", path);
+	free(path);
+	return fd;
+}
+
+static int finish(int fd, bool bad, const char *dir, const char *name, struct err *err)
+{
+	if (bad)
+		err_errno(err, EXIT_INTERNAL, "cannot write %s/%s", dir, name);
+	if (close(fd) && !bad)
+		return err_errno(err, EXIT_INTERNAL, "cannot write %s/%s", dir, name);
+	return bad ? -1 : 0;
+}
+
+static int put_file(const char *dir, const char *name, const void *bytes, size_t n, int mode,
+		    struct err *err)
+{
+	int fd = open_new(dir, name, mode, err);
+	return fd < 0 ? -1 : finish(fd, write_all(fd, bytes, n, 0), dir, name, err);
+}
+
+/* A copy with its holes. */
+static bool copy_data(int to, int from)
+{
+	char part[65536];
+	off_t at = 0, size = lseek(from, 0, SEEK_END);
+	if (ftruncate(to, size))
+		return false;
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+		off_t end = lseek(from, at, SEEK_HOLE);
+		for (ssize_t n; at < end; at += n) {
+			size_t want =
+				(size_t)(end - at) < sizeof part ? (size_t)(end - at) : sizeof part;
+			n = pread(from, part, want, at);
+			if (n <= 0 || write_all(to, (uint8_t *)part, (size_t)n, at))
+				return false;
+		}
+	}
+	return errno == ENXIO;
+}
+
+/* A file or pool as the program sees it with this input. */
+static int put_whole(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
+		     const char *dir, struct err *err)
+{
+	const struct sym_source *s = &p->source.p[i];
+	int from = open(s->path, O_RDONLY | O_CLOEXEC);
+	int fd = open_new(dir, p->about.p[i].name, 0666, err);
+	off_t end = from < 0 ? 0 : lseek(from, 0, SEEK_END);
+	bool bad = fd < 0 || (from >= 0 && !copy_data(fd, from));
+	if (!bad)
+		bad = write_all(fd, in->byte + s->first, in->now[i], (off_t)s->off);
+	if (!bad && (uint64_t)end <= s->off + s->len)
+		bad = ftruncate(fd, (off_t)(s->off + in->now[i]));
+	if (from >= 0)
+		close(from);
+	return fd < 0 ? -1 : finish(fd, bad, dir, p->about.p[i].name, err);
+}
+
+static int put_packets(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
+		       const char *dir, struct err *err)
+{
+	const uint8_t *at = in->byte + p->source.p[i].first;
+	for (size_t k = 0; k < p->packet.n; at += p->packet.p[k++]) {
+		char name[32];
+		snprintf(name, sizeof name, "packet-%03zu", k + 1);
+		if (put_file(dir, name, at, p->packet.p[k], 0666, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int put_source(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
+		      const char *dir, struct err *err)
+{
+	const struct sym_source *s = &p->source.p[i];
+	if (s->kind == SYM_SRC_FILE)
+		return put_whole(p, i, in, dir, err);
+	if (s->kind == SYM_SRC_SOCKET)
+		return put_packets(p, i, in, dir, err);
+	return put_file(dir, p->about.p[i].name, in->byte + s->first, explore_length(p, i, in),
+			0666, err);
+}
+
+/* ---- the script ---- */
+
+static void say_env(struct buf *b, const struct explore *x, const struct explore_plan *p,
+		    const struct symbolic_input *in)
+{
+	if (!x->o->run.no_pmem_force)
+		buf_puts(b, "export PMEM_IS_PMEM_FORCE=${PMEM_IS_PMEM_FORCE-1}\n");
+	for (size_t i = 0; i < p->source.n; i++) {
+		if (p->source.p[i].kind != SYM_SRC_ENV)
+			continue;
+		buf_printf(b, "export %s=", p->source.p[i].path);
+		explore_quote(b, (const char *)in->byte + p->source.p[i].first,
+			      explore_length(p, i, in));
+		buf_puts(b, "\n");
+	}
+}
+
+static const struct sym_source *argument(const struct explore_plan *p, size_t index, size_t *i)
+{
+	for (*i = 0; *i < p->source.n; ++*i)
+		if (p->source.p[*i].kind == SYM_SRC_ARG && p->source.p[*i].index == index)
+			return &p->source.p[*i];
+	return NULL;
+}
+
+static void say_arguments(struct buf *b, const struct explore_plan *p,
+			  const struct symbolic_input *in)
+{
+	buf_puts(b, "words=(");
+	for (size_t k = 0; k < p->argc; k++) {
+		size_t i;
+		const struct sym_source *s = argument(p, k, &i);
+		buf_puts(b, k ? " " : "");
+		if (s)
+			explore_quote(b, (const char *)in->byte + s->first,
+				      explore_length(p, i, in));
+		else
+			quote(b, p->argv[k]);
+	}
+	buf_puts(b, ")\n");
+}
+
+/* Copies of files and pools: in the place of arguments, or bound over what they stand for. */
+static void say_placing(struct buf *b, const struct explore_plan *p)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->source.n; i++)
+		any = any || p->source.p[i].kind == SYM_SRC_FILE;
+	if (!any)
+		return;
+	buf_puts(b,
+		 "if [ -z \"$HOLDFAST_PLACED\" ]; then\n"
+		 "\tcopies=$(mktemp -d) && trap 'rm -rf \"$copies\"' EXIT || exit 125\n"
+		 "\tbind=()\n"
+		 "\tplace() { # a file here, the path that the program knows, another name of it\n"
+		 "\t\tlocal i found=no\n"
+		 "\t\tcp --sparse=always \"$here/$1\" \"$copies/$1\" || exit 125\n"
+		 "\t\tfor ((i = 1; i < ${#words[@]}; i++)); do\n"
+		 "\t\t\tif [ \"${words[i]}\" = \"$2\" ] || [ \"${words[i]}\" = \"$3\" ]; then\n"
+		 "\t\t\t\twords[i]=$copies/$1 found=yes\n"
+		 "\t\t\tfi\n"
+		 "\t\tdone\n"
+		 "\t\t[ $found = yes ] || bind+=(\"$copies/$1\" \"$2\")\n"
+		 "\t}\n");
+	for (size_t i = 0; i < p->source.n; i++) {
+		if (p->source.p[i].kind != SYM_SRC_FILE)
+			continue;
+		buf_puts(b, "\tplace ");
+		quote(b, p->about.p[i].name);
+		buf_puts(b, " ");
+		quote(b, p->source.p[i].path);
+		buf_puts(b, " ");
+		quote(b, p->about.p[i].given);
+		buf_puts(b, "\n");
+	}
+	buf_puts(
+		b,
+		"\tif [ ${#bind[@]} -gt 0 ]; then\n"
+		"\t\tunder=(unshare -Urm \"$BASH\" -c 'while [ \"$1\" != -- ]; do\n"
+		"\t\t\tmount --bind \"$1\" \"$2\" || exit 125; shift 2; done; shift; exec \"$@\"'\n"
+		"\t\t\tbash \"${bind[@]}\" -- \"${under[@]}\")\n"
+		"\tfi\n"
+		"fi\n");
+}
+
+static void say_server(struct buf *b, const struct explore *x)
+{
+	const char *stop = x->o->run.stop ? x->o->run.stop : "TERM";
+	bool signal = strspn(stop, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(stop);
+	buf_puts(b, "listening() {\n"
+		    "\tlocal place state rest\n"
+		    "\tcat /proc/net/tcp /proc/net/tcp6 2>/dev/null |\n"
+		    "\t\twhile read -r _ place _ state rest; do\n"
+		    "\t\t\tif [ \"$state\" = 0A ]; then echo \"${place##*:}\"; fi\n"
+		    "\t\tdone | sort -u\n"
+		    "}\n"
+		    "before=$(listening)\n");
+	buf_printf(b, "port=%s\n", x->o->run.port ? x->o->run.port : "");
+	buf_puts(b, "\"${under[@]}\" \"${words[@]}\" <\"$input\" &\n"
+		    "pid=$! up=\n"
+		    "for ((i = 0; i < 600; i++)); do\n"
+		    "\tkill -0 $pid 2>/dev/null || break\n"
+		    "\tif [ -n \"$port\" ]; then\n"
+		    "\t\tlistening | grep -qx \"$(printf %04X \"$port\")\" && up=$port\n"
+		    "\telse\n"
+		    "\t\tnew=$(comm -13 <(echo \"$before\") <(listening) | head -n 1)\n"
+		    "\t\t[ -n \"$new\" ] && up=$((16#$new))\n"
+		    "\tfi\n"
+		    "\t[ -n \"$up\" ] && break\n"
+		    "\tsleep 0.1\n"
+		    "done\n"
+		    "if [ -n \"$up\" ] && exec 3<>\"/dev/tcp/127.0.0.1/$up\"; then\n"
+		    "\tfor packet in \"$here\"/packet-*; do\n"
+		    "\t\tcat \"$packet\" >&3\n"
+		    "\t\tIFS= read -r -t 0.2 -N 1000000 -u 3 _\n"
+		    "\tdone 2>/dev/null\n"
+		    "\texec 3>&-\n"
+		    "\tsleep 0.2\n"
+		    "fi\n");
+	if (signal) {
+		buf_printf(b, "kill -s %s $pid 2>/dev/null && told=$((128 + $(kill -l %s)))\n",
+			   strncmp(stop, "SIG", 3) ? stop : stop + 3,
+			   strncmp(stop, "SIG", 3) ? stop : stop + 3);
+	} else {
+		buf_puts(b, "told=0\n");
+		buf_printf(b, "%s\n", stop);
+	}
+	buf_puts(b, "wait $pid\n"
+		    "status=$?\n"
+		    "[ \"$status\" = \"$told\" ] && status=0\n"
+		    "exit $status\n");
+}
+
+static char *script(const struct explore *x, const struct explore_plan *p,
+		    const struct symbolic_input *in, size_t *n)
+{
+	struct buf b = { 0 };
+	bool socket = false, own_stdin = false;
+	for (size_t i = 0; i < p->source.n; i++) {
+		socket = socket || p->source.p[i].kind == SYM_SRC_SOCKET;
+		own_stdin = own_stdin || p->source.p[i].kind == SYM_SRC_STDIN;
+	}
+	buf_puts(&b,
+		 "#!/bin/bash\n"
+		 "# Made by 'holdfast explore': runs the program with the input in this folder.\n"
+		 "# HOLDFAST_UNDER='gdb --args' puts another program before it.\n"
+		 "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd) || exit 125\n"
+		 "cd ");
+	quote(&b, x->cwd);
+	buf_puts(&b, " || exit 125\n"
+		     "under=()\n"
+		     "if [ -n \"$HOLDFAST_UNDER\" ]; then eval \"under=($HOLDFAST_UNDER)\"; fi\n");
+	say_env(&b, x, p, in);
+	say_arguments(&b, p, in);
+	say_placing(&b, p);
+	buf_puts(&b, "input=");
+	if (own_stdin)
+		buf_puts(&b, "$here/stdin");
+	else
+		quote(&b, x->o->run.stdin_path ? x->o->run.stdin_path
+			  : socket             ? "/dev/null"
+					       : "/dev/stdin");
+	buf_puts(&b, "\n");
+	if (socket)
+		say_server(&b, x);
+	else
+		buf_puts(&b, "\"${under[@]}\" \"${words[@]}\" <\"$input\"\n"
+			     "exit $?\n");
+	*n = b.n;
+	return b.p;
+}
+
+int explore_files(const struct explore *x, const struct explore_plan *p,
+		  const struct symbolic_input *in, const char *dir, struct err *err)
+{
+	size_t n;
+	if (explore_mkdir(dir, err))
+		return -1;
+	for (size_t i = 0; i < p->source.n; i++)
+		if (put_source(p, i, in, dir, err))
+			return -1;
+	char *text = script(x, p, in, &n);
+	int bad = put_file(dir, "run", text, n, 0777, err);
+	free(text);
+	return bad;
+}

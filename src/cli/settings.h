@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options as text, so that a campaign can keep them and be gone on with. */
+#ifndef HOLDFAST_CLI_SETTINGS_H
+#define HOLDFAST_CLI_SETTINGS_H
+
+#include "cli/cli.h"
+
+/* Texts that options point to. */
+struct settings_own {
+	char **p;
+	size_t n, cap;
+};
+
+/* The option's value in the struct that cli_parse filled, xmalloc'ed; NULL: not given. */
+char *settings_text(const struct cli_option *, const void *opts);
+void settings_set(struct settings_own *, const struct cli_option *, void *opts, const char *text);
+void settings_free(struct settings_own *);
+
+#endif
