@@ -5,7 +5,7 @@ load common
 
 examples() {
 	ln -s "$(dirname "$HOLDFAST")" build
-	NO_COLOR=1 run -0 "$HOLDFAST_SOURCE/tests/cli/run-examples" "$HOLDFAST_SOURCE/$1" "$HOLDFAST_SOURCE"
+	NO_COLOR=1 XDG_CACHE_HOME=$PWD/cache run -0 "$HOLDFAST_SOURCE/tests/cli/run-examples" "$HOLDFAST_SOURCE/$1" "$HOLDFAST_SOURCE"
 }
 
 @test "the README's examples" {
@@ -16,6 +16,10 @@ examples() {
 	examples docs/CRASH.md
 }
 
+@test "the examples of docs/EXPLORE.md" {
+	examples docs/EXPLORE.md
+}
+
 @test "the how-to's strategy compiles" {
 	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_STRATEGY.md" >strategy_newest.c
 	grep -q crash_strategy_newest strategy_newest.c
@@ -23,9 +27,19 @@ examples() {
 		-I "$HOLDFAST_SOURCE/src" -I "$HOLDFAST_SOURCE/include" strategy_newest.c
 }
 
-@test "every strategy is in the table of docs/CRASH.md, every verb in the README" {
+@test "the how-to's search strategy compiles" {
+	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_SEARCH.md" >strategy_rare.c
+	grep -q strategy_rare strategy_rare.c
+	run -0 "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only \
+		-I "$HOLDFAST_SOURCE/src" -I "$HOLDFAST_SOURCE/include" strategy_rare.c
+}
+
+@test "every strategy is in the table of docs/CRASH.md or docs/EXPLORE.md, every verb in the README" {
 	for strategy in $(holdfast help crash | sed -n 's/^ *--strategy //p' | tr '|' ' '); do
 		grep -q "^| \`$strategy\` |" "$HOLDFAST_SOURCE/docs/CRASH.md"
+	done
+	for strategy in $(holdfast help explore | sed -n 's/^ *--strategy //p' | tr '|' ' '); do
+		grep -q "^| \`$strategy\` |" "$HOLDFAST_SOURCE/docs/EXPLORE.md"
 	done
 	for verb in $(holdfast --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
 		grep -q "^| .*\`${verb}[\` ]" "$HOLDFAST_SOURCE/README.md"

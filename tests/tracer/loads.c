@@ -126,24 +126,38 @@ static uint64_t sink;
 #define LOAD(p) (sink += *(volatile uint64_t *)(p))
 #define STORE(p) (*(volatile uint64_t *)(p) = 5)
 
+static const unsigned offset[] = { 0, 5, 61, 1024 - 3 };
+
+/* Stores to all lines that the instructions read, and to one on either side, byte by byte. */
+static void store_around(uint8_t *pm)
+{
+	uint8_t *p = pm;
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		for (size_t k = 0; k < sizeof offset / sizeof *offset; k++, p += 2048) {
+			uint8_t *from = p + offset[k] / 64 * 64;
+			uint8_t *to = p + (offset[k] + (unsigned)ops[i].delta + ops[i].size + 127) /
+						  64 * 64;
+			for (from -= from > pm ? 64 : 0; from < to; from++)
+				*(volatile uint8_t *)from = 0x41;
+		}
+}
+
 static void insns(int stored)
 {
 	static uint8_t aside[1024] __attribute__((aligned(64)));
-	static const unsigned at[] = { 0, 5, 61, 1024 - 3 };
 	unsigned has = features();
 	uint8_t *pm = pool_map(path, POOL_BYTES, HINT), *p = pm;
 	if (stored)
-		for (size_t i = 0; i < POOL_BYTES / 4; i++)
-			((volatile uint8_t *)pm)[i] = 0x41;
+		store_around(pm);
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-		for (size_t k = 0; k < sizeof at / sizeof *at; k++, p += 2048) {
-			if ((at[k] & (ops[i].align - 1)) || (ops[i].needs & ~has))
+		for (size_t k = 0; k < sizeof offset / sizeof *offset; k++, p += 2048) {
+			if ((offset[k] & (ops[i].align - 1)) || (ops[i].needs & ~has))
 				continue;
 			uint64_t (*run)(volatile void *, void *) = ops[i].run;
 			memset(aside, 0x77, sizeof aside);
-			OP(run(p + at[k], aside));
+			OP(run(p + offset[k], aside));
 			fprintf(expect_file, "load %u %s %p %zu\n", step, ops[i].name,
-				(void *)(p + at[k] + ops[i].delta), ops[i].size);
+				(void *)(p + offset[k] + ops[i].delta), ops[i].size);
 		}
 	must(p < pm + POOL_BYTES / 4, "the pool is too small");
 }

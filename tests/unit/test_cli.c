@@ -16,6 +16,7 @@ struct opts {
 	struct cli_list list;
 	uint64_t number;
 	struct cli_range range;
+	struct cli_list words;
 };
 
 static const struct cli_option options[] = {
@@ -26,6 +27,7 @@ static const struct cli_option options[] = {
 	{ "list", 'l', CLI_LIST, "WORD", offsetof(struct opts, list), "a list" },
 	{ "number", 'n', CLI_NUMBER, "N", offsetof(struct opts, number), "a number" },
 	{ "range", 'r', CLI_RANGE, "FROM..TO", offsetof(struct opts, range), "a range" },
+	{ "words", 0, CLI_WORDS, "A B C", offsetof(struct opts, words), "three words" },
 	{ NULL },
 };
 static struct cli_verb verb = {
@@ -47,8 +49,26 @@ static int parse(const char *line)
 	words[argc] = NULL;
 	argv = words;
 	free(got.list.p);
+	free(got.words.p);
 	memset(&got, 0, sizeof got);
 	return cli_parse(&verb, &got, &argc, &argv);
+}
+
+static void several_words(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--words 1 -2 x rest"), CLI_GO);
+	assert_int_equal(got.words.n, 3);
+	assert_string_equal(got.words.p[1], "-2");
+	assert_string_equal(got.words.p[2], "x");
+	assert_int_equal(argc, 1);
+	assert_string_equal(argv[0], "rest");
+	/* the last ones count */
+	assert_int_equal(parse("--words 1 2 3 --words 4 5 6"), CLI_GO);
+	assert_int_equal(got.words.n, 3);
+	assert_string_equal(got.words.p[0], "4");
+	assert_int_equal(parse("--words 1 2"), EXIT_USAGE);
+	assert_int_equal(parse("--words=1 2 3"), EXIT_USAGE);
 }
 
 static void spellings(void **state)
@@ -214,6 +234,7 @@ static void help_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_words),
 		cmocka_unit_test(spellings),
 		cmocka_unit_test(operands),
 		cmocka_unit_test(operands_of_a_command),

@@ -281,6 +281,55 @@ static struct finding *at_offset(uint64_t offset)
 }
 
 /* Without source: by order of the addresses in the function, not by the addresses. */
+static struct finding *with_input(uint64_t event, uint64_t rank, uint64_t path)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_MISSING_FLUSH));
+
+	f->place = P(LIB("insert", "/p/lib.so"));
+	f->event = event;
+	finding_input(f)->rank = rank;
+	f->input->path = path;
+	return f;
+}
+
+static void test_merge_keeps_the_smallest_input(void **state)
+{
+	struct finding_set set = { 0 };
+	struct finding *kept = finding_add(&set, with_input(5, 30, 7));
+
+	(void)state;
+	assert_string_equal(kept->witness, "input");
+	/* a later event, but a smaller input */
+	assert_ptr_equal(finding_add(&set, with_input(9, 20, 8)), kept);
+	assert_int_equal(kept->input->rank, 20);
+	assert_int_equal(kept->event, 9);
+	/* an earlier event, but a larger input */
+	assert_ptr_equal(finding_add(&set, with_input(1, 25, 3)), kept);
+	assert_int_equal(kept->input->rank, 20);
+	assert_int_equal(kept->event, 9);
+	/* how many showed it, and which was the first */
+	assert_int_equal(kept->input->paths, 3);
+	assert_int_equal(kept->input->path, 3);
+	assert_int_equal(set.v.n, 1);
+	finding_set_free(&set);
+}
+
+static void test_same_in_two_sets(void **state)
+{
+	struct finding_set one = { 0 }, two = { 0 };
+	struct finding *a = finding_add(&one, with_input(1, 1, 1)), *b, *c;
+	struct finding *other = with_input(2, 2, 2);
+
+	(void)state;
+	other->place.frame[0].offset = 0x99; /* without source, the address tells them apart */
+	c = finding_add(&two, other);
+	b = finding_add(&two, with_input(3, 3, 3));
+	assert_true(finding_same(a, b));
+	assert_false(finding_same(a, c));
+	finding_set_free(&one);
+	finding_set_free(&two);
+}
+
 static void test_identity_without_source(void **state)
 {
 	struct finding_set a = { 0 }, b = { 0 };
@@ -644,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_equal_statements_are_told_apart),
 		cmocka_unit_test(test_identity_of_recursion),
 		cmocka_unit_test(test_merge_keeps_the_earliest),
+		cmocka_unit_test(test_merge_keeps_the_smallest_input),
+		cmocka_unit_test(test_same_in_two_sets),
 		cmocka_unit_test(test_identity_without_source),
 		cmocka_unit_test(test_identity_without_place),
 		cmocka_unit_test(test_identity_of_crashes),

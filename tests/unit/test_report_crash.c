@@ -233,6 +233,46 @@ static void round_trip(const struct finding *f)
 	finding_free(back);
 }
 
+static struct finding *of_an_input(void)
+{
+	struct finding *f = finding_new(finding_kind_info(FINDING_PROGRAM_CRASH));
+	struct finding_input *in = finding_input(f);
+
+	memcpy(f->id, "0123456789abcdef", sizeof f->id);
+	f->message = xstrdup("the program is ended by signal 11");
+	in->text = xstrdup("stdin: 2 bytes, \"P\\x00\"\narg1: 1 byte, \"x\"");
+	in->folder = xstrdup("t/findings/0123456789abcdef");
+	in->backtrace = xstrdup("#0  walk (p=0x1) at /p/log.c:41\n#1  main () at /p/log.c:60\n");
+	in->path = 7;
+	in->paths = 3;
+	return f;
+}
+
+static void test_input(void **state)
+{
+	struct finding *f = of_an_input();
+	struct err err;
+	char *json = report_finding_json(f), *text = shown(f);
+	struct finding *back = report_finding_parse(json, &err);
+
+	(void)state;
+	round_trip(f);
+	assert_string_equal(back->witness, "input");
+	assert_string_equal(back->input->text, f->input->text);
+	assert_string_equal(back->input->folder, f->input->folder);
+	assert_string_equal(back->input->backtrace, f->input->backtrace);
+	assert_int_equal(back->input->path, 7);
+	assert_int_equal(back->input->paths, 3);
+	assert_non_null(strstr(text, "  input      stdin: 2 bytes, \"P\\x00\"\n"));
+	assert_non_null(strstr(text, "             arg1: 1 byte, \"x\"\n"));
+	assert_non_null(strstr(text, "  files      t/findings/0123456789abcdef\n"));
+	assert_non_null(strstr(text, "| #0  walk (p=0x1) at /p/log.c:41\n"));
+	free(text);
+	free(json);
+	finding_free(back);
+	finding_free(f);
+}
+
 static void test_round_trip(void **state)
 {
 	(void)state;
@@ -349,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_html),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_long_output),
+		cmocka_unit_test(test_input),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_shown_as_in_the_report),
 		cmocka_unit_test(test_every_frame_kind),

@@ -717,11 +717,54 @@ static void test_file_size_limit(void **state)
 	closed(s);
 }
 
+static void compare_input(void *arg, const struct store_input *in)
+{
+	unsigned *n = arg;
+	static const char *const what[] = { "0 3", "1 0", "0 2" };
+	static const char *const bytes[] = { "a\0b", "", "xy" };
+	static const size_t size[] = { 3, 0, 2 };
+
+	assert_int_equal(in->number, *n);
+	assert_string_equal(in->what, what[*n]);
+	assert_int_equal(in->n, size[*n]);
+	assert_memory_equal(in->n ? in->bytes : "", bytes[*n], in->n);
+	++*n;
+}
+
+static void test_inputs(void **state)
+{
+	static const struct store_input inputs[] = {
+		{ 2, "0 2", "no", 2 },
+		{ 0, "0 3", "a\0b", 3 },
+		{ 1, "1 0", NULL, 0 },
+		{ 2, "0 2", "xy", 2 }, /* takes the place of the first */
+	};
+	struct store *s = opened(STORE_NEW);
+	unsigned n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
+		assert_int_equal(store_put_input(s, &inputs[i], &err), 0);
+	assert_int_equal(store_close(s, &err), 0);
+	/* they are results: a new campaign does not begin over them */
+	assert_null(store_open(dir, STORE_NEW, &err));
+	s = opened(STORE_RESUME);
+	assert_int_equal(store_each_input(s, compare_input, &n, &err), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(store_close(s, &err), 0);
+	s = opened(STORE_FRESH);
+	n = 0;
+	assert_int_equal(store_each_input(s, compare_input, &n, &err), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(store_close(s, &err), 0);
+}
+
 #define IN_A_FOLDER(test) cmocka_unit_test_setup(test, fresh_folder)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		IN_A_FOLDER(test_inputs),
 		IN_A_FOLDER(test_many_verdicts),
 		IN_A_FOLDER(test_settings),
 		IN_A_FOLDER(test_findings),
