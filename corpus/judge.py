@@ -14,6 +14,7 @@ import time
 import zlib
 
 import corpus
+import explore
 
 REPO = corpus.ROOT.parent
 HOLDFAST = pathlib.Path(os.environ.get("HOLDFAST") or REPO / "build" / "holdfast")
@@ -47,7 +48,8 @@ class Evaluation:
         self.started, self.lock = time.monotonic(), threading.Lock()
         self.live, self.stopped = set(), False
         self.seconds = collections.Counter()
-        self.tried = collections.Counter()  # crash states, by what for
+        self.tried = collections.Counter()  # crash states, by what for; paths
+        self.explorer = explore.Explorer(self, HOLDFAST) if "explore" in self.available else None
 
     def stop(self):
         """Ends what runs; nothing new is begun."""
@@ -66,7 +68,8 @@ class Evaluation:
         if self.stopped:
             raise RuntimeError("stopped")
         start = time.monotonic()
-        env = dict(os.environ, PMEM_IS_PMEM_FORCE="1", NO_COLOR="1")
+        # What explorations learn about a program is kept; each begins with what the code alone tells.
+        env = dict(os.environ, PMEM_IS_PMEM_FORCE="1", NO_COLOR="1", XDG_CACHE_HOME=str(self.work / "cache"))
         with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE) as process:
             self.live.add(process)
@@ -208,10 +211,15 @@ class Evaluation:
         for capability in able:
             if capability not in self.available:
                 result["verdicts"][capability] = "not available"
-            elif capability != "crash":
+            elif capability in own:
                 result["verdicts"][capability] = verdict([f for f in own[capability] if f["kind"] in kinds],
                                                          lambda f: on_stack(f["stack"], place))
         self.judge_crashes(result, crashes["findings"], kinds, place, seen)
+        if "explore" in able and self.explorer:
+            result["explored"] = self.explorer.bug(
+                label, scratch, lambda f: f["kind"] in kinds | CRASH_KINDS and names(f, place))
+            result["verdicts"]["explore"] = result["explored"]["verdict"]
+            keep_short([result["explored"]])
         result["findings"] = [describe(f) for f in findings]
         keep_short(result["campaigns"])
         result["verdict"] = "found" if result.get("extra") else overall(result["verdicts"])
@@ -241,6 +249,7 @@ class Evaluation:
         result["false"] = [dict(describe(f), ops=ops.name) for f in findings if f["kind"] not in allowed]
         if "crash" in self.available:
             self.crash_correct(result, program, flag, [ops], scratch)
+        self.explore_correct(result, program, flag, scratch, allowed)
         return result
 
     def judge_clean(self, program):
@@ -258,7 +267,15 @@ class Evaluation:
                 if self.args.quick:
                     small = [max(small, key=lambda f: (operations(f) <= SMALL, operations(f) if operations(f) <= SMALL else 0))]
                 self.crash_correct(result, program, "clean", small, scratch)
+            self.explore_correct(result, program, "clean", scratch)
         return result
+
+    def explore_correct(self, result, program, flag, scratch, allowed=()):
+        if not self.explorer:
+            return
+        result["explored"] = self.explorer.correct(program, flag, scratch)
+        result["false"] += [dict(describe(f), ops="explored") for f in result["explored"]["findings"] if f["kind"] not in allowed]
+        keep_short([result["explored"]])
 
     def crash_correct(self, result, program, flag, small, scratch):
         """No crash state of a correct program may fail: all of them with few operations, a
