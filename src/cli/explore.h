@@ -103,6 +103,8 @@ struct explore_slot {
 	bool busy, prefix_over;
 	uint64_t number; /* of the run */
 	struct explore_log prefix, log;
+	struct explore_log places; /* of the prefix: what the engine needs if no run follows */
+	uint64_t *told;            /* sites and contexts in there; the last ones */
 	struct check *ready; /* has heard the prefix, for the first run that is checked; or NULL */
 	uint64_t prefix_stores, stores; /* to PM; the second counts both */
 	uint64_t shape;                 /* hash of the PM events, addresses included */

@@ -138,6 +138,19 @@ static void note_place(struct explore_slot *s, const struct trace_event *e)
 	}
 }
 
+/* Once for each place, or now and then: said twice does no harm. */
+static void note_covered(struct explore_slot *s, const struct trace_event *e)
+{
+	uint64_t key = (uint64_t)e->site << 32 | e->ctx;
+	if (e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE) {
+		uint64_t *told = &s->told[(e->site ^ e->ctx * 31u) % KNOWN];
+		if (*told == key)
+			return;
+		*told = key;
+	}
+	explore_log_add(&s->places, e);
+}
+
 static int on_event(void *arg, const struct trace_event *e, struct err *err)
 {
 	struct explore_slot *s = arg;
@@ -148,8 +161,10 @@ static int on_event(void *arg, const struct trace_event *e, struct err *err)
 		return 0;
 	if (!s->prefix_over) {
 		explore_log_add(&s->prefix, e);
-		if (s->ready)
+		if (s->ready) {
 			check_feed(s->ready, e);
+			note_covered(s, e);
+		}
 		s->prefix_stores += e->kind == TRACE_STORE;
 		return 0;
 	}
@@ -213,6 +228,7 @@ static void launch_options(const struct explore *x, struct launch_explorer_opts 
 static void forget_prefix(struct explore_slot *s)
 {
 	log_clear(&s->prefix);
+	log_clear(&s->places);
 	s->prefix_stores = 0;
 	check_free(s->ready);
 	s->ready = NULL;
@@ -224,32 +240,11 @@ static void tell_engine(void *arg, const struct trace_event *e)
 	symbolic_prefix(s->x->sym, launch_explorer_defs(s->launch), e);
 }
 
-struct places {
-	struct explore_slot *slot;
-	uint64_t seen[KNOWN]; /* sites and contexts: the last ones; said twice does no harm */
-};
-
-static void tell_place(void *arg, const struct trace_event *e)
-{
-	struct places *p = arg;
-	uint64_t key = (uint64_t)e->site << 32 | e->ctx;
-	if (e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE) {
-		uint64_t *seen = &p->seen[(e->site ^ e->ctx * 31u) % KNOWN];
-		if (*seen == key)
-			return;
-		*seen = key;
-	}
-	tell_engine(p->slot, e);
-}
-
 void explore_slot_prefix(struct explore_slot *s, bool used)
 {
-	if (!used) { /* no run will ask what state it left: what was covered is enough */
-		struct places p = { .slot = s };
-		explore_log_each(&s->prefix, launch_explorer_defs(s->launch), tell_place, &p);
-		return;
-	}
-	explore_log_each(&s->prefix, launch_explorer_defs(s->launch), tell_engine, s);
+	/* If no run will ask what state it left, what was covered is enough. */
+	explore_log_each(used ? &s->prefix : &s->places, launch_explorer_defs(s->launch),
+			 tell_engine, s);
 }
 
 int explore_slot_start(struct explore_slot *s, struct explore *x, bool *used, struct err *err)
@@ -259,6 +254,7 @@ int explore_slot_start(struct explore_slot *s, struct explore *x, bool *used, st
 	s->launch = launch_explorer_new(&s->opts, on_event, on_sym, s, err);
 	if (!s->launch)
 		return -1;
+	s->told = xcalloc(KNOWN, sizeof *s->told);
 	/* The first one's prefix is checked while it runs, on the other core. */
 	if (s == x->slot && !(s->ready = explore_check_new(x, s, err)))
 		return -1;
@@ -344,6 +340,8 @@ void explore_slot_end(struct explore_slot *s)
 	symbolic_input_free(&s->input);
 	check_free(s->ready);
 	explore_log_free(&s->prefix);
+	explore_log_free(&s->places);
+	free(s->told);
 	explore_log_free(&s->log);
 	*s = (struct explore_slot){ 0 };
 }
