@@ -6,8 +6,8 @@
 
 #include "check/internal.h"
 
-struct cause *cause_hit(struct oracle_state *o, enum finding_kind kind, model_where where,
-			bool *fresh)
+struct cause *check_cause_hit(struct oracle_state *o, enum finding_kind kind, model_where where,
+			      bool *fresh)
 {
 	struct causes *cs = &o->causes;
 	uint64_t key = (uint64_t)kind << 32 | where, i;
@@ -27,7 +27,7 @@ struct cause *cause_hit(struct oracle_state *o, enum finding_kind kind, model_wh
 	return cause;
 }
 
-void causes_free(struct causes *cs)
+void check_causes_free(struct causes *cs)
 {
 	for (size_t i = 0; i < cs->v.n; i++)
 		free(cs->v.p[i]);
@@ -46,7 +46,7 @@ static int newest_word(const struct model_line *l, uint64_t now)
 	return best;
 }
 
-void cause_example(struct check *c, struct cause *cause, const struct model_step *s, int word)
+void check_cause_example(struct check *c, struct cause *cause, const struct model_step *s, int word)
 {
 	const struct model_line *l = s->line;
 	const struct model_thread *t = s->thread;
@@ -80,7 +80,7 @@ void cause_example(struct check *c, struct cause *cause, const struct model_step
 }
 
 /* The guilty event is the store; the step is where its life ends. */
-void cause_ends(struct check *c, struct cause *cause, const struct model_step *s)
+void check_cause_ends(struct check *c, struct cause *cause, const struct model_step *s)
 {
 	cause->event = cause->store - 1;
 	cause->end = s->ev->num + 1;
@@ -122,8 +122,8 @@ static void add_related(struct check *c, struct finding *f, const char *role, co
 	VEC_PUSH(&f->related, r);
 }
 
-void cause_relate(struct check *c, struct finding *f, const char *role, const char *what,
-		  uint64_t where1)
+void check_cause_relate(struct check *c, struct finding *f, const char *role, const char *what,
+			uint64_t where1)
 {
 	if (where1)
 		add_related(c, f, role, what, f->event + 1, (model_where)(where1 - 1));
@@ -157,7 +157,7 @@ static void add_history(struct check *c, struct finding *f, const struct cause *
 		qsort(f->steps.p, f->steps.n, sizeof *f->steps.p, by_event);
 }
 
-struct finding *cause_finding(struct check *c, const struct cause *k, const char *fmt, ...)
+struct finding *check_cause_finding(struct check *c, const struct cause *k, const char *fmt, ...)
 {
 	const struct finding_kind_info *info = k->custom ? k->custom : finding_kind_info(k->kind);
 	struct finding *f = finding_new(info);

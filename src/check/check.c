@@ -48,7 +48,7 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 	c->state = xcalloc(n, sizeof *c->state);
 	for (size_t i = 0; i < n; i++)
 		c->state[i].check = c;
-	c->plugins = plugins_load(c, o->plugin, o->nplugin, err);
+	c->plugins = check_plugins_load(c, o->plugin, o->nplugin, err);
 	if (!c->plugins) {
 		check_free(c);
 		return NULL;
@@ -60,9 +60,9 @@ void check_free(struct check *c)
 {
 	if (!c)
 		return;
-	plugins_free(c->plugins);
+	check_plugins_free(c->plugins);
 	for (size_t i = 0; check_oracles[i]; i++) {
-		causes_free(&c->state[i].causes);
+		check_causes_free(&c->state[i].causes);
 		VEC_FREE(&c->state[i].tally);
 	}
 	for (size_t i = 0; i < c->place.n; i++)
@@ -81,7 +81,7 @@ void check_free(struct check *c)
 
 const char *const *check_watches(const struct check *c, size_t *n)
 {
-	return plugins_watches(c->plugins, n);
+	return check_plugins_watches(c->plugins, n);
 }
 
 /* Source places are looked up when needed, but before the code that they are in goes away. */
@@ -132,7 +132,7 @@ void check_feed(struct check *c, const struct trace_event *e)
 	c->last.ip = e->ip;
 	c->any = true;
 	model_feed(c->model, e);
-	plugins_event(c->plugins, e);
+	check_plugins_event(c->plugins, e);
 }
 
 void check_report(struct check *c, struct finding_set *out)
@@ -140,14 +140,14 @@ void check_report(struct check *c, struct finding_set *out)
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->report)
 			check_oracles[i]->report(&c->state[i], out);
-	plugins_report(c->plugins, out);
+	check_plugins_report(c->plugins, out);
 }
 
 void check_end(struct check *c)
 {
 	if (c->any)
 		model_end(c->model, &c->last);
-	plugins_end(c->plugins);
+	check_plugins_end(c->plugins);
 }
 
 const char *check_stale(const struct check *c, size_t i)

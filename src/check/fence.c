@@ -17,9 +17,9 @@ static void fence(struct oracle_state *f, const struct model_step *s)
 		++*oracle_tally(f, s->where);
 		return;
 	}
-	struct cause *k = cause_hit(f, FINDING_REDUNDANT_FENCE, s->where, &fresh);
+	struct cause *k = check_cause_hit(f, FINDING_REDUNDANT_FENCE, s->where, &fresh);
 	if (fresh)
-		cause_example(f->check, k, s, -1);
+		check_cause_example(f->check, k, s, -1);
 }
 
 static bool is_mfence(struct check *c, model_where w)
@@ -54,7 +54,7 @@ static void report(struct oracle_state *f, struct finding_set *out)
 		uint32_t good = *oracle_tally(f, k->where);
 		if ((is_mfence(f->check, k->where) && !good) || check_foreign(f->check, k->where))
 			continue;
-		struct finding *r = cause_finding(
+		struct finding *r = check_cause_finding(
 			f->check, k,
 			"no flush or non-temporal store of this thread waits for it; %" PRIu64
 			" of %" PRIu64 " fences here are in vain",
@@ -67,7 +67,7 @@ static void report(struct oracle_state *f, struct finding_set *out)
 	}
 }
 
-const struct check_oracle oracle_fence = {
+const struct check_oracle check_oracle_fence = {
 	.name = "fence",
 	.fence = fence,
 	.report = report,

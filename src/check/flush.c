@@ -16,9 +16,9 @@ enum { USEFUL, CLEAN, PENDING, NON_TEMPORAL };
 static void hit(struct oracle_state *f, enum finding_kind kind, const struct model_step *s)
 {
 	bool fresh;
-	struct cause *k = cause_hit(f, kind, s->where, &fresh);
+	struct cause *k = check_cause_hit(f, kind, s->where, &fresh);
 	if (fresh)
-		cause_example(f->check, k, s, -1);
+		check_cause_example(f->check, k, s, -1);
 }
 
 static void flush(struct oracle_state *f, const struct model_step *s)
@@ -67,9 +67,9 @@ static struct finding *redundant(struct oracle_state *f, const struct cause *k)
 		: t[PENDING] >= t[NON_TEMPORAL]
 			? "the same thread has flushed the line already"
 			: "the line was written with non-temporal stores only, which need no flush";
-	struct finding *r = cause_finding(f->check, k,
-					  "%s; %" PRIu64 " of %" PRIu64 " flushes here are in vain",
-					  what, k->count, all);
+	struct finding *r = check_cause_finding(
+		f->check, k, "%s; %" PRIu64 " of %" PRIu64 " flushes here are in vain", what,
+		k->count, all);
 	r->advice = xstrdup(t[USEFUL] ? "Flush only the lines that were stored to."
 				      : "Remove the flush.");
 	return r;
@@ -85,15 +85,15 @@ static void report(struct oracle_state *f, struct finding_set *out)
 		if (k->kind == FINDING_REDUNDANT_FLUSH) {
 			r = redundant(f, k);
 		} else {
-			r = cause_finding(f->check, k,
-					  "the flushed address is not in persistent memory");
+			r = check_cause_finding(f->check, k,
+						"the flushed address is not in persistent memory");
 			r->advice = xstrdup("Remove the flush.");
 		}
 		finding_add(out, r);
 	}
 }
 
-const struct check_oracle oracle_flush = {
+const struct check_oracle check_oracle_flush = {
 	.name = "flush",
 	.flush = flush,
 	.sync = sync_range,

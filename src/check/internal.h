@@ -87,17 +87,17 @@ struct check_oracle {
 extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
 
 /* cause.c: counts an instance; returns the cause, with *fresh set if it is the first. */
-struct cause *cause_hit(struct oracle_state *, enum finding_kind, model_where, bool *fresh);
+struct cause *check_cause_hit(struct oracle_state *, enum finding_kind, model_where, bool *fresh);
 /* Fills the example from the line's state; word: which of its words, -1 the whole line. */
-void cause_example(struct check *, struct cause *, const struct model_step *, int word);
-void cause_ends(struct check *, struct cause *, const struct model_step *);
+void check_cause_example(struct check *, struct cause *, const struct model_step *, int word);
+void check_cause_ends(struct check *, struct cause *, const struct model_step *);
 /* The finding for a cause; the message is a format without the location. */
-struct finding *cause_finding(struct check *, const struct cause *, const char *fmt, ...)
+struct finding *check_cause_finding(struct check *, const struct cause *, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Adds a further place to a finding; where1: place + 1, 0 for none. */
-void cause_relate(struct check *, struct finding *, const char *role, const char *what,
-		  uint64_t where1);
-void causes_free(struct causes *);
+void check_cause_relate(struct check *, struct finding *, const char *role, const char *what,
+			uint64_t where1);
+void check_causes_free(struct causes *);
 const struct finding_place *check_place(struct check *, model_where);
 
 /* Files, by the keys of their lines. */
@@ -109,16 +109,16 @@ bool check_same_file(uint64_t key, uint64_t other);
 bool check_foreign(struct check *, model_where);
 
 /* values.c: bytes by location; the map is zeroed to begin with. */
-void values_put(struct hmap *, uint64_t loc, const uint8_t *data, size_t n);
-size_t values_get(struct hmap *, uint64_t loc, void *buf, size_t len); /* bytes known */
-void values_free(struct hmap *);
+void check_values_put(struct hmap *, uint64_t loc, const uint8_t *data, size_t n);
+size_t check_values_get(struct hmap *, uint64_t loc, void *buf, size_t len); /* bytes known */
+void check_values_free(struct hmap *);
 
 /* plugin.c: custom oracles. */
-struct plugins *plugins_load(struct check *, const char *const *path, size_t n, struct err *);
-void plugins_event(struct plugins *, const struct trace_event *);
-void plugins_end(struct plugins *);
-void plugins_report(struct plugins *, struct finding_set *);
-void plugins_free(struct plugins *);
-const char *const *plugins_watches(const struct plugins *, size_t *n);
+struct plugins *check_plugins_load(struct check *, const char *const *path, size_t n, struct err *);
+void check_plugins_event(struct plugins *, const struct trace_event *);
+void check_plugins_end(struct plugins *);
+void check_plugins_report(struct plugins *, struct finding_set *);
+void check_plugins_free(struct plugins *);
+const char *const *check_plugins_watches(const struct plugins *, size_t *n);
 
 #endif

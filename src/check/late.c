@@ -30,10 +30,11 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 			continue;
 		}
 		t[LATE]++;
-		struct cause *k = cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);
+		struct cause *k =
+			check_cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);
 		if (fresh) {
-			cause_example(l->check, k, s, w);
-			cause_ends(l->check, k, s);
+			check_cause_example(l->check, k, s, w);
+			check_cause_ends(l->check, k, s);
 		}
 	}
 }
@@ -45,7 +46,7 @@ static void report(struct oracle_state *l, struct finding_set *out)
 		const uint32_t *t = oracle_tally(l, k->where);
 		if (t[IN_TIME] <= t[LATE])
 			continue;
-		struct finding *f = cause_finding(
+		struct finding *f = check_cause_finding(
 			l->check, k,
 			"the operation ended before the store was persistent; in %" PRIu32
 			" of %" PRIu32 " instances it was in time",
@@ -55,7 +56,7 @@ static void report(struct oracle_state *l, struct finding_set *out)
 	}
 }
 
-const struct check_oracle oracle_late = {
+const struct check_oracle check_oracle_late = {
 	.name = "late",
 	.op_end = op_end,
 	.report = report,

@@ -11,9 +11,9 @@ static void hit(struct oracle_state *m, enum finding_kind kind, const struct mod
 		uint64_t size)
 {
 	bool fresh;
-	struct cause *k = cause_hit(m, kind, s->where, &fresh);
+	struct cause *k = check_cause_hit(m, kind, s->where, &fresh);
 	if (fresh)
-		cause_example(m->check, k, s, -1);
+		check_cause_example(m->check, k, s, -1);
 	if (size > k->extra)
 		k->extra = size;
 }
@@ -41,17 +41,17 @@ static void report(struct oracle_state *m, struct finding_set *out)
 	for (size_t i = 0; i < m->causes.v.n; i++) {
 		const struct cause *k = m->causes.v.p[i];
 		bool flush_kind = k->kind == FINDING_FLUSH_COVERS_MANY;
-		finding_add(out,
-			    cause_finding(m->check, k,
-					  flush_kind ? "up to %" PRIu64
-						       " stores become persistent by one flush"
-						     : "up to %" PRIu64
-						       " lines become persistent under one fence",
-					  k->extra));
+		finding_add(out, check_cause_finding(
+					 m->check, k,
+					 flush_kind ? "up to %" PRIu64
+						      " stores become persistent by one flush"
+						    : "up to %" PRIu64
+						      " lines become persistent under one fence",
+					 k->extra));
 	}
 }
 
-const struct check_oracle oracle_many = {
+const struct check_oracle check_oracle_many = {
 	.name = "many",
 	.flush = flush,
 	.fence = fence,

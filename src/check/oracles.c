@@ -3,10 +3,15 @@
  * at what the others have said. */
 #include "check/internal.h"
 
-extern const struct check_oracle oracle_unpersisted, oracle_late, oracle_overwrite, oracle_flush,
-	oracle_fence, oracle_many;
+extern const struct check_oracle check_oracle_unpersisted, check_oracle_late,
+	check_oracle_overwrite, check_oracle_flush, check_oracle_fence, check_oracle_many;
 
 const struct check_oracle *const check_oracles[] = {
-	&oracle_unpersisted, &oracle_late, &oracle_overwrite, &oracle_flush, &oracle_fence,
-	&oracle_many,        NULL,
+	&check_oracle_unpersisted,
+	&check_oracle_late,
+	&check_oracle_overwrite,
+	&check_oracle_flush,
+	&check_oracle_fence,
+	&check_oracle_many,
+	NULL,
 };

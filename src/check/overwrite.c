@@ -38,9 +38,9 @@ static void store(struct oracle_state *o, const struct model_step *s)
 		bool fresh;
 		if (!(s->mask >> (w * 8) & 0xff) || !wasted(o, s, w))
 			continue;
-		struct cause *k = cause_hit(o, FINDING_DIRTY_OVERWRITE, s->where, &fresh);
+		struct cause *k = check_cause_hit(o, FINDING_DIRTY_OVERWRITE, s->where, &fresh);
 		if (fresh) {
-			cause_example(o->check, k, s, w);
+			check_cause_example(o->check, k, s, w);
 			k->store_where = s->line->store[w];
 		}
 	}
@@ -62,7 +62,7 @@ static void report(struct oracle_state *o, struct finding_set *out)
 		if (k->count < OFTEN || one_statement(o->check, k) ||
 		    check_foreign(o->check, k->where))
 			continue;
-		struct finding *f = cause_finding(
+		struct finding *f = check_cause_finding(
 			o->check, k,
 			"the value that it overwrites was never persistent, %" PRIu64 " times",
 			k->count);
@@ -72,7 +72,7 @@ static void report(struct oracle_state *o, struct finding_set *out)
 	}
 }
 
-const struct check_oracle oracle_overwrite = {
+const struct check_oracle check_oracle_overwrite = {
 	.name = "overwrite",
 	.store = store,
 	.report = report,

@@ -241,13 +241,13 @@ static void keep_value(const struct trace_event *e)
 {
 	uint64_t loc = model_location(host->check->model, e->process, e->arg[0]);
 	if (loc)
-		values_put(&host->values, loc, e->data, e->size);
+		check_values_put(&host->values, loc, e->data, e->size);
 }
 
 static size_t host_value(uint32_t process, uint64_t addr, void *buf, size_t len)
 {
 	uint64_t loc = model_location(host->check->model, process, addr);
-	return loc ? values_get(&host->values, loc, buf, len) : 0;
+	return loc ? check_values_get(&host->values, loc, buf, len) : 0;
 }
 
 static const char *host_describe(uint32_t process, uint64_t addr)
@@ -274,8 +274,8 @@ static void host_report(unsigned kind, uint64_t where, uint64_t related, const c
 	vsnprintf(text, sizeof text, fmt, ap); /* first: it may be what crashes */
 	va_end(ap);
 	enter();
-	struct cause *k =
-		cause_hit(&p->findings, (enum finding_kind)kind, (model_where)(where - 1), &fresh);
+	struct cause *k = check_cause_hit(&p->findings, (enum finding_kind)kind,
+					  (model_where)(where - 1), &fresh);
 	if (fresh) {
 		k->custom = &p->kind[kind];
 		k->event = host->event ? host->event->num : host->check->last.num;
@@ -340,14 +340,15 @@ static struct plugin *load(struct check *c, const char *path, struct err *err)
 	return p;
 }
 
-struct plugins *plugins_load(struct check *c, const char *const *path, size_t n, struct err *err)
+struct plugins *check_plugins_load(struct check *c, const char *const *path, size_t n,
+				   struct err *err)
 {
 	struct plugins *ps = xcalloc(1, sizeof *ps);
 	ps->check = c;
 	for (size_t i = 0; i < n; i++) {
 		struct plugin *p = load(c, path[i], err);
 		if (!p) {
-			plugins_free(ps);
+			check_plugins_free(ps);
 			return NULL;
 		}
 		VEC_PUSH(&ps->v, p);
@@ -366,13 +367,13 @@ struct plugins *plugins_load(struct check *c, const char *const *path, size_t n,
 	return ps;
 }
 
-const char *const *plugins_watches(const struct plugins *ps, size_t *n)
+const char *const *check_plugins_watches(const struct plugins *ps, size_t *n)
 {
 	*n = ps->watch.n;
 	return ps->watch.p;
 }
 
-void plugins_free(struct plugins *ps)
+void check_plugins_free(struct plugins *ps)
 {
 	if (!ps)
 		return;
@@ -386,10 +387,10 @@ void plugins_free(struct plugins *ps)
 			free(p->message.p[k]);
 		VEC_FREE(&p->message);
 		VEC_FREE(&p->related);
-		causes_free(&p->findings.causes);
+		check_causes_free(&p->findings.causes);
 		free(p);
 	}
-	values_free(&ps->values);
+	check_values_free(&ps->values);
 	VEC_FREE(&ps->v);
 	VEC_FREE(&ps->watch);
 	free(ps);
@@ -435,7 +436,7 @@ static struct holdfast_event fields(const struct trace_event *e)
 	return h;
 }
 
-void plugins_event(struct plugins *ps, const struct trace_event *e)
+void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 {
 	struct holdfast_event h;
 	if (ps->v.n == 0)
@@ -460,7 +461,7 @@ static void report_death(struct plugin *p, struct finding_set *out)
 	struct finding *f;
 	if (p->death_event) {
 		k.event = p->death_event - 1;
-		f = cause_finding(host->check, &k, "%s", p->death);
+		f = check_cause_finding(host->check, &k, "%s", p->death);
 	} else {
 		f = finding_new(finding_kind_info(FINDING_PLUGIN_FAILED));
 		f->message = xstrdup(p->death);
@@ -469,14 +470,15 @@ static void report_death(struct plugin *p, struct finding_set *out)
 	finding_add(out, f);
 }
 
-void plugins_report(struct plugins *ps, struct finding_set *out)
+void check_plugins_report(struct plugins *ps, struct finding_set *out)
 {
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
 		for (size_t k = 0; k < p->findings.causes.v.n; k++) {
 			struct cause *c = p->findings.causes.v.p[k];
-			struct finding *f = cause_finding(ps->check, c, "%s", p->message.p[k]);
-			cause_relate(ps->check, f, "related", "see also", p->related.p[k]);
+			struct finding *f =
+				check_cause_finding(ps->check, c, "%s", p->message.p[k]);
+			check_cause_relate(ps->check, f, "related", "see also", p->related.p[k]);
 			finding_add(out, f);
 		}
 		if (p->dead)
@@ -484,7 +486,7 @@ void plugins_report(struct plugins *ps, struct finding_set *out)
 	}
 }
 
-void plugins_end(struct plugins *ps)
+void check_plugins_end(struct plugins *ps)
 {
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];

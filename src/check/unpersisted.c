@@ -62,10 +62,10 @@ static bool excused(struct check *c, const struct model_step *s, int w)
 static void hit(struct oracle_state *u, enum finding_kind kind, const struct model_step *s, int w)
 {
 	bool fresh, cared = (s->line->ever >> (w * 8) & s->mask >> (w * 8) & 0xff) != 0;
-	struct cause *k = cause_hit(u, kind, s->line->store[w], &fresh);
+	struct cause *k = check_cause_hit(u, kind, s->line->store[w], &fresh);
 	if (fresh || (cared && !k->extra)) {
-		cause_example(u->check, k, s, w);
-		cause_ends(u->check, k, s);
+		check_cause_example(u->check, k, s, w);
+		check_cause_ends(u->check, k, s);
 	}
 	k->extra += cared;
 }
@@ -108,7 +108,7 @@ static const char *end_text(const struct cause *k)
 static struct finding *transient(struct oracle_state *u, struct cause k)
 {
 	k.kind = FINDING_TRANSIENT_DATA;
-	struct finding *f = cause_finding(
+	struct finding *f = check_cause_finding(
 		u->check, &k, "what is stored here is never made persistent in this run");
 	f->advice = xstrdup("Keep it in DRAM, mark it HOLDFAST_VOLATILE, or persist it.");
 	return f;
@@ -129,18 +129,19 @@ static struct finding *missing(struct oracle_state *u, struct cause k, const uin
 	struct finding *f;
 	k.kind = final_kind(&k, t);
 	if (k.kind == FINDING_MISSING_FENCE) {
-		f = cause_finding(u->check, &k, "the store was flushed but not fenced %s; %s",
-				  end_text(&k), why);
+		f = check_cause_finding(u->check, &k, "the store was flushed but not fenced %s; %s",
+					end_text(&k), why);
 		f->advice = xstrdup(
 			"Add a fence (sfence, pmem_drain) by the same thread after the flush.");
 	} else if (k.kind == FINDING_MISSING_FLUSH) {
-		f = cause_finding(u->check, &k, "the store was not flushed %s; %s", end_text(&k),
-				  why);
+		f = check_cause_finding(u->check, &k, "the store was not flushed %s; %s",
+					end_text(&k), why);
 		f->advice = xstrdup(
 			"Flush its cache line between the store and the fence that follows.");
 	} else {
-		f = cause_finding(u->check, &k, "the store was neither flushed nor fenced %s; %s",
-				  end_text(&k), why);
+		f = check_cause_finding(u->check, &k,
+					"the store was neither flushed nor fenced %s; %s",
+					end_text(&k), why);
 		f->advice =
 			xstrdup("Persist it after the store: flush its cache line, then fence.");
 	}
@@ -160,7 +161,7 @@ static struct finding *whole_file(struct oracle_state *u, size_t i)
 		k.count += other->count;
 	}
 	k.kind = FINDING_FILE_NEVER_PERSISTED;
-	struct finding *f = cause_finding(
+	struct finding *f = check_cause_finding(
 		u->check, &k, "no store to this file is ever made persistent in this run");
 	f->advice = xstrdup(
 		"If the file is shared memory, leave it out with --pm; else persist what must survive.");
@@ -181,7 +182,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 	}
 }
 
-const struct check_oracle oracle_unpersisted = {
+const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
 	.persist = persist,
 	.op_end = op_end,

@@ -22,7 +22,7 @@ static struct page *page_of(struct hmap *values, uint64_t loc, bool make)
 	return p;
 }
 
-void values_put(struct hmap *values, uint64_t loc, const uint8_t *data, size_t n)
+void check_values_put(struct hmap *values, uint64_t loc, const uint8_t *data, size_t n)
 {
 	for (size_t i = 0; i < n; i++, loc++) {
 		struct page *p = page_of(values, loc, true);
@@ -31,7 +31,7 @@ void values_put(struct hmap *values, uint64_t loc, const uint8_t *data, size_t n
 	}
 }
 
-size_t values_get(struct hmap *values, uint64_t loc, void *buf, size_t len)
+size_t check_values_get(struct hmap *values, uint64_t loc, void *buf, size_t len)
 {
 	size_t n = 0;
 	for (; n < len; n++, loc++) {
@@ -43,7 +43,7 @@ size_t values_get(struct hmap *values, uint64_t loc, void *buf, size_t len)
 	return n;
 }
 
-void values_free(struct hmap *values)
+void check_values_free(struct hmap *values)
 {
 	for (size_t i = 0; i < values->cap; i++)
 		if (values->used[i])

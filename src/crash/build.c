@@ -61,7 +61,7 @@ static uint64_t line_key(const struct crash_history *h, uint32_t file, uint64_t 
 	return (uint64_t)file << 44 | off / h->unit;
 }
 
-uint32_t build_find_line(const struct crash_history *h, uint32_t file, uint64_t off)
+uint32_t crash_build_find_line(const struct crash_history *h, uint32_t file, uint64_t off)
 {
 	uint64_t id;
 	return hmap_get(&h->line_at, line_key(h, file, off), &id) ? (uint32_t)id : NO_LINE;
@@ -70,7 +70,7 @@ uint32_t build_find_line(const struct crash_history *h, uint32_t file, uint64_t 
 static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 {
 	struct crash_history *h = b->h;
-	uint32_t id = build_find_line(h, file, off);
+	uint32_t id = crash_build_find_line(h, file, off);
 
 	if (id != NO_LINE)
 		return id;
@@ -85,7 +85,7 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 
 /* ---- pieces and guarantees ---- */
 
-void build_raise(struct build *b, uint32_t line, uint32_t lo)
+void crash_build_raise(struct build *b, uint32_t line, uint32_t lo)
 {
 	struct crash_raise *last = b->h->raise.n ? &b->h->raise.p[b->h->raise.n - 1] : NULL;
 
@@ -142,7 +142,7 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
 		if (nt ? !m->nt_open : !m->stores_open)
-			build_raise(b, line, b->count.p[line]);
+			crash_build_raise(b, line, b->count.p[line]);
 		else if (nt && m->flushes)
 			VEC_PUSH(&b->thread.p[b->who].waiting,
 				 ((struct waiting){ line, b->count.p[line] }));
@@ -153,15 +153,15 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 }
 
 /* What does not go through a mapping: as much of a line as it covers is one piece. */
-void build_write(struct build *b, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
-		 bool open)
+void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
+		       bool open)
 {
 	while (n) {
 		uint64_t room = b->h->unit - off % b->h->unit, len = room < n ? room : n;
 		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
 		if (!open)
-			build_raise(b, line, b->count.p[line]);
+			crash_build_raise(b, line, b->count.p[line]);
 		off += len;
 		src = src ? src + len : NULL;
 		n -= len;
@@ -180,7 +180,7 @@ static uint64_t inside(struct build *b, uint32_t file, uint64_t off, uint64_t n)
 		return n;
 	if (off < end)
 		return off < size ? size - off : 0;
-	build_resize(b, file, off + n);
+	crash_build_resize(b, file, off + n);
 	return n;
 }
 
@@ -213,11 +213,11 @@ static void flush_event(struct build *b)
 
 	if (!h->model->flushes ||
 	    !trace_image_locate(h->initial, e->process, e->arg[0], &file, &off, &len) ||
-	    (line = build_find_line(h, file, off)) == NO_LINE)
+	    (line = crash_build_find_line(h, file, off)) == NO_LINE)
 		return;
 	VEC_PUSH(&h->flush, ((struct crash_flush){ e->num, line, b->where, b->who }));
 	if (site && site->class == TRACE_SITE_CLFLUSH)
-		build_raise(b, line, b->count.p[line]);
+		crash_build_raise(b, line, b->count.p[line]);
 	else if (b->lo.p[line] < b->count.p[line])
 		VEC_PUSH(&b->thread.p[b->who].waiting,
 			 ((struct waiting){ line, b->count.p[line] }));
@@ -234,7 +234,7 @@ static void fence_event(struct build *b)
 
 	if (b->h->model->flushes)
 		for (size_t i = 0; i < t->waiting.n; i++)
-			build_raise(b, t->waiting.p[i].line, t->waiting.p[i].upto);
+			crash_build_raise(b, t->waiting.p[i].line, t->waiting.p[i].upto);
 	t->waiting.n = 0;
 	mark(b);
 }
@@ -255,7 +255,7 @@ static void sync_event(struct build *b)
 			continue;
 		}
 		len = len < end - at ? len : end - at;
-		build_sync(b, file, off, off + len);
+		crash_build_sync(b, file, off, off + len);
 		at += len;
 	}
 }
@@ -291,12 +291,12 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_MAP: map_event(b); return trace_image_apply(b->h->initial, e, err);
 	case TRACE_UNMAP:
 	case TRACE_FORK: return trace_image_apply(b->h->initial, e, err);
-	case TRACE_FILE_SYNC: mark(b); return build_file_event(b, err);
+	case TRACE_FILE_SYNC: mark(b); return crash_build_file_event(b, err);
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE:
 	case TRACE_FILE_RENAME:
-	case TRACE_FILE_UNLINK: return build_file_event(b, err);
+	case TRACE_FILE_UNLINK: return crash_build_file_event(b, err);
 	default: return 0;
 	}
 }

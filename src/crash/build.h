@@ -35,14 +35,14 @@ struct build {
 };
 
 /* build.c */
-uint32_t build_find_line(const struct crash_history *, uint32_t file, uint64_t off);
-void build_raise(struct build *, uint32_t line, uint32_t lo);
-void build_write(struct build *, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
-		 bool open);
+uint32_t crash_build_find_line(const struct crash_history *, uint32_t file, uint64_t off);
+void crash_build_raise(struct build *, uint32_t line, uint32_t lo);
+void crash_build_write(struct build *, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
+		       bool open);
 
 /* build_file.c */
-int build_file_event(struct build *, struct err *);
-void build_resize(struct build *, uint32_t file, uint64_t size);
-void build_sync(struct build *, uint32_t file, uint64_t from, uint64_t to);
+int crash_build_file_event(struct build *, struct err *);
+void crash_build_resize(struct build *, uint32_t file, uint64_t size);
+void crash_build_sync(struct build *, uint32_t file, uint64_t from, uint64_t to);
 
 #endif

@@ -17,7 +17,7 @@ static void change(struct build *b, uint32_t file, uint64_t size, char *name)
 	b->name.p[file] = name;
 }
 
-void build_resize(struct build *b, uint32_t file, uint64_t size)
+void crash_build_resize(struct build *b, uint32_t file, uint64_t size)
 {
 	change(b, file, size, b->name.p[file]);
 }
@@ -39,11 +39,11 @@ static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t t
 	while (from < to) {
 		uint64_t room = b->h->unit - from % b->h->unit,
 			 len = room < to - from ? room : to - from;
-		bool known = build_find_line(b->h, file, from) != NO_LINE;
+		bool known = crash_build_find_line(b->h, file, from) != NO_LINE;
 
 		if (known ||
 		    (from < b->h->file.p[file].size && !zero_at_first(b->h, file, from, len)))
-			build_write(b, file, from, NULL, len, false);
+			crash_build_write(b, file, from, NULL, len, false);
 		from += len;
 	}
 }
@@ -60,11 +60,11 @@ static int allocate(struct build *b, uint32_t file, struct err *err)
 	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		zero_bytes(b, file, off, end);
 	if (!(mode & FALLOC_FL_KEEP_SIZE) && end > b->size.p[file])
-		build_resize(b, file, end);
+		crash_build_resize(b, file, end);
 	return 0;
 }
 
-void build_sync(struct build *b, uint32_t file, uint64_t from, uint64_t to)
+void crash_build_sync(struct build *b, uint32_t file, uint64_t from, uint64_t to)
 {
 	size_t left = 0;
 
@@ -73,7 +73,7 @@ void build_sync(struct build *b, uint32_t file, uint64_t from, uint64_t to)
 		const struct crash_line *l = &b->h->line.p[line];
 
 		if (l->file == file && l->off + b->h->unit > from && l->off < to)
-			build_raise(b, line, b->count.p[line]);
+			crash_build_raise(b, line, b->count.p[line]);
 		if (b->lo.p[line] < b->count.p[line])
 			b->dirty.p[left++] = line;
 		else
@@ -90,7 +90,7 @@ static char *new_name(const struct trace_event *e)
 	return s;
 }
 
-int build_file_event(struct build *b, struct err *err)
+int crash_build_file_event(struct build *b, struct err *err)
 {
 	const struct trace_event *e = b->ev;
 	uint32_t file = (uint32_t)e->arg[0];
@@ -100,18 +100,18 @@ int build_file_event(struct build *b, struct err *err)
 	switch (e->kind) {
 	case TRACE_FILE_WRITE:
 		if (e->arg[1] + e->size > b->size.p[file])
-			build_resize(b, file, e->arg[1] + e->size);
-		build_write(b, file, e->arg[1], e->data, e->size, b->h->model->file_writes);
+			crash_build_resize(b, file, e->arg[1] + e->size);
+		crash_build_write(b, file, e->arg[1], e->data, e->size, b->h->model->file_writes);
 		break;
 	case TRACE_FILE_TRUNCATE:
 		if (e->arg[1] < b->size.p[file])
 			zero_bytes(b, file, e->arg[1], b->size.p[file]);
-		build_resize(b, file, e->arg[1]);
+		crash_build_resize(b, file, e->arg[1]);
 		break;
 	case TRACE_FILE_ALLOCATE: return allocate(b, file, err);
 	case TRACE_FILE_SYNC:
 		if (e->arg[1] != 2) /* sync_file_range promises nothing */
-			build_sync(b, file, 0, UINT64_MAX);
+			crash_build_sync(b, file, 0, UINT64_MAX);
 		break;
 	case TRACE_FILE_RENAME: change(b, file, b->size.p[file], new_name(e)); break;
 	case TRACE_FILE_UNLINK: change(b, file, b->size.p[file], NULL); break;

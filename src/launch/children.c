@@ -26,7 +26,7 @@ static pid_t parent_of(const char *pid)
 	return behind && sscanf(behind + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-void children_list(struct children *list)
+void launch_children_list(struct children *list)
 {
 	struct dirent *e;
 	DIR *dir = opendir("/proc");
@@ -47,10 +47,10 @@ static bool holds(const struct children *list, pid_t pid)
 	return false;
 }
 
-void children_signal(const struct children *except, int sig)
+void launch_children_signal(const struct children *except, int sig)
 {
 	struct children now = { 0 };
-	children_list(&now);
+	launch_children_list(&now);
 	for (size_t i = 0; i < now.n; i++)
 		if (!holds(except, now.p[i]))
 			kill(now.p[i], sig);
@@ -58,12 +58,12 @@ void children_signal(const struct children *except, int sig)
 }
 
 /* What a killed process leaves behind becomes ours in turn. */
-void children_end(const struct children *except)
+void launch_children_end(const struct children *except)
 {
 	struct children now = { 0 };
 	for (bool more = true; more;) {
 		more = false;
-		children_list(&now);
+		launch_children_list(&now);
 		for (size_t i = 0; i < now.n; i++) {
 			if (holds(except, now.p[i]))
 				continue;

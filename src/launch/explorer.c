@@ -88,7 +88,7 @@ static int set_sources(struct launch_explorer *e, struct err *err)
 		if (s->first + s->len > bytes)
 			bytes = s->first + s->len;
 		if (s->kind == SYM_SRC_SOCKET)
-			e->talk = talk_new(e);
+			e->talk = launch_talk_new(e);
 		if (s->kind != SYM_SRC_STDIN)
 			continue;
 		e->file[i].fd = memfd_create("stdin", MFD_CLOEXEC);
@@ -143,8 +143,8 @@ void launch_explorer_free(struct launch_explorer *e)
 {
 	if (!e)
 		return;
-	explorer_kill(e);
-	talk_free(e->talk);
+	launch_explorer_kill(e);
+	launch_talk_free(e->talk);
 	for (size_t i = 0; i < SYM_MAX_SOURCES; i++) {
 		if (e->file[i].fd >= 0)
 			close(e->file[i].fd);
@@ -195,7 +195,7 @@ static int reach(struct launch_explorer *e, struct err *err)
 	double end = now_seconds() + start_timeout(e);
 	trace_live_reset(e->live);
 	e->story = 0;
-	if (explorer_boot(e, err))
+	if (launch_explorer_boot(e, err))
 		return -1;
 	while (!e->ready) {
 		bool gone = is_gone(e);
@@ -204,7 +204,7 @@ static int reach(struct launch_explorer *e, struct err *err)
 		if (gone)
 			break;
 		if (now_seconds() > end) {
-			explorer_kill(e);
+			launch_explorer_kill(e);
 			return err_set(err, EXIT_PROGRAM,
 				       "the program did not get to its input in %.0f seconds",
 				       start_timeout(e));
@@ -214,12 +214,12 @@ static int reach(struct launch_explorer *e, struct err *err)
 		return err_set(err, EXIT_PROGRAM,
 			       "the tracer did not start; valgrind ended with status %d",
 			       WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 0);
-	return e->ready && !e->alone ? explorer_truth(e, err) : 0;
+	return e->ready && !e->alone ? launch_explorer_truth(e, err) : 0;
 }
 
 static void become_fresh(struct launch_explorer *e, const char *why)
 {
-	explorer_kill(e);
+	launch_explorer_kill(e);
 	e->fresh = true;
 	e->quiet = false;
 	e->prefix = 0;
@@ -257,7 +257,7 @@ bool launch_explorer_forks(const struct launch_explorer *e, const char **why_not
 
 static int restart(struct launch_explorer *e, struct err *err)
 {
-	explorer_kill(e);
+	launch_explorer_kill(e);
 	if (++e->restarts >= MAX_RESTARTS) {
 		become_fresh(e, "its runs change what later ones would see");
 		return 0;
@@ -285,7 +285,7 @@ static void start_talk(struct launch_explorer *e)
 	for (size_t i = 0; i < e->opts.nsource; i++) {
 		const struct sym_source *s = &e->control->source[i];
 		if (s->kind == SYM_SRC_SOCKET)
-			talk_start(e->talk, e->control->input + s->first, s->now);
+			launch_talk_start(e->talk, e->control->input + s->first, s->now);
 	}
 }
 
@@ -295,7 +295,7 @@ int launch_explorer_go(struct launch_explorer *e, const uint8_t *input, const ui
 	struct sym_control *c = e->control;
 	if (!e->fresh && (e->dirtied || is_gone(e)) && restart(e, err))
 		return -1;
-	if (explorer_input(e, input, now, err))
+	if (launch_explorer_input(e, input, now, err))
 		return -1;
 	memset(c->cover, 0, c->nblocks < SYM_MAX_BLOCKS ? c->nblocks : SYM_MAX_BLOCKS);
 	c->taken = c->idle = 0;
@@ -304,7 +304,7 @@ int launch_explorer_go(struct launch_explorer *e, const uint8_t *input, const ui
 	e->began = now_seconds();
 	if (e->fresh) {
 		trace_live_reset(e->live);
-		if (explorer_boot(e, err))
+		if (launch_explorer_boot(e, err))
 			return -1;
 	} else {
 		__atomic_add_fetch(&c->go, 1, __ATOMIC_RELEASE);
@@ -361,7 +361,7 @@ static int end_run(struct launch_explorer *e, struct launch_explorer_run *run, s
 	} else {
 		run->status = WEXITSTATUS(status);
 	}
-	if (e->talk && run->signal && talk_stopped(e->talk, run->signal))
+	if (e->talk && run->signal && launch_talk_stopped(e->talk, run->signal))
 		run->signal = run->status = 0;
 	return bad < 0 ? -1 : 1;
 }
@@ -384,8 +384,8 @@ static int wait_ms(const struct launch_explorer *e, int ms)
 {
 	double left = e->opts.timeout > 0 ? e->began + e->opts.timeout - now_seconds() : 1000;
 	int until = left <= 0 ? 10 : left > 1000 ? 1000000 : (int)(left * 1000) + 1;
-	if (e->talk && talk_wait(e->talk) < until)
-		until = talk_wait(e->talk);
+	if (e->talk && launch_talk_wait(e->talk) < until)
+		until = launch_talk_wait(e->talk);
 	if (e->fresh && until > 2) /* nobody rings when a process has ended */
 		until = 2;
 	return ms < until ? ms : until;
@@ -404,7 +404,7 @@ int launch_explorer_poll(struct launch_explorer *e, int ms, struct launch_explor
 		if (!e->fresh && is_gone(e))
 			return server_lost(e, run, err);
 		if (e->talk)
-			talk_step(e->talk, e, runner(e));
+			launch_talk_step(e->talk, e, runner(e));
 		enforce_limit(e);
 		int left = (int)((end - now_seconds()) * 1000);
 		int wait = wait_ms(e, left > 0 ? left : 0);

@@ -57,19 +57,20 @@ struct launch_explorer {
 };
 
 /* explorer_boot.c */
-int explorer_boot(struct launch_explorer *, struct err *);
-void explorer_kill(struct launch_explorer *); /* the tracer and all that it runs */
+int launch_explorer_boot(struct launch_explorer *, struct err *);
+void launch_explorer_kill(struct launch_explorer *); /* the tracer and all that it runs */
 /* Writes the run's input to where the program finds it. */
-int explorer_input(struct launch_explorer *, const uint8_t *input, const uint32_t *now,
-		   struct err *);
+int launch_explorer_input(struct launch_explorer *, const uint8_t *input, const uint32_t *now,
+			  struct err *);
 /* The files as they are now are as they should be, but for the input. */
-int explorer_truth(struct launch_explorer *, struct err *);
+int launch_explorer_truth(struct launch_explorer *, struct err *);
 
 /* explorer_view.c: in the process that becomes the tracer. */
 struct explorer_files { /* what it has opened: the symbolic files, -1 for other sources */
 	int fd[SYM_MAX_SOURCES];
 };
-int explorer_view_enter(const struct launch_explorer *, struct explorer_files *, struct err *);
+int launch_explorer_view_enter(const struct launch_explorer *, struct explorer_files *,
+			       struct err *);
 
 /* explorer_plan.c: while everything is still seen as it is. */
 typedef VEC(char *) explorer_paths;
@@ -78,18 +79,18 @@ struct explorer_plan {
 	explorer_paths dirs;    /* folders to be covered; the shorter ones first */
 	explorer_paths foreign; /* files that we may write, but that are not ours */
 };
-void explorer_plan(struct explorer_plan *, const struct launch_explorer *);
+void launch_explorer_plan(struct explorer_plan *, const struct launch_explorer *);
 /* A mount point between dir and what is below it: an overlay over dir does not reach it. */
-bool explorer_mount_between(const struct explorer_plan *, const char *dir, const char *path);
+bool launch_explorer_mount_between(const struct explorer_plan *, const char *dir, const char *path);
 
 /* explorer_talk.c */
-struct talk *talk_new(const struct launch_explorer *);
-void talk_free(struct talk *);
-void talk_start(struct talk *, const uint8_t *input, uint32_t now);
+struct talk *launch_talk_new(const struct launch_explorer *);
+void launch_talk_free(struct talk *);
+void launch_talk_start(struct talk *, const uint8_t *input, uint32_t now);
 /* What there is to do; `pid`: who is to be stopped at the end, 0: not known yet. */
-void talk_step(struct talk *, const struct launch_explorer *, pid_t pid);
-int talk_wait(const struct talk *);                 /* ms until it wants to be called again */
-bool talk_stopped(const struct talk *, int signal); /* it was told to end by that signal */
-int talk_dialer(void); /* starts the process that makes sockets; the end to ask it; -1 */
+void launch_talk_step(struct talk *, const struct launch_explorer *, pid_t pid);
+int launch_talk_wait(const struct talk *); /* ms until it wants to be called again */
+bool launch_talk_stopped(const struct talk *, int signal); /* it was told to end by that signal */
+int launch_talk_dialer(void); /* starts the process that makes sockets; the end to ask it; -1 */
 
 #endif

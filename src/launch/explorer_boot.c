@@ -176,7 +176,7 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != holdfast)
 		_exit(EXIT_INTERNAL);
-	int view = explorer_view_enter(e, &files, &err);
+	int view = launch_explorer_view_enter(e, &files, &err);
 	if (view >= 0) {
 		e->control->view = inherited(view);
 		for (size_t i = 0; i < e->opts.nsource; i++) {
@@ -186,7 +186,7 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 				    wants_file(e, i) ? files.fd[i] : e->file[i].fd);
 		}
 		if (e->talk)
-			give[n++] = talk_dialer();
+			give[n++] = launch_talk_dialer();
 	}
 	if (send_hello(sock, &err, give, n) || view < 0)
 		_exit(EXIT_PROGRAM);
@@ -249,7 +249,7 @@ static int keep_truth(struct launch_explorer *e, size_t i, struct err *err)
 	return 0;
 }
 
-int explorer_truth(struct launch_explorer *e, struct err *err)
+int launch_explorer_truth(struct launch_explorer *e, struct err *err)
 {
 	for (size_t i = 0; i < e->opts.nsource; i++)
 		if (wants_file(e, i) && e->control->source[i].written && keep_truth(e, i, err))
@@ -276,8 +276,8 @@ static int put_file(struct launch_explorer *e, size_t i, struct err *err)
 	return 0;
 }
 
-int explorer_input(struct launch_explorer *e, const uint8_t *input, const uint32_t *now,
-		   struct err *err)
+int launch_explorer_input(struct launch_explorer *e, const uint8_t *input, const uint32_t *now,
+			  struct err *err)
 {
 	struct sym_control *c = e->control;
 	for (uint32_t i = 0; i < c->nsources; i++) {
@@ -323,7 +323,7 @@ static int hand_over(struct launch_explorer *e, int sock, const int *fd, size_t 
 	memcpy(input, e->control->input, SYM_MAX_INPUT);
 	for (uint32_t i = 0; i < e->control->nsources; i++)
 		now[i] = e->control->source[i].now;
-	int bad = explorer_input(e, input, now, err);
+	int bad = launch_explorer_input(e, input, now, err);
 	free(input);
 	if (!bad && send(sock, "g", 1, MSG_NOSIGNAL) != 1)
 		bad = err_errno(err, EXIT_INTERNAL, "the tracer did not start");
@@ -350,7 +350,7 @@ static int shake_hands(struct launch_explorer *e, int sock, struct err *err)
 	return got > 0 ? -1 : 0;
 }
 
-int explorer_boot(struct launch_explorer *e, struct err *err)
+int launch_explorer_boot(struct launch_explorer *e, struct err *err)
 {
 	int pair[2];
 	close_files(e);
@@ -375,11 +375,11 @@ int explorer_boot(struct launch_explorer *e, struct err *err)
 	if (e->pid < 0)
 		e->pid = 0;
 	if (bad)
-		explorer_kill(e);
+		launch_explorer_kill(e);
 	return bad;
 }
 
-void explorer_kill(struct launch_explorer *e)
+void launch_explorer_kill(struct launch_explorer *e)
 {
 	if (!e->pid)
 		return;

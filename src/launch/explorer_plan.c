@@ -7,7 +7,7 @@
 
 #include "launch/explorer.h"
 
-bool explorer_mount_between(const struct explorer_plan *p, const char *dir, const char *path)
+bool launch_explorer_mount_between(const struct explorer_plan *p, const char *dir, const char *path)
 {
 	for (size_t i = 0; i < p->mounts.n; i++) {
 		const char *m = path_below(p->mounts.p[i], dir);
@@ -69,7 +69,7 @@ static void wish_for_arguments(struct explorer_plan *p, const char *const *argv)
 	}
 }
 
-void explorer_plan(struct explorer_plan *p, const struct launch_explorer *e)
+void launch_explorer_plan(struct explorer_plan *p, const struct launch_explorer *e)
 {
 	mount_points_read(&p->mounts);
 	wish(p, ".");

@@ -42,12 +42,12 @@ struct talk {
 	pid_t stopper;
 };
 
-struct talk *talk_new(const struct launch_explorer *e)
+struct talk *launch_talk_new(const struct launch_explorer *e)
 {
 	struct talk *t = xcalloc(1, sizeof *t);
 	t->fd = -1;
 	t->port = e->opts.port;
-	t->signal = e->opts.stop ? server_signal_named(e->opts.stop) : SIGTERM;
+	t->signal = e->opts.stop ? launch_server_signal_named(e->opts.stop) : SIGTERM;
 	return t;
 }
 
@@ -58,7 +58,7 @@ static void hang_up(struct talk *t)
 	t->fd = -1;
 }
 
-void talk_free(struct talk *t)
+void launch_talk_free(struct talk *t)
 {
 	if (!t)
 		return;
@@ -66,7 +66,7 @@ void talk_free(struct talk *t)
 	free(t);
 }
 
-void talk_start(struct talk *t, const uint8_t *input, uint32_t now)
+void launch_talk_start(struct talk *t, const uint8_t *input, uint32_t now)
 {
 	hang_up(t);
 	t->phase = CONNECT;
@@ -77,12 +77,12 @@ void talk_start(struct talk *t, const uint8_t *input, uint32_t now)
 	t->last = now_seconds();
 }
 
-bool talk_stopped(const struct talk *t, int signal)
+bool launch_talk_stopped(const struct talk *t, int signal)
 {
 	return t->phase == STOPPED && signal == (t->signal ? t->signal : SIGTERM);
 }
 
-int talk_wait(const struct talk *t)
+int launch_talk_wait(const struct talk *t)
 {
 	if (t->phase == NOTHING || t->phase == STOPPED)
 		return 1000;
@@ -127,7 +127,7 @@ static void dialer(int sock)
 	_exit(0);
 }
 
-int talk_dialer(void)
+int launch_talk_dialer(void)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
@@ -276,7 +276,7 @@ static void stop(struct talk *t, const struct launch_explorer *e, pid_t pid)
 	hang_up(t);
 }
 
-void talk_step(struct talk *t, const struct launch_explorer *e, pid_t pid)
+void launch_talk_step(struct talk *t, const struct launch_explorer *e, pid_t pid)
 {
 	listen_to(t);
 	switch (t->phase) {

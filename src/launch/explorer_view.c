@@ -113,7 +113,7 @@ static bool is_covered(const struct plan *p, const char *dir)
 	for (uint32_t i = 0; i < p->control->nmounts; i++) {
 		const struct sym_mount *m = &p->control->mount[i];
 		if (m->kind == SYM_OVERLAY && path_below(dir, m->path) &&
-		    !explorer_mount_between(&p->want, m->path, dir))
+		    !launch_explorer_mount_between(&p->want, m->path, dir))
 			return true;
 	}
 	return false;
@@ -302,12 +302,13 @@ static void fill_upper(const struct plan *p, const char *upper, const char *dir)
 	take_after(p, upper, dir);
 	for (size_t i = 0; p->user && i < p->want.dirs.n; i++) {
 		const char *inner = p->want.dirs.p[i], *rel = path_below(inner, dir);
-		if (rel && !explorer_mount_between(&p->want, dir, inner))
+		if (rel && !launch_explorer_mount_between(&p->want, dir, inner))
 			make_way(p, upper, dir, rel);
 	}
 	for (size_t i = 0; p->user && i < p->want.foreign.n; i++) {
 		const char *path = p->want.foreign.p[i];
-		if (path && path_below(path, dir) && !explorer_mount_between(&p->want, dir, path))
+		if (path && path_below(path, dir) &&
+		    !launch_explorer_mount_between(&p->want, dir, path))
 			bring_file(p, upper, dir, path);
 	}
 }
@@ -376,14 +377,14 @@ static int show_files(struct plan *p, const struct launch_explorer *e, const cha
 	return 0;
 }
 
-int explorer_view_enter(const struct launch_explorer *e, struct explorer_files *files,
-			struct err *err)
+int launch_explorer_view_enter(const struct launch_explorer *e, struct explorer_files *files,
+			       struct err *err)
 {
 	struct plan p = { .control = e->control };
 	char *cwd = getcwd(NULL, 0);
 	if (!cwd)
 		return err_errno(err, EXIT_PROGRAM, "the working directory is gone");
-	explorer_plan(&p.want, e);
+	launch_explorer_plan(&p.want, e);
 	if (enter_namespaces(e, &p.user, err))
 		return -1;
 	p.control->nmounts = 0;

@@ -23,20 +23,20 @@ struct children {
 	pid_t *p;
 	size_t n, cap;
 };
-void children_list(struct children *);
-void children_signal(const struct children *except, int sig);
-void children_end(const struct children *except); /* kills and takes in all others */
+void launch_children_list(struct children *);
+void launch_children_signal(const struct children *except, int sig);
+void launch_children_end(const struct children *except); /* kills and takes in all others */
 
 /* relay.c: NULL or -1 and err where something failed. */
 struct relay;
-struct relay *relay_new(const char *regex, struct err *err);
-void relay_free(struct relay *);
-int relay_open(struct relay *, struct err *err);  /* before the program is started */
-void relay_become(const struct relay *);          /* in the program's process */
-int relay_start(struct relay *, struct err *err); /* when it was started */
-bool relay_seen(const struct relay *);            /* a line has matched */
-bool relay_drained(const struct relay *);         /* nobody writes any more */
-void relay_finish(struct relay *);                /* when all who write are gone */
+struct relay *launch_relay_new(const char *regex, struct err *err);
+void launch_relay_free(struct relay *);
+int launch_relay_open(struct relay *, struct err *err);  /* before the program is started */
+void launch_relay_become(const struct relay *);          /* in the program's process */
+int launch_relay_start(struct relay *, struct err *err); /* when it was started */
+bool launch_relay_seen(const struct relay *);            /* a line has matched */
+bool launch_relay_drained(const struct relay *);         /* nobody writes any more */
+void launch_relay_finish(struct relay *);                /* when all who write are gone */
 
 /* server.c */
 struct server;
@@ -48,20 +48,20 @@ struct server_program { /* what the server needs to know of the program */
 	int interrupted; /* how many signals came for us */
 	unsigned images; /* that its first process has run: one, and one more for each exec */
 };
-struct server *server_new(const struct launch_opts *, struct err *err);
-void server_free(struct server *);
-int server_open(struct server *, struct err *err);
-void server_become(const struct server *);
-int server_started(struct server *, struct err *err);
-int server_step(struct server *, const struct server_program *, struct err *err);
-bool server_over(const struct server *);
-pid_t server_client(const struct server *); /* the group that gets our signals; 0: none */
+struct server *launch_server_new(const struct launch_opts *, struct err *err);
+void launch_server_free(struct server *);
+int launch_server_open(struct server *, struct err *err);
+void launch_server_become(const struct server *);
+int launch_server_started(struct server *, struct err *err);
+int launch_server_step(struct server *, const struct server_program *, struct err *err);
+bool launch_server_over(const struct server *);
+pid_t launch_server_client(const struct server *); /* the group that gets our signals; 0: none */
 /* A child has ended; false: it was not one of the server's. */
-bool server_reaped(struct server *, pid_t pid, int shell_status);
-void server_kill(const struct server *);
-void server_finish(struct server *, struct launch_result *);
-void server_signal(const struct server_program *, int sig);
-bool server_port_listens(unsigned port);
-int server_signal_named(const char *text); /* 0: it is not a signal's name or number */
+bool launch_server_reaped(struct server *, pid_t pid, int shell_status);
+void launch_server_kill(const struct server *);
+void launch_server_finish(struct server *, struct launch_result *);
+void launch_server_signal(const struct server_program *, int sig);
+bool launch_server_port_listens(unsigned port);
+int launch_server_signal_named(const char *text); /* 0: it is not a signal's name or number */
 
 #endif

@@ -91,7 +91,7 @@ struct launch *launch_new(const struct launch_opts *opts, struct err *err)
 			bad = err_errno(err, EXIT_USAGE, "cannot read %s", opts->stdin_path);
 	}
 	if (!bad && opts->client)
-		bad = !(l->server = server_new(opts, err));
+		bad = !(l->server = launch_server_new(opts, err));
 	if (!bad)
 		return l;
 	launch_free(l);
@@ -104,7 +104,7 @@ void launch_free(struct launch *l)
 		return;
 	if (l->stdin_fd >= 0)
 		close(l->stdin_fd);
-	server_free(l->server);
+	launch_server_free(l->server);
 	VEC_FREE(&l->before);
 	free(l->libexec);
 	free(l->valgrind);
@@ -170,7 +170,7 @@ static void become(const struct launch *l, const struct trace_live *live, pid_t 
 	if (l->stdin_fd >= 0)
 		dup2(l->stdin_fd, STDIN_FILENO);
 	if (l->server)
-		server_become(l->server);
+		launch_server_become(l->server);
 	if (force_pmem(l))
 		setenv(LAUNCH_FORCE, "1", 1);
 	setenv("VALGRIND_LIB", l->libexec, 1);
@@ -232,17 +232,17 @@ static void reap(struct launch *l, int flags)
 			return;
 		}
 		if (l->server)
-			server_reaped(l->server, pid, shell_status(status));
+			launch_server_reaped(l->server, pid, shell_status(status));
 	}
 }
 
 /* To the program; if its first process has ended, to those that it left. */
-void server_signal(const struct server_program *p, int sig)
+void launch_server_signal(const struct server_program *p, int sig)
 {
 	if (p->pid)
 		kill(p->pid, sig);
 	else
-		children_signal(p->before, sig);
+		launch_children_signal(p->before, sig);
 }
 
 static unsigned images(const struct launch *l, const struct trace_defs *defs)
@@ -259,8 +259,8 @@ static int serve(struct launch *l, const struct trace_live *live, bool ended, st
 	struct server_program p = { l->pid, &l->before,
 				    ended,  shell_status(l->status),
 				    asked,  images(l, trace_live_defs(live)) };
-	int bad = server_step(l->server, &p, err);
-	client = server_client(l->server);
+	int bad = launch_server_step(l->server, &p, err);
+	client = launch_server_client(l->server);
 	return bad;
 }
 
@@ -295,7 +295,7 @@ static int drain(struct launch *l, struct trace_live *live, struct launch_result
 		if (l->server) {
 			if (serve(l, live, last, err))
 				return -1;
-			last = server_over(l->server);
+			last = launch_server_over(l->server);
 		}
 		struct err again;
 		int n = trace_live_poll(live, last ? 0 : POLL_MS,
@@ -315,12 +315,12 @@ static int drain(struct launch *l, struct trace_live *live, struct launch_result
 static void clear_up(struct launch *l)
 {
 	target = client = 0;
-	server_kill(l->server);
+	launch_server_kill(l->server);
 	if (l->pid)
 		kill(l->pid, SIGKILL);
 	while (l->pid)
 		reap(l, 0);
-	children_end(&l->before);
+	launch_children_end(&l->before);
 }
 
 static void wait_end(struct launch *l)
@@ -336,13 +336,13 @@ static int begin(struct launch *l, struct trace_live *live, const struct sigacti
 {
 	if (l->server) {
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
-		children_list(&l->before);
-		if (server_open(l->server, err))
+		launch_children_list(&l->before);
+		if (launch_server_open(l->server, err))
 			return -1;
 	}
 	if (start(l, live, old, err))
 		return -1;
-	if (!l->server || !server_started(l->server, err))
+	if (!l->server || !launch_server_started(l->server, err))
 		return 0;
 	clear_up(l);
 	return -1;
@@ -361,7 +361,7 @@ static int run(struct launch *l, struct trace_live *live, struct launch_result *
 	res->signal = WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
 	res->status = shell_status(l->status);
 	if (l->server)
-		server_finish(l->server, res);
+		launch_server_finish(l->server, res);
 	return bad;
 }
 

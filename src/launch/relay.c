@@ -31,7 +31,7 @@ struct relay {
 	atomic_bool seen, drained;
 };
 
-struct relay *relay_new(const char *regex, struct err *err)
+struct relay *launch_relay_new(const char *regex, struct err *err)
 {
 	char why[128];
 	struct relay *r = xcalloc(1, sizeof *r);
@@ -54,11 +54,11 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
-void relay_free(struct relay *r)
+void launch_relay_free(struct relay *r)
 {
 	if (!r)
 		return;
-	relay_finish(r);
+	launch_relay_finish(r);
 	for (int i = 0; i < 2; i++) {
 		close_end(&r->in[i]);
 		close_end(&r->out[i]);
@@ -68,7 +68,7 @@ void relay_free(struct relay *r)
 	free(r);
 }
 
-int relay_open(struct relay *r, struct err *err)
+int launch_relay_open(struct relay *r, struct err *err)
 {
 	for (int i = 0; i < 2; i++) {
 		int fds[2];
@@ -80,7 +80,7 @@ int relay_open(struct relay *r, struct err *err)
 	return 0;
 }
 
-void relay_become(const struct relay *r)
+void launch_relay_become(const struct relay *r)
 {
 	dup2(r->in[0], STDOUT_FILENO);
 	dup2(r->in[1], STDERR_FILENO);
@@ -153,7 +153,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int relay_start(struct relay *r, struct err *err)
+int launch_relay_start(struct relay *r, struct err *err)
 {
 	sigset_t all, old;
 	sigfillset(&all);
@@ -170,17 +170,17 @@ int relay_start(struct relay *r, struct err *err)
 	return 0;
 }
 
-bool relay_seen(const struct relay *r)
+bool launch_relay_seen(const struct relay *r)
 {
 	return atomic_load(&r->seen);
 }
 
-bool relay_drained(const struct relay *r)
+bool launch_relay_drained(const struct relay *r)
 {
 	return atomic_load(&r->drained);
 }
 
-void relay_finish(struct relay *r)
+void launch_relay_finish(struct relay *r)
 {
 	if (r->running)
 		pthread_join(r->thread, NULL);

@@ -48,7 +48,7 @@ static unsigned timeout(const struct server *s)
 }
 
 /* "TERM", "SIGTERM" or "15"; 0: not a signal, so a command. */
-int server_signal_named(const char *text)
+int launch_server_signal_named(const char *text)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -84,7 +84,7 @@ static bool table_listens(const char *path, unsigned port)
 	return found;
 }
 
-bool server_port_listens(unsigned port)
+bool launch_server_port_listens(unsigned port)
 {
 	return table_listens("/proc/self/net/tcp", port) ||
 	       table_listens("/proc/self/net/tcp6", port);
@@ -98,7 +98,7 @@ static int check(const struct launch_opts *o, struct err *err)
 			"--client needs --port or --ready, to know when the program is ready");
 	if (o->port > 65535)
 		return err_set(err, EXIT_USAGE, "--port needs a number from 1 to 65535");
-	if (o->port && server_port_listens(o->port))
+	if (o->port && launch_server_port_listens(o->port))
 		return err_set(
 			err, EXIT_PROGRAM,
 			"something listens on port %u already, before the program has started",
@@ -106,43 +106,43 @@ static int check(const struct launch_opts *o, struct err *err)
 	return 0;
 }
 
-struct server *server_new(const struct launch_opts *o, struct err *err)
+struct server *launch_server_new(const struct launch_opts *o, struct err *err)
 {
 	if (check(o, err))
 		return NULL;
 	struct server *s = xcalloc(1, sizeof *s);
 	s->o = o;
-	s->signal = o->stop ? server_signal_named(o->stop) : SIGTERM;
-	if (o->ready && !(s->relay = relay_new(o->ready, err))) {
+	s->signal = o->stop ? launch_server_signal_named(o->stop) : SIGTERM;
+	if (o->ready && !(s->relay = launch_relay_new(o->ready, err))) {
 		free(s);
 		return NULL;
 	}
 	return s;
 }
 
-void server_free(struct server *s)
+void launch_server_free(struct server *s)
 {
 	if (!s)
 		return;
-	relay_free(s->relay);
+	launch_relay_free(s->relay);
 	free(s);
 }
 
-int server_open(struct server *s, struct err *err)
+int launch_server_open(struct server *s, struct err *err)
 {
 	s->deadline = now_seconds() + timeout(s);
-	return s->relay ? relay_open(s->relay, err) : 0;
+	return s->relay ? launch_relay_open(s->relay, err) : 0;
 }
 
-void server_become(const struct server *s)
+void launch_server_become(const struct server *s)
 {
 	if (s->relay)
-		relay_become(s->relay);
+		launch_relay_become(s->relay);
 }
 
-int server_started(struct server *s, struct err *err)
+int launch_server_started(struct server *s, struct err *err)
 {
-	return s->relay ? relay_start(s->relay, err) : 0;
+	return s->relay ? launch_relay_start(s->relay, err) : 0;
 }
 
 /* ---- the client, and the command that stops the program ---- */
@@ -175,12 +175,12 @@ static int start_shell(const char *command, pid_t *pid, struct err *err)
 	return 0;
 }
 
-pid_t server_client(const struct server *s)
+pid_t launch_server_client(const struct server *s)
 {
 	return s->client ? s->client : s->stopper;
 }
 
-bool server_reaped(struct server *s, pid_t pid, int shell_status)
+bool launch_server_reaped(struct server *s, pid_t pid, int shell_status)
 {
 	if (pid == s->client) {
 		s->client = 0;
@@ -201,7 +201,7 @@ static void end_group(pid_t leader)
 		kill(-leader, SIGKILL);
 }
 
-void server_kill(const struct server *s)
+void launch_server_kill(const struct server *s)
 {
 	end_group(s->client);
 	end_group(s->stopper);
@@ -215,9 +215,9 @@ static bool is_ready(struct server *s)
 		if (now_seconds() < s->looked + LOOK_EVERY)
 			return false;
 		s->looked = now_seconds();
-		s->listens = server_port_listens(s->o->port);
+		s->listens = launch_server_port_listens(s->o->port);
 	}
-	return (!s->o->port || s->listens) && (!s->relay || relay_seen(s->relay));
+	return (!s->o->port || s->listens) && (!s->relay || launch_relay_seen(s->relay));
 }
 
 static int not_ready(const struct server *s, const char *what, struct err *err)
@@ -232,7 +232,7 @@ static int not_ready(const struct server *s, const char *what, struct err *err)
 /* The program has ended; has all that it said been looked at? Its children may hold the pipe. */
 static bool said_all(struct server *s)
 {
-	if (!s->relay || relay_drained(s->relay))
+	if (!s->relay || launch_relay_drained(s->relay))
 		return true;
 	if (!s->late) {
 		s->late = true;
@@ -271,7 +271,7 @@ static void tell(struct server *s, const struct server_program *p)
 {
 	s->signalled = true;
 	s->images = p->images;
-	server_signal(p, s->signal ? s->signal : SIGTERM);
+	launch_server_signal(p, s->signal ? s->signal : SIGTERM);
 }
 
 static int stop(struct server *s, const struct server_program *p, struct err *err)
@@ -312,12 +312,12 @@ static void wait_for_end(struct server *s, const struct server_program *p)
 				 timeout(s));
 		end_group(s->stopper);
 		if (!p->ended)
-			server_signal(p, SIGKILL);
+			launch_server_signal(p, SIGKILL);
 		s->deadline = now_seconds() + timeout(s);
 	}
 }
 
-int server_step(struct server *s, const struct server_program *p, struct err *err)
+int launch_server_step(struct server *s, const struct server_program *p, struct err *err)
 {
 	switch (s->phase) {
 	case WAITING: return wait_until_ready(s, p, err);
@@ -333,15 +333,15 @@ int server_step(struct server *s, const struct server_program *p, struct err *er
 	return 0;
 }
 
-bool server_over(const struct server *s)
+bool launch_server_over(const struct server *s)
 {
 	return s->phase == OVER;
 }
 
-void server_finish(struct server *s, struct launch_result *res)
+void launch_server_finish(struct server *s, struct launch_result *res)
 {
 	if (s->relay)
-		relay_finish(s->relay);
+		launch_relay_finish(s->relay);
 	res->client_status = s->client_status;
 	if (s->signalled && res->signal == (s->signal ? s->signal : SIGTERM)) {
 		res->signal = 0; /* as it was told to */

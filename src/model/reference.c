@@ -16,15 +16,15 @@ struct reference {
 	struct byte *byte;
 };
 
-struct reference *reference_new(const struct model_ops *ops, const struct trace_defs *defs,
-				uint64_t base, size_t size)
+struct reference *model_reference_new(const struct model_ops *ops, const struct trace_defs *defs,
+				      uint64_t base, size_t size)
 {
 	struct reference *r = xcalloc(1, sizeof *r);
 	*r = (struct reference){ ops, defs, base, size, xcalloc(size, sizeof *r->byte) };
 	return r;
 }
 
-void reference_free(struct reference *r)
+void model_reference_free(struct reference *r)
 {
 	free(r->byte);
 	free(r);
@@ -77,7 +77,7 @@ static void sync_range(struct reference *r, const struct trace_event *e)
 		guarantee(&r->byte[i]);
 }
 
-void reference_feed(struct reference *r, const struct trace_event *e)
+void model_reference_feed(struct reference *r, const struct trace_event *e)
 {
 	uint64_t thread = 1ull << e->thread;
 	switch (e->kind) {
@@ -89,18 +89,18 @@ void reference_feed(struct reference *r, const struct trace_event *e)
 	}
 }
 
-char reference_state(const struct reference *r, size_t offset)
+char model_reference_state(const struct reference *r, size_t offset)
 {
 	const struct byte *b = &r->byte[offset];
 	return !b->open ? 'g' : b->flushed_by ? 'p' : 'd';
 }
 
-bool reference_pending_by(const struct reference *r, size_t offset, uint32_t thread)
+bool model_reference_pending_by(const struct reference *r, size_t offset, uint32_t thread)
 {
 	return r->byte[offset].open && r->byte[offset].flushed_by >> thread & 1;
 }
 
-bool reference_ever(const struct reference *r, size_t offset)
+bool model_reference_ever(const struct reference *r, size_t offset)
 {
 	return r->byte[offset].ever;
 }

@@ -60,20 +60,20 @@ static void put_frame(const struct text_out *o, const struct srcloc_frame *f, bo
 	char *where = report_where(f, false);
 
 	if (marked)
-		text_color(o, BOLD);
+		report_text_color(o, BOLD);
 	fprintf(o->f, "    %c ", marked ? '>' : ' ');
-	text_padded(o, report_function(f), names);
+	report_text_padded(o, report_function(f), names);
 	if (f->kind != SRCLOC_SIGNAL && f->kind != SRCLOC_CUT) {
 		fputs("  ", o->f);
 		if (*frame_note(f))
-			text_padded(o, where, places);
+			report_text_padded(o, where, places);
 		else
-			text_put(o, where, SIZE_MAX);
+			report_text_put(o, where, SIZE_MAX);
 	}
 	if (*frame_note(f))
 		fprintf(o->f, "  %s", frame_note(f));
 	if (marked)
-		text_plain(o);
+		report_text_plain(o);
 	fputc('\n', o->f);
 	free(where);
 }
@@ -90,9 +90,9 @@ static void put_path(const struct text_out *o, const struct finding_place *place
 		if (i >= cut && i < path.n - PATH_TAIL)
 			continue;
 		char *where = report_where(&path.frame[i], false);
-		size_t n = text_width(report_function(&path.frame[i]));
+		size_t n = report_text_width(report_function(&path.frame[i]));
 		names = n > names ? n : names;
-		places = text_width(where) > places ? text_width(where) : places;
+		places = report_text_width(where) > places ? report_text_width(where) : places;
 		free(where);
 	}
 	names = names > TEXT_NAME_WIDTH ? TEXT_NAME_WIDTH : names;
@@ -128,9 +128,9 @@ static void put_callers(const struct text_out *o, const struct finding_place *pl
 	for (size_t i = first + 1; i < path.n && shown < CALLERS; i++, shown++) {
 		char *where = report_where(&path.frame[i], false);
 		fputs(shown ? " ← " : "      called by ", o->f);
-		text_put(o, report_function(&path.frame[i]), TEXT_NAME_WIDTH);
+		report_text_put(o, report_function(&path.frame[i]), TEXT_NAME_WIDTH);
 		fputs(" (", o->f);
-		text_put(o, where, SIZE_MAX);
+		report_text_put(o, where, SIZE_MAX);
 		fputc(')', o->f);
 		free(where);
 	}
@@ -145,25 +145,25 @@ static void put_related(const struct text_out *o, const struct finding *f,
 	const struct srcloc_frame *at = finding_main_frame(&r->place);
 	char *role = report_role(r->role);
 
-	text_label(o, role, columns);
+	report_text_label(o, role, columns);
 	free(role);
 	if (at) {
 		char *where = report_where(at, false);
-		text_put(o, where, SIZE_MAX);
+		report_text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			text_put(o, at->function, TEXT_NAME_WIDTH);
+			report_text_put(o, at->function, TEXT_NAME_WIDTH);
 		}
 		free(where);
 	}
 	if (r->message) {
 		fputs(at ? ": " : "", o->f);
-		text_put(o, r->message, SIZE_MAX);
+		report_text_put(o, r->message, SIZE_MAX);
 	}
 	fputc('\n', o->f);
 	if (f->crash && is_store_of_crash(r) && at &&
 	    !same_line(at, finding_main_frame(&f->place))) {
-		text_excerpt(o, at, 1);
+		report_text_excerpt(o, at, 1);
 		put_callers(o, &r->place);
 	}
 }
@@ -171,12 +171,12 @@ static void put_related(const struct text_out *o, const struct finding *f,
 static size_t label_columns(const struct finding *f)
 {
 	bool wide = f->crash || (f->input && f->input->backtrace);
-	size_t columns = wide ? text_crash_columns() : strlen("replay");
+	size_t columns = wide ? report_text_crash_columns() : strlen("replay");
 
 	for (size_t i = 0; i < f->related.n; i++) {
 		char *role = report_role(f->related.p[i].role);
-		if (text_width(role) > columns)
-			columns = text_width(role);
+		if (report_text_width(role) > columns)
+			columns = report_text_width(role);
 		free(role);
 	}
 	return columns;
@@ -185,7 +185,7 @@ static size_t label_columns(const struct finding *f)
 static char *seen(const struct finding *f)
 {
 	if (f->crash)
-		return text_crash_seen(f);
+		return report_text_crash_seen(f);
 	if (f->input && f->input->paths)
 		return xasprintf(
 			"on %llu path%s, first on path %llu", (unsigned long long)f->input->paths,
@@ -204,50 +204,50 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 	for (size_t i = 0; i < f->related.n; i++)
 		put_related(o, f, &f->related.p[i], columns);
 	if (f->crash)
-		text_crash(o, f->crash, columns);
+		report_text_crash(o, f->crash, columns);
 	if (f->input)
-		text_input(o, f->input, columns);
-	text_labelled(o, "data", columns, f->data);
-	text_labelled(o, "fix", columns, f->advice);
-	text_labelled(o, "seen", columns, f->place.n || f->crash ? how_often : NULL);
+		report_text_input(o, f->input, columns);
+	report_text_labelled(o, "data", columns, f->data);
+	report_text_labelled(o, "fix", columns, f->advice);
+	report_text_labelled(o, "seen", columns, f->place.n || f->crash ? how_often : NULL);
 	free(how_often);
-	text_labelled(o, "id", columns, f->id);
-	text_labelled(o, "replay", columns, f->replay);
+	report_text_labelled(o, "id", columns, f->id);
+	report_text_labelled(o, "replay", columns, f->replay);
 }
 
 static void put_finding(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 
-	text_color(o, level_color[f->kind->level]);
+	report_text_color(o, level_color[f->kind->level]);
 	fprintf(o->f, "%s:", finding_level_name(f->kind->level));
-	text_plain(o);
+	report_text_plain(o);
 	fputc(' ', o->f);
-	text_color(o, BOLD);
-	text_put(o, f->kind->title, SIZE_MAX);
-	text_plain(o);
-	text_color(o, DIM);
+	report_text_color(o, BOLD);
+	report_text_put(o, f->kind->title, SIZE_MAX);
+	report_text_plain(o);
+	report_text_color(o, DIM);
 	fputs(" [", o->f);
-	text_put(o, f->kind->name, SIZE_MAX);
+	report_text_put(o, f->kind->name, SIZE_MAX);
 	fputc(']', o->f);
-	text_plain(o);
+	report_text_plain(o);
 	fputc('\n', o->f);
 	if (f->message && strcmp(f->message, f->kind->title)) {
 		fputs("  ", o->f);
-		text_put(o, f->message, SIZE_MAX);
+		report_text_put(o, f->message, SIZE_MAX);
 		fputc('\n', o->f);
 	}
 	if (at) {
 		char *where = report_where(at, true);
 		fputs("  at ", o->f);
-		text_put(o, where, SIZE_MAX);
+		report_text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			text_put(o, at->function, SIZE_MAX);
+			report_text_put(o, at->function, SIZE_MAX);
 		}
 		fputc('\n', o->f);
 		free(where);
-		text_excerpt(o, at, TEXT_CONTEXT);
+		report_text_excerpt(o, at, TEXT_CONTEXT);
 	}
 	put_path(o, &f->place);
 	put_facts(o, f);
@@ -262,9 +262,9 @@ static void put_summary(const struct text_out *o, const struct finding_set *set)
 	for (int i = FINDING_LEVELS; i-- > 0;)
 		if (finding_count(set, (enum finding_level)i))
 			tint = level_color[i];
-	text_color(o, tint);
+	report_text_color(o, tint);
 	fputs(text, o->f);
-	text_plain(o);
+	report_text_plain(o);
 	fputc('\n', o->f);
 	free(text);
 }
@@ -285,15 +285,15 @@ void report_text(const struct report *r, FILE *file)
 		if (!r->findings->v.p[i]->suppressed)
 			put_finding(&o, r->findings->v.p[i]);
 	for (size_t i = 0; i < r->nnotes; i++) {
-		text_put(&o, r->notes[i], SIZE_MAX);
+		report_text_put(&o, r->notes[i], SIZE_MAX);
 		fputc('\n', file);
 	}
 	if (r->incomplete) {
-		text_color(&o, level_color[FINDING_WARNING]);
+		report_text_color(&o, level_color[FINDING_WARNING]);
 		fputs("incomplete:", file);
-		text_plain(&o);
+		report_text_plain(&o);
 		fputc(' ', file);
-		text_put(&o, r->incomplete, SIZE_MAX);
+		report_text_put(&o, r->incomplete, SIZE_MAX);
 		fputc('\n', file);
 	}
 	put_summary(&o, r->findings);

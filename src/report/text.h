@@ -18,22 +18,23 @@ struct text_out {
 	FILE *f;
 	bool color;
 };
-void text_color(const struct text_out *, const char *code);
-void text_plain(const struct text_out *);
+void report_text_color(const struct text_out *, const char *code);
+void report_text_plain(const struct text_out *);
 /* Columns that a text takes: one a character. */
-size_t text_width(const char *);
+size_t report_text_width(const char *);
 /* Prints the text without control characters, tabs as blanks; at most `max` columns. */
-void text_put(const struct text_out *, const char *, size_t max);
-void text_padded(const struct text_out *, const char *, size_t columns);
+void report_text_put(const struct text_out *, const char *, size_t max);
+void report_text_padded(const struct text_out *, const char *, size_t columns);
 /* "  last store   ", and with a text after it on the line; nothing if that is NULL. */
-void text_label(const struct text_out *, const char *label, size_t columns);
-void text_labelled(const struct text_out *, const char *label, size_t columns, const char *text);
-void text_excerpt(const struct text_out *, const struct srcloc_frame *, uint32_t context);
+void report_text_label(const struct text_out *, const char *label, size_t columns);
+void report_text_labelled(const struct text_out *, const char *label, size_t columns,
+			  const char *text);
+void report_text_excerpt(const struct text_out *, const struct srcloc_frame *, uint32_t context);
 
 /* text_crash.c: what only a crash has; the columns that its labels need. */
-size_t text_crash_columns(void);
-void text_crash(const struct text_out *, const struct finding_crash *, size_t columns);
-char *text_crash_seen(const struct finding *);
-void text_input(const struct text_out *, const struct finding_input *, size_t columns);
+size_t report_text_crash_columns(void);
+void report_text_crash(const struct text_out *, const struct finding_crash *, size_t columns);
+char *report_text_crash_seen(const struct finding *);
+void report_text_input(const struct text_out *, const struct finding_input *, size_t columns);
 
 #endif

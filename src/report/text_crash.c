@@ -8,7 +8,7 @@
 #define OUTPUT_LINES 10
 #define TRACE_LINES 12
 
-size_t text_crash_columns(void)
+size_t report_text_crash_columns(void)
 {
 	return strlen("backtrace");
 }
@@ -34,7 +34,7 @@ static void put_lines(const struct text_out *o, const char *text, size_t from, s
 		if (number >= from) {
 			char *line = xasprintf("%.*s", (int)n - (n && p[n - 1] == '\r'), p);
 			fputs(*line ? "      | " : "      |", o->f);
-			text_put(o, line, TEXT_LINE_WIDTH);
+			report_text_put(o, line, TEXT_LINE_WIDTH);
 			fputc('\n', o->f);
 			free(line);
 		}
@@ -53,22 +53,22 @@ static char *state_of(const struct finding_crash *crash)
 			 crash->lines_ahead == 1 ? "" : "s");
 }
 
-void text_crash(const struct text_out *o, const struct finding_crash *crash, size_t columns)
+void report_text_crash(const struct text_out *o, const struct finding_crash *crash, size_t columns)
 {
 	char *state = state_of(crash), *verdict = report_verdict(crash);
 
-	text_labelled(o, "state", columns, state);
-	text_label(o, "recovery", columns);
-	text_color(o, RED);
-	text_put(o, verdict, SIZE_MAX);
-	text_plain(o);
+	report_text_labelled(o, "state", columns, state);
+	report_text_label(o, "recovery", columns);
+	report_text_color(o, RED);
+	report_text_put(o, verdict, SIZE_MAX);
+	report_text_plain(o);
 	fputc('\n', o->f);
 	if (crash->output && *crash->output) {
 		size_t n = count_lines(crash->output);
 		put_lines(o, crash->output, n > OUTPUT_LINES ? n - OUTPUT_LINES : 0, n);
 	}
 	if (crash->backtrace && *crash->backtrace) {
-		text_labelled(o, "backtrace", columns, "of the recovery");
+		report_text_labelled(o, "backtrace", columns, "of the recovery");
 		put_lines(o, crash->backtrace, 0, TRACE_LINES);
 	}
 	free(state);
@@ -76,26 +76,26 @@ void text_crash(const struct text_out *o, const struct finding_crash *crash, siz
 }
 
 /* "  input     stdin: 4 bytes, …", a line a source */
-void text_input(const struct text_out *o, const struct finding_input *input, size_t columns)
+void report_text_input(const struct text_out *o, const struct finding_input *input, size_t columns)
 {
 	const char *label = "input";
 
 	for (const char *p = input->text ? input->text : ""; *p;) {
 		size_t n = strcspn(p, "\n");
 		char *line = xasprintf("%.*s", (int)n, p);
-		text_labelled(o, label, columns, line);
+		report_text_labelled(o, label, columns, line);
 		label = "";
 		free(line);
 		p += n + (p[n] == '\n');
 	}
-	text_labelled(o, "files", columns, input->folder);
+	report_text_labelled(o, "files", columns, input->folder);
 	if (input->backtrace && *input->backtrace) {
-		text_labelled(o, "backtrace", columns, "of a run without the tracer");
+		report_text_labelled(o, "backtrace", columns, "of a run without the tracer");
 		put_lines(o, input->backtrace, 0, TRACE_LINES);
 	}
 }
 
-char *text_crash_seen(const struct finding *f)
+char *report_text_crash_seen(const struct finding *f)
 {
 	const struct finding_crash *crash = f->crash;
 	uint64_t states = crash->states ? crash->states : f->count;

@@ -6,18 +6,18 @@
 
 #define TAB 8
 
-void text_color(const struct text_out *o, const char *code)
+void report_text_color(const struct text_out *o, const char *code)
 {
 	if (o->color)
 		fprintf(o->f, "\033[%sm", code);
 }
 
-void text_plain(const struct text_out *o)
+void report_text_plain(const struct text_out *o)
 {
-	text_color(o, "0");
+	report_text_color(o, "0");
 }
 
-size_t text_width(const char *text)
+size_t report_text_width(const char *text)
 {
 	size_t n = 0;
 
@@ -26,7 +26,7 @@ size_t text_width(const char *text)
 	return n;
 }
 
-void text_put(const struct text_out *o, const char *text, size_t max)
+void report_text_put(const struct text_out *o, const char *text, size_t max)
 {
 	struct buf clean = { 0 };
 	size_t column = 0;
@@ -35,7 +35,7 @@ void text_put(const struct text_out *o, const char *text, size_t max)
 	buf_add(&clean, "", 1);
 	for (const char *p = clean.p; *p; p++) {
 		bool begins = (*p & 0xc0) != 0x80;
-		if (begins && column + 1 >= max && text_width(p) > 1) {
+		if (begins && column + 1 >= max && report_text_width(p) > 1) {
 			fputs("…", o->f);
 			break;
 		}
@@ -56,11 +56,11 @@ void text_put(const struct text_out *o, const char *text, size_t max)
 	buf_free(&clean);
 }
 
-void text_padded(const struct text_out *o, const char *text, size_t columns)
+void report_text_padded(const struct text_out *o, const char *text, size_t columns)
 {
-	size_t n = text_width(text);
+	size_t n = report_text_width(text);
 
-	text_put(o, text, columns);
+	report_text_put(o, text, columns);
 	if (n < columns)
 		fprintf(o->f, "%*s", (int)(columns - n), "");
 }
@@ -80,28 +80,28 @@ static void put_line(const struct text_out *o, const struct srcloc_frame *f, uin
 	const char *line = finding_source_line(f->file, number);
 	bool marked = number == f->line;
 
-	text_color(o, marked ? BOLD : DIM);
+	report_text_color(o, marked ? BOLD : DIM);
 	fprintf(o->f, "  %c %5u |", marked ? '>' : ' ', number);
 	if (!marked)
-		text_plain(o);
+		report_text_plain(o);
 	if (*line)
 		fputc(' ', o->f);
-	text_put(o, line, TEXT_LINE_WIDTH);
-	text_plain(o);
+	report_text_put(o, line, TEXT_LINE_WIDTH);
+	report_text_plain(o);
 	fputc('\n', o->f);
 	if (!marked || !f->column || f->column > strlen(line) ||
 	    screen_column(line, f->column) > 150)
 		return;
-	text_color(o, DIM);
+	report_text_color(o, DIM);
 	fprintf(o->f, "    %5s |", "");
-	text_plain(o);
-	text_color(o, GREEN);
+	report_text_plain(o);
+	report_text_color(o, GREEN);
 	fprintf(o->f, " %*s^", (int)screen_column(line, f->column), "");
-	text_plain(o);
+	report_text_plain(o);
 	fputc('\n', o->f);
 }
 
-void text_excerpt(const struct text_out *o, const struct srcloc_frame *f, uint32_t context)
+void report_text_excerpt(const struct text_out *o, const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = report_excerpt(f, context);
 
@@ -111,20 +111,21 @@ void text_excerpt(const struct text_out *o, const struct srcloc_frame *f, uint32
 		fprintf(o->f, "    (%s)\n", report_source_note(e.state));
 }
 
-void text_label(const struct text_out *o, const char *label, size_t columns)
+void report_text_label(const struct text_out *o, const char *label, size_t columns)
 {
 	fputs("  ", o->f);
-	text_color(o, DIM);
-	text_padded(o, label, columns);
-	text_plain(o);
+	report_text_color(o, DIM);
+	report_text_padded(o, label, columns);
+	report_text_plain(o);
 	fputs("  ", o->f);
 }
 
-void text_labelled(const struct text_out *o, const char *label, size_t columns, const char *text)
+void report_text_labelled(const struct text_out *o, const char *label, size_t columns,
+			  const char *text)
 {
 	if (!text)
 		return;
-	text_label(o, label, columns);
-	text_put(o, text, SIZE_MAX);
+	report_text_label(o, label, columns);
+	report_text_put(o, text, SIZE_MAX);
 	fputc('\n', o->f);
 }

@@ -8,7 +8,7 @@
 #define GDB_MS 30000 /* on top of the command's own time */
 
 /* "gdb … --args COMMAND" */
-struct command gdb_command(const struct command *cmd, const char *const *options, size_t n)
+struct command runner_gdb_command(const struct command *cmd, const char *const *options, size_t n)
 {
 	struct command g = { .text = xstrdup("") };
 	VEC(char *) w = { 0 };
@@ -40,7 +40,7 @@ static char *useful_part(const struct buf *text)
 	return xasprintf("%.*s", (int)(n < OUTPUT_KEPT ? n : OUTPUT_KEPT), at);
 }
 
-void cell_backtrace(struct cell *c, struct runner_result *r)
+void runner_cell_backtrace(struct cell *c, struct runner_result *r)
 {
 	static const char *const options[] = {
 		"env",    "SHELL=" SHELL,
@@ -52,24 +52,25 @@ void cell_backtrace(struct cell *c, struct runner_result *r)
 		"-ex",    "bt 64",
 		"--args",
 	};
-	struct command gdb = gdb_command(&c->command, options, sizeof options / sizeof *options);
+	struct command gdb =
+		runner_gdb_command(&c->command, options, sizeof options / sizeof *options);
 	struct proc p, *list[] = { &p };
 	struct err err;
-	fast_stop(c);
+	runner_fast_stop(c);
 	c->unlimited = true;
-	if (view_show(&c->view, &err) || cell_start(c, &p, &gdb, -1, &err)) {
-		broken(r, "%s", err.text);
-		command_free(&gdb);
+	if (runner_view_show(&c->view, &err) || runner_cell_start(c, &p, &gdb, -1, &err)) {
+		runner_broken(r, "%s", err.text);
+		runner_command_free(&gdb);
 		c->unlimited = false;
 		return;
 	}
 	unsigned ms = c->opts->timeout_ms;
-	proc_pump(c, list, 1, deadline_after(ms ? ms + GDB_MS : 0), NULL);
+	runner_proc_pump(c, list, 1, runner_deadline_after(ms ? ms + GDB_MS : 0), NULL);
 	r->trace = useful_part(&p.text);
-	proc_kill_all(c);
-	proc_close(&p);
-	command_free(&gdb);
+	runner_proc_kill_all(c);
+	runner_proc_close(&p);
+	runner_command_free(&gdb);
 	c->unlimited = false;
-	if (cell_restore(c, r, &err))
-		broken(r, "%s", err.text);
+	if (runner_cell_restore(c, r, &err))
+		runner_broken(r, "%s", err.text);
 }

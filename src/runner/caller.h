@@ -41,8 +41,9 @@ struct runner {
 	void *buffer; /* REPLY_MAX */
 };
 
-void bury(struct runner_cell *, struct runner_result *); /* its process has ended on its own */
-int ask(struct runner_cell *, enum op, uint32_t file, const char *text);
-void answer(struct runner *, struct runner_cell *, struct runner_result *);
+void runner_bury(struct runner_cell *,
+		 struct runner_result *); /* its process has ended on its own */
+int runner_ask(struct runner_cell *, enum op, uint32_t file, const char *text);
+void runner_answer(struct runner *, struct runner_cell *, struct runner_result *);
 
 #endif

@@ -28,7 +28,7 @@ static void send_reply(struct cell *c, struct runner_result *r)
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 3 };
 	while (sendmsg(c->sock, &m, MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
-			cell_gone(c);
+			runner_cell_gone(c);
 	runner_result_free(r);
 }
 
@@ -46,7 +46,7 @@ static void send_fd(struct cell *c, int fd)
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
 	while (sendmsg(c->sock, &m, MSG_NOSIGNAL) < 0)
 		if (errno != EINTR)
-			cell_gone(c);
+			runner_cell_gone(c);
 }
 
 static int compare_ints(const void *a, const void *b)
@@ -111,22 +111,22 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 {
 	const struct runner_opts *o = a->opts;
 	const char *stop = o->stop ? o->stop : "TERM";
-	if (sandbox_setup(a->view, a->net, a->uid, a->gid, err))
+	if (runner_sandbox_setup(a->view, a->net, a->uid, a->gid, err))
 		return -1;
-	if (view_init(&c->view, o, a->view, err))
+	if (runner_view_init(&c->view, o, a->view, err))
 		return -1;
-	if (command_parse(&c->command, o->command, err) ||
-	    (o->client && command_parse(&c->client, o->client, err)) ||
-	    judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
-	    (o->ready && regex_new(&c->ready, o->ready, err)))
+	if (runner_command_parse(&c->command, o->command, err) ||
+	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
+	    runner_judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
+	    (o->ready && runner_regex_new(&c->ready, o->ready, err)))
 		return -1;
 	c->stop_signal = number_of_signal(stop);
-	if (!c->stop_signal && command_parse(&c->stop, stop, err))
+	if (!c->stop_signal && runner_command_parse(&c->stop, stop, err))
 		return -1;
 	c->image = xcalloc(o->nfile, sizeof *c->image);
 	for (size_t i = 0; i < o->nfile; i++) {
 		c->image[i].truth = a->truth[i];
-		c->image[i].fd = view_open_image(&c->view, i, err);
+		c->image[i].fd = runner_view_open_image(&c->view, i, err);
 		if (c->image[i].fd < 0)
 			return -1;
 	}
@@ -138,10 +138,10 @@ static int try_view(struct cell *c, struct err *err)
 {
 	struct view *v = &c->view;
 	for (size_t i = 0; i < v->nfile; i++)
-		view_name(v, i, v->file[i].home);
-	int bad = view_show(v, err);
+		runner_view_name(v, i, v->file[i].home);
+	int bad = runner_view_show(v, err);
 	for (size_t i = 0; i < v->nfile; i++)
-		view_name(v, i, NULL);
+		runner_view_name(v, i, NULL);
 	return bad;
 }
 
@@ -158,24 +158,24 @@ static int show(struct cell *c, const struct request *q, const char *text, struc
 	static const char *const options[] = { "gdb", "-q", "--args" };
 	struct command own = { 0 }, gdb = { 0 };
 	const struct command *use = q->text ? &own : &c->command;
-	if (q->text && command_parse(&own, text, err)) {
-		command_free(&own);
+	if (q->text && runner_command_parse(&own, text, err)) {
+		runner_command_free(&own);
 		return -1;
 	}
 	if (q->file) {
-		gdb = gdb_command(use, options, sizeof options / sizeof *options);
+		gdb = runner_gdb_command(use, options, sizeof options / sizeof *options);
 		use = &gdb;
 	}
-	fast_stop(c);
-	int bad = view_show(&c->view, err);
-	char **argv = cell_argv(c, use);
-	struct env env = env_new(c, false);
+	runner_fast_stop(c);
+	int bad = runner_view_show(&c->view, err);
+	char **argv = runner_cell_argv(c, use);
+	struct env env = runner_env_new(c, false);
 	add_strings(out, argv, SIZE_MAX);
 	add_strings(out, env.p, env.own);
-	env_free(&env);
-	command_argv_free(argv);
-	command_free(&gdb);
-	command_free(&own);
+	runner_env_free(&env);
+	runner_command_argv_free(argv);
+	runner_command_free(&gdb);
+	runner_command_free(&own);
 	return bad;
 }
 
@@ -186,30 +186,30 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 	struct err err;
 	int bad = 0;
 	if (q->resized) { /* an overlay remembers sizes */
-		fast_stop(c);
-		view_hide(&c->view);
+		runner_fast_stop(c);
+		runner_view_hide(&c->view);
 	}
 	switch (q->op) {
 	case OP_NAME:
-		fast_stop(c);
-		view_name(&c->view, q->file, q->text ? text : NULL);
+		runner_fast_stop(c);
+		runner_view_name(&c->view, q->file, q->text ? text : NULL);
 		return;
-	case OP_RUN: cell_run(c, &r); break;
-	case OP_BACKTRACE: cell_backtrace(c, &r); break;
+	case OP_RUN: runner_cell_run(c, &r); break;
+	case OP_BACKTRACE: runner_cell_backtrace(c, &r); break;
 	case OP_SHOW:
 		bad = show(c, q, text, &out, &err);
 		r.output = out.p;
 		r.noutput = out.n;
 		break;
-	case OP_RESTORE: bad = cell_restore(c, &r, &err); break;
-	default: cell_gone(c);
+	case OP_RESTORE: bad = runner_cell_restore(c, &r, &err); break;
+	default: runner_cell_gone(c);
 	}
 	if (bad)
-		broken(&r, "%s", err.text);
+		runner_broken(&r, "%s", err.text);
 	send_reply(c, &r);
 }
 
-void cell_main(const struct cell_args *a)
+void runner_cell_main(const struct cell_args *a)
 {
 	static char text[TEXT_MAX + 1];
 	struct cell c = { .opts = a->opts, .sock = a->sock, .fast = a->opts->fast && a->preload };
@@ -219,7 +219,7 @@ void cell_main(const struct cell_args *a)
 	c.preload = a->preload ? xstrdup(a->preload) : NULL;
 	int bad = prepare(&c, a, &err) || try_view(&c, &err);
 	if (bad)
-		broken(&r, "%s", err.text);
+		runner_broken(&r, "%s", err.text);
 	r.output = xstrdup(c.view.home ? c.view.home : "");
 	r.noutput = strlen(r.output);
 	send_reply(&c, &r);
@@ -233,7 +233,7 @@ void cell_main(const struct cell_args *a)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < (ssize_t)sizeof q)
-			cell_gone(&c);
+			runner_cell_gone(&c);
 		text[(size_t)n - sizeof q] = '\0';
 		handle(&c, &q, text);
 	}

@@ -13,7 +13,7 @@
 
 typedef VEC(char *) words;
 
-char *command_find(const char *name, struct err *err)
+char *runner_command_find(const char *name, struct err *err)
 {
 	char *path = find_program(name);
 	if (!path)
@@ -57,7 +57,7 @@ static size_t placeholder(const char *s, long *index)
 	return *end == '}' ? (size_t)(end + 1 - s) : 0;
 }
 
-bool command_has_pool(const char *text)
+bool runner_command_has_pool(const char *text)
 {
 	long index;
 	for (; *text; text++)
@@ -132,13 +132,13 @@ static int check(const struct command *c, struct err *err)
 			return 0;
 		}
 	}
-	char *path = command_find(first, err);
+	char *path = runner_command_find(first, err);
 	free(first);
 	free(path);
 	return path ? 0 : -1;
 }
 
-int command_parse(struct command *c, const char *text, struct err *err)
+int runner_command_parse(struct command *c, const char *text, struct err *err)
 {
 	*c = (struct command){ .text = xstrdup(text) };
 	if (!text[strspn(text, " \t\n")])
@@ -154,7 +154,7 @@ int command_parse(struct command *c, const char *text, struct err *err)
 	return check(c, err);
 }
 
-void command_free(struct command *c)
+void runner_command_free(struct command *c)
 {
 	for (size_t i = 0; i < c->nword; i++)
 		free(c->word[i]);
@@ -203,7 +203,7 @@ static char *substitute(const char *text, const struct names *names, bool quote)
 	return b.p;
 }
 
-char **command_argv(const struct command *c, const struct names *names)
+char **runner_command_argv(const struct command *c, const struct names *names)
 {
 	words w = { 0 };
 	for (size_t i = 0; i < c->nword; i++)
@@ -217,7 +217,7 @@ char **command_argv(const struct command *c, const struct names *names)
 	return w.p;
 }
 
-void command_argv_free(char **argv)
+void runner_command_argv_free(char **argv)
 {
 	for (size_t i = 0; argv && argv[i]; i++)
 		free(argv[i]);

@@ -50,8 +50,8 @@ static void free_opts(struct runner_opts *o)
 static int check_command(const char *text, struct err *err)
 {
 	struct command c;
-	int bad = command_parse(&c, text, err);
-	command_free(&c);
+	int bad = runner_command_parse(&c, text, err);
+	runner_command_free(&c);
 	return bad;
 }
 
@@ -65,11 +65,11 @@ int runner_check(const struct runner_opts *o, struct err *err)
 				       o->file[i].path);
 	if (check_command(o->command, err) || (o->client && check_command(o->client, err)))
 		return -1;
-	int bad = judge_init(&j, o->expect_exit, o->fail_regex, err);
-	judge_free(&j);
+	int bad = runner_judge_init(&j, o->expect_exit, o->fail_regex, err);
+	runner_judge_free(&j);
 	if (bad || !o->ready)
 		return bad;
-	bad = regex_new(&ready, o->ready, err);
+	bad = runner_regex_new(&ready, o->ready, err);
 	if (!bad)
 		regfree(&ready);
 	return bad;
@@ -100,7 +100,7 @@ static int receive_fd(int sock)
 static int greet(struct runner *r, struct runner_cell *c, struct err *err)
 {
 	struct runner_result result;
-	answer(r, c, &result);
+	runner_answer(r, c, &result);
 	int bad =
 		result.verdict == RUNNER_BROKEN ? err_set(err, EXIT_PROGRAM, "%s", result.why) : 0;
 	if (!bad && result.noutput)
@@ -127,9 +127,9 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 				  .truth = truth,
 				  .uid = geteuid(),
 				  .gid = getegid() };
-	pid_t pid = sandbox_fork(r->view, r->net);
+	pid_t pid = runner_sandbox_fork(r->view, r->net);
 	if (pid == 0)
-		cell_main(&args);
+		runner_cell_main(&args);
 	if (pid < 0)
 		err_errno(err, EXIT_PROGRAM, "cannot make a sandbox");
 	close(sv[1]);
@@ -214,8 +214,8 @@ static int start_anyhow(struct runner *r, struct err *err)
 		if (!start_cells(r, RUNNER_VIEW_USERNS, &why))
 			return 0;
 	}
-	if (command_has_pool(r->opts->command) ||
-	    (r->opts->client && command_has_pool(r->opts->client)))
+	if (runner_command_has_pool(r->opts->command) ||
+	    (r->opts->client && runner_command_has_pool(r->opts->client)))
 		return start_cells(r, RUNNER_VIEW_SUBST, err);
 	if (want == RUNNER_VIEW_SUBST)
 		return err_set(err, EXIT_USAGE,

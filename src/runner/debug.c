@@ -19,15 +19,15 @@ char *runner_backtrace(struct runner *r, unsigned cell, struct err *err)
 {
 	struct runner_cell *c = &r->cell[cell];
 	struct runner_result result;
-	char *gdb = command_find("gdb", NULL), *trace = NULL;
+	char *gdb = runner_command_find("gdb", NULL), *trace = NULL;
 	free(gdb);
 	if (!gdb)
 		return NULL;
-	if (c->state != CELL_IDLE || ask(c, OP_BACKTRACE, 0, NULL)) {
+	if (c->state != CELL_IDLE || runner_ask(c, OP_BACKTRACE, 0, NULL)) {
 		err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
 		return NULL;
 	}
-	answer(r, c, &result);
+	runner_answer(r, c, &result);
 	if (result.verdict == RUNNER_BROKEN)
 		err_set(err, EXIT_PROGRAM, "%s", result.why);
 	else
@@ -40,8 +40,8 @@ static bool judged(const struct runner *r, int status)
 {
 	struct judge j;
 	struct err ignored;
-	bool fine = !judge_init(&j, r->opts->expect_exit, NULL, &ignored) && j.fine[status];
-	judge_free(&j);
+	bool fine = !runner_judge_init(&j, r->opts->expect_exit, NULL, &ignored) && j.fine[status];
+	runner_judge_free(&j);
 	return fine;
 }
 
@@ -86,7 +86,7 @@ static void enter(const struct runner *r, pid_t cell, char **argv, char **env, i
 	int status = 127 << 8;
 	pid_t pid = -1;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (sandbox_join(cell, r->view, r->net) && (!cwd || !chdir(cwd)))
+	if (runner_sandbox_join(cell, r->view, r->net) && (!cwd || !chdir(cwd)))
 		pid = fork();
 	if (pid == 0)
 		become(argv, env, r->capture);
@@ -100,7 +100,7 @@ static void enter(const struct runner *r, pid_t cell, char **argv, char **env, i
 /* Waits for the status from fd; false: it took too long. */
 static bool wait_status(int fd, unsigned ms, int *status)
 {
-	double deadline = deadline_after(ms);
+	double deadline = runner_deadline_after(ms);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	for (;;) {
 		double left = (deadline - now_seconds()) * 1e3;
@@ -135,7 +135,7 @@ static int run_inside(struct runner *r, struct runner_cell *c, char **argv, char
 	out->spent = now_seconds() - start;
 	if (pid < 0 || (ended && status == -1))
 		return err_set(err, EXIT_PROGRAM, "cannot enter the sandbox");
-	int sig = ended ? end_signal(status, !strcmp(argv[0], SHELL)) : 0;
+	int sig = ended ? runner_end_signal(status, !strcmp(argv[0], SHELL)) : 0;
 	out->status = !ended ? 0 : sig ? sig : WEXITSTATUS(status);
 	out->verdict = !ended                   ? RUNNER_HUNG
 		       : sig                    ? RUNNER_CRASHED
@@ -150,9 +150,9 @@ int runner_interactive(struct runner *r, unsigned cell, bool gdb, const char *co
 	struct runner_cell *c = &r->cell[cell];
 	struct runner_result shown, restored;
 	*out = (struct runner_result){ 0 };
-	if (c->state != CELL_IDLE || ask(c, OP_SHOW, gdb, command))
+	if (c->state != CELL_IDLE || runner_ask(c, OP_SHOW, gdb, command))
 		return err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
-	answer(r, c, &shown);
+	runner_answer(r, c, &shown);
 	int bad = shown.verdict == RUNNER_BROKEN ? err_set(err, EXIT_PROGRAM, "%s", shown.why) : 0;
 	if (!bad) {
 		/* They come from the terminal, and are meant for the command. */
@@ -168,8 +168,8 @@ int runner_interactive(struct runner *r, unsigned cell, bool gdb, const char *co
 		sigaction(SIGQUIT, &quit, NULL);
 	}
 	runner_result_free(&shown);
-	if (c->state == CELL_IDLE && !ask(c, OP_RESTORE, 0, NULL)) {
-		answer(r, c, &restored);
+	if (c->state == CELL_IDLE && !runner_ask(c, OP_RESTORE, 0, NULL)) {
+		runner_answer(r, c, &restored);
 		out->replaced = restored.replaced;
 		out->strays = restored.strays;
 		runner_result_free(&restored);

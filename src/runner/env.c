@@ -41,7 +41,7 @@ static char *with_old(const char *name, const char *value, const char *old, cons
 	return xasprintf("%s=%s", name, value);
 }
 
-struct env env_new(const struct cell *c, bool fast)
+struct env runner_env_new(const struct cell *c, bool fast)
 {
 	VEC(char *) v = { 0 };
 	uint64_t addr = first_address(c);
@@ -69,7 +69,7 @@ struct env env_new(const struct cell *c, bool fast)
 	return (struct env){ v.p, own };
 }
 
-void env_free(struct env *e)
+void runner_env_free(struct env *e)
 {
 	for (size_t i = 0; i < e->own; i++)
 		free(e->p[i]);

@@ -18,12 +18,12 @@ static bool greeted(struct cell *c, struct proc *p)
 	return p->hello;
 }
 
-void fast_stop(struct cell *c)
+void runner_fast_stop(struct cell *c)
 {
 	if (!c->server)
 		return;
-	proc_kill_all(c);
-	proc_close(c->server);
+	runner_proc_kill_all(c);
+	runner_proc_close(c->server);
 	free(c->server);
 	c->server = NULL;
 }
@@ -34,7 +34,7 @@ static int start_server(struct cell *c, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return err_errno(err, EXIT_INTERNAL, "cannot make a socket");
 	c->server = xcalloc(1, sizeof *c->server);
-	int bad = cell_start(c, c->server, &c->command, sv[1], err);
+	int bad = runner_cell_start(c, c->server, &c->command, sv[1], err);
 	close(sv[1]);
 	if (!bad) {
 		c->server->report = sv[0];
@@ -58,33 +58,33 @@ static bool begin(struct cell *c)
 /* A server whose child has to be killed goes too: its pipe may still hold that one's output. */
 static void finish(struct cell *c, enum pump how, struct runner_result *r)
 {
-	cell_judge(c, &c->command, c->server, how, r);
-	if (how == PUMP_ENDED && proc_alone())
+	runner_cell_judge(c, &c->command, c->server, how, r);
+	if (how == PUMP_ENDED && runner_proc_alone())
 		return;
 	r->strays = how == PUMP_ENDED;
-	fast_stop(c);
+	runner_fast_stop(c);
 }
 
 /* The program went past main without a word. */
 static void was_ordinary(struct cell *c, enum pump how, struct runner_result *r)
 {
 	c->fast = false;
-	cell_judge(c, &c->command, c->server, how, r);
-	r->strays = proc_kill_all(c) && how == PUMP_ENDED;
-	fast_stop(c);
+	runner_cell_judge(c, &c->command, c->server, how, r);
+	r->strays = runner_proc_kill_all(c) && how == PUMP_ENDED;
+	runner_fast_stop(c);
 }
 
-bool fast_run(struct cell *c, struct runner_result *r)
+bool runner_fast_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	double start = now_seconds(), deadline = deadline_after(c->opts->timeout_ms);
+	double start = now_seconds(), deadline = runner_deadline_after(c->opts->timeout_ms);
 	if (!c->server && start_server(c, &err)) {
-		broken(r, "%s", err.text);
+		runner_broken(r, "%s", err.text);
 		return true;
 	}
 	struct proc *p = c->server;
 	if (!p->hello) {
-		enum pump how = proc_pump(c, &p, 1, deadline, greeted);
+		enum pump how = runner_proc_pump(c, &p, 1, deadline, greeted);
 		if (how != PUMP_DONE) {
 			r->spent = now_seconds() - start;
 			was_ordinary(c, how, r);
@@ -95,17 +95,17 @@ bool fast_run(struct cell *c, struct runner_result *r)
 	enum pump how = PUMP_ENDED;
 	p->lost = !begin(c);
 	if (!p->lost)
-		how = proc_pump(c, &p, 1, deadline, NULL);
+		how = runner_proc_pump(c, &p, 1, deadline, NULL);
 	r->spent = now_seconds() - start;
 	if (!p->lost) {
 		finish(c, how, r);
 		return true;
 	}
 	/* The command ended its server too. Whatever it did so far is undone, and it starts over. */
-	fast_stop(c);
+	runner_fast_stop(c);
 	c->fast = false;
-	if (cell_restore(c, r, &err) || view_show(&c->view, &err)) {
-		broken(r, "%s", err.text);
+	if (runner_cell_restore(c, r, &err) || runner_view_show(&c->view, &err)) {
+		runner_broken(r, "%s", err.text);
 		return true;
 	}
 	return false;

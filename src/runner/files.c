@@ -71,8 +71,8 @@ int runner_name(struct runner *r, unsigned cell, uint32_t file, const char *path
 	s->named = true;
 	if (path && s->path ? !strcmp(path, s->path) : path == s->path)
 		return 0;
-	if (ask(c, OP_NAME, file, path)) {
-		bury(c, NULL);
+	if (runner_ask(c, OP_NAME, file, path)) {
+		runner_bury(c, NULL);
 		return err_set(err, EXIT_PROGRAM, "a sandbox has ended");
 	}
 	free(s->path);
@@ -85,7 +85,7 @@ static int copy_sparse(int from, int to, uint64_t size)
 	char *buffer = xmalloc(1 << 20);
 	uint64_t lo, hi;
 	int bad = ftruncate(to, (off_t)size);
-	for (uint64_t pos = 0; !bad && image_extent(from, pos, size, &lo, &hi); pos = hi)
+	for (uint64_t pos = 0; !bad && runner_image_extent(from, pos, size, &lo, &hi); pos = hi)
 		for (uint64_t at = lo; !bad && at < hi;) {
 			size_t want = hi - at < 1 << 20 ? (size_t)(hi - at) : 1 << 20;
 			ssize_t n = pread(from, buffer, want, (off_t)at);

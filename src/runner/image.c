@@ -28,7 +28,7 @@ static uint64_t page_up(uint64_t x)
 	return (x + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-bool image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi)
+bool runner_image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi)
 {
 	off_t data = pos < size ? lseek(fd, (off_t)pos, SEEK_DATA) : -1;
 	if (data < 0)
@@ -39,7 +39,7 @@ bool image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *h
 	return *lo < *hi;
 }
 
-void image_unmap(struct image *im)
+void runner_image_unmap(struct image *im)
 {
 	if (im->map)
 		munmap(im->map, im->mapped);
@@ -60,14 +60,14 @@ static int map_both(struct image *im, uint64_t size, struct err *err)
 	size = page_up(size);
 	if (size <= im->mapped)
 		return 0;
-	image_unmap(im);
+	runner_image_unmap(im);
 	im->mapped = (size_t)size;
 	im->map = map_file(im->fd, im->mapped, PROT_READ | PROT_WRITE);
 	im->want = map_file(im->truth, im->mapped, PROT_READ);
 	if (im->map && im->want)
 		return 0;
 	err_errno(err, EXIT_PROGRAM, "cannot map an image");
-	image_unmap(im);
+	runner_image_unmap(im);
 	return -1;
 }
 
@@ -80,7 +80,7 @@ struct cursor {
 /* Is there data at pos? Until where is that so? */
 static bool at(struct cursor *c, uint64_t pos, uint64_t *until)
 {
-	if (pos >= c->hi && !image_extent(c->fd, pos, c->size, &c->lo, &c->hi))
+	if (pos >= c->hi && !runner_image_extent(c->fd, pos, c->size, &c->lo, &c->hi))
 		c->lo = c->hi = c->size;
 	*until = pos < c->lo ? c->lo : c->hi;
 	return pos >= c->lo && pos < c->hi;
@@ -137,7 +137,7 @@ static int put_back(struct image *im, uint64_t size, uint64_t keep, struct err *
 	return 0;
 }
 
-int image_restore(struct image *im, uint64_t keep, bool *resized, struct err *err)
+int runner_image_restore(struct image *im, uint64_t keep, bool *resized, struct err *err)
 {
 	struct stat is, want;
 	if (fstat(im->fd, &is) || fstat(im->truth, &want))

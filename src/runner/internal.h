@@ -29,12 +29,12 @@ struct names {
 	size_t n;
 	const char *dir;
 };
-int command_parse(struct command *, const char *text, struct err *);
-void command_free(struct command *);
-bool command_has_pool(const char *text);
-char *command_find(const char *name, struct err *); /* the program's file; malloc'ed */
-char **command_argv(const struct command *, const struct names *); /* NULL at the end */
-void command_argv_free(char **argv);
+int runner_command_parse(struct command *, const char *text, struct err *);
+void runner_command_free(struct command *);
+bool runner_command_has_pool(const char *text);
+char *runner_command_find(const char *name, struct err *); /* the program's file; malloc'ed */
+char **runner_command_argv(const struct command *, const struct names *); /* NULL at the end */
+void runner_command_argv_free(char **argv);
 
 /* judge.c: which ends are fine. */
 struct judge {
@@ -42,10 +42,11 @@ struct judge {
 	bool has_regex;
 	regex_t regex;
 };
-int judge_init(struct judge *, const char *expect_exit, const char *fail_regex, struct err *);
-void judge_free(struct judge *);
-int regex_new(regex_t *, const char *text, struct err *);
-bool regex_in(const regex_t *, const struct buf *);
+int runner_judge_init(struct judge *, const char *expect_exit, const char *fail_regex,
+		      struct err *);
+void runner_judge_free(struct judge *);
+int runner_regex_new(regex_t *, const char *text, struct err *);
+bool runner_regex_in(const regex_t *, const struct buf *);
 
 /* image.c: one file of one cell, and what it should hold. */
 struct image {
@@ -55,10 +56,10 @@ struct image {
 	size_t mapped;
 };
 /* Makes it as it should be; pages of zeros up to `keep` bytes may stay allocated. */
-int image_restore(struct image *, uint64_t keep, bool *resized, struct err *);
-void image_unmap(struct image *);
+int runner_image_restore(struct image *, uint64_t keep, bool *resized, struct err *);
+void runner_image_unmap(struct image *);
 /* The next data at or after pos, [*lo, *hi); false: none. */
-bool image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi);
+bool runner_image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi);
 
 /* layer.c: a folder, and the overlay over it. */
 enum entry_kind { ENTRY_FOLDER, ENTRY_IMAGE, ENTRY_GONE };
@@ -85,15 +86,15 @@ struct layer {
 	VEC(struct submount) sub;
 };
 struct view;
-void layer_add(struct layer *, const char *rel, enum entry_kind, unsigned image,
-	       const struct stat *like);
-void layer_wipe(const struct layer *, const struct view *);
-int layer_fill(struct layer *, const struct view *, struct err *);
-bool layer_changed(const struct layer *, const struct view *, bool *replaced);
-int layer_mount(struct layer *, const struct view *, struct err *);
-void layer_unmount(struct layer *);
-void layer_free(struct layer *);
-int remove_tree(int dirfd, const char *name);
+void runner_layer_add(struct layer *, const char *rel, enum entry_kind, unsigned image,
+		      const struct stat *like);
+void runner_layer_wipe(const struct layer *, const struct view *);
+int runner_layer_fill(struct layer *, const struct view *, struct err *);
+bool runner_layer_changed(const struct layer *, const struct view *, bool *replaced);
+int runner_layer_mount(struct layer *, const struct view *, struct err *);
+void runner_layer_unmount(struct layer *);
+void runner_layer_free(struct layer *);
+int runner_remove_tree(int dirfd, const char *name);
 
 /* view.c, plan.c: where the command sees the images. */
 struct shown {
@@ -113,22 +114,22 @@ struct view {
 	bool planned, mounted;
 	bool attached; /* the private tmpfs is mounted somewhere */
 };
-int view_init(struct view *, const struct runner_opts *, enum runner_view, struct err *);
-int view_open_image(struct view *, size_t file, struct err *); /* creates it */
-void view_name(struct view *, size_t file, const char *path);
-int view_show(struct view *, struct err *); /* as it should be, if it is not */
+int runner_view_init(struct view *, const struct runner_opts *, enum runner_view, struct err *);
+int runner_view_open_image(struct view *, size_t file, struct err *); /* creates it */
+void runner_view_name(struct view *, size_t file, const char *path);
+int runner_view_show(struct view *, struct err *); /* as it should be, if it is not */
 /* Has the command changed it, apart from contents? What has will be made anew. */
-bool view_changed(struct view *, bool *replaced);
-void view_hide(struct view *);
-void view_wipe(struct view *); /* removes what is to be made anew; after view_hide */
-bool view_full(const struct view *);
-void view_end(struct view *); /* removes what does not go by itself */
-int plan_view(struct view *, struct err *);
+bool runner_view_changed(struct view *, bool *replaced);
+void runner_view_hide(struct view *);
+void runner_view_wipe(struct view *); /* removes what is to be made anew; after runner_view_hide */
+bool runner_view_full(const struct view *);
+void runner_view_end(struct view *); /* removes what does not go by itself */
+int runner_plan_view(struct view *, struct err *);
 
 /* sandbox.c: namespaces. */
-pid_t sandbox_fork(enum runner_view, bool net);
-int sandbox_setup(enum runner_view, bool net, uid_t, gid_t, struct err *); /* in the child */
-bool sandbox_join(pid_t, enum runner_view, bool net); /* our next child will be inside */
+pid_t runner_sandbox_fork(enum runner_view, bool net);
+int runner_sandbox_setup(enum runner_view, bool net, uid_t, gid_t, struct err *); /* in the child */
+bool runner_sandbox_join(pid_t, enum runner_view, bool net); /* our next child will be inside */
 
 struct cell {
 	const struct runner_opts *opts;
@@ -166,45 +167,47 @@ struct spawn {
 };
 enum pump { PUMP_DONE, PUMP_ENDED, PUMP_TIMEOUT, PUMP_FLOODED };
 typedef bool pump_done(struct cell *, struct proc *);
-int proc_start(struct cell *, struct proc *, const struct spawn *, struct err *);
+int runner_proc_start(struct cell *, struct proc *, const struct spawn *, struct err *);
 /* Until the first has ended, or is done, or one has written too much. */
-enum pump proc_pump(struct cell *, struct proc *const *, size_t n, double deadline, pump_done *);
-void proc_close(struct proc *);     /* forgets it */
-bool proc_kill_all(struct cell *);  /* true: there was something */
-bool proc_alone(void);              /* nothing runs but the fork server */
-double deadline_after(unsigned ms); /* 0: never */
+enum pump runner_proc_pump(struct cell *, struct proc *const *, size_t n, double deadline,
+			   pump_done *);
+void runner_proc_close(struct proc *);     /* forgets it */
+bool runner_proc_kill_all(struct cell *);  /* true: there was something */
+bool runner_proc_alone(void);              /* nothing runs but the fork server */
+double runner_deadline_after(unsigned ms); /* 0: never */
 
 /* run.c: one run of the command. */
-void cell_run(struct cell *, struct runner_result *);
-void cell_backtrace(struct cell *, struct runner_result *);
+void runner_cell_run(struct cell *, struct runner_result *);
+void runner_cell_backtrace(struct cell *, struct runner_result *);
 /* Ends what still runs, and makes files and folders as they were. */
-int cell_restore(struct cell *, struct runner_result *, struct err *);
-char **cell_argv(const struct cell *, const struct command *);
-int cell_start(struct cell *, struct proc *, const struct command *, int fast, struct err *);
-void cell_judge(const struct cell *, const struct command *, const struct proc *, enum pump,
-		struct runner_result *);
+int runner_cell_restore(struct cell *, struct runner_result *, struct err *);
+char **runner_cell_argv(const struct cell *, const struct command *);
+int runner_cell_start(struct cell *, struct proc *, const struct command *, int fast, struct err *);
+void runner_cell_judge(const struct cell *, const struct command *, const struct proc *, enum pump,
+		       struct runner_result *);
 /* The signal that ended it, else 0. A shell ends with 128 + n where its command was ended by n. */
-int end_signal(int status, bool shell);
-void cell_gone(struct cell *) __attribute__((noreturn)); /* the caller has ended */
-void broken(struct runner_result *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int runner_end_signal(int status, bool shell);
+void runner_cell_gone(struct cell *) __attribute__((noreturn)); /* the caller has ended */
+void runner_broken(struct runner_result *, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* fast.c: false: to be run in the ordinary way. */
-bool fast_run(struct cell *, struct runner_result *);
-void fast_stop(struct cell *);
+bool runner_fast_run(struct cell *, struct runner_result *);
+void runner_fast_stop(struct cell *);
 
 /* backtrace.c: "gdb OPTIONS COMMAND" */
-struct command gdb_command(const struct command *, const char *const *options, size_t n);
+struct command runner_gdb_command(const struct command *, const char *const *options, size_t n);
 
 /* serve.c: a server as recovery. */
-void serve_run(struct cell *, struct runner_result *);
+void runner_serve_run(struct cell *, struct runner_result *);
 
 /* env.c: the command's environment. */
 struct env {
 	char **p;
 	size_t own; /* the first ones are malloc'ed */
 };
-struct env env_new(const struct cell *, bool fast);
-void env_free(struct env *);
+struct env runner_env_new(const struct cell *, bool fast);
+void runner_env_free(struct env *);
 
 /* cell.c: the process, and what goes over its socket. */
 enum op {
@@ -237,6 +240,6 @@ struct cell_args {
 	uid_t uid;
 	gid_t gid;
 };
-void cell_main(const struct cell_args *) __attribute__((noreturn));
+void runner_cell_main(const struct cell_args *) __attribute__((noreturn));
 
 #endif

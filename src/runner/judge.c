@@ -59,7 +59,7 @@ static int parse_statuses(bool fine[256], const char *list)
 	}
 }
 
-int regex_new(regex_t *regex, const char *text, struct err *err)
+int runner_regex_new(regex_t *regex, const char *text, struct err *err)
 {
 	char why[256];
 	int bad = regcomp(regex, text, REG_EXTENDED | REG_NEWLINE);
@@ -69,7 +69,8 @@ int regex_new(regex_t *regex, const char *text, struct err *err)
 	return err_set(err, EXIT_USAGE, "bad regular expression '%s': %s", text, why);
 }
 
-int judge_init(struct judge *j, const char *expect_exit, const char *fail_regex, struct err *err)
+int runner_judge_init(struct judge *j, const char *expect_exit, const char *fail_regex,
+		      struct err *err)
 {
 	*j = (struct judge){ 0 };
 	if (parse_statuses(j->fine, expect_exit ? expect_exit : "0"))
@@ -77,13 +78,13 @@ int judge_init(struct judge *j, const char *expect_exit, const char *fail_regex,
 			       "bad list of exit statuses '%s'; it looks like 0,2-4", expect_exit);
 	if (!fail_regex)
 		return 0;
-	if (regex_new(&j->regex, fail_regex, err))
+	if (runner_regex_new(&j->regex, fail_regex, err))
 		return -1;
 	j->has_regex = true;
 	return 0;
 }
 
-void judge_free(struct judge *j)
+void runner_judge_free(struct judge *j)
 {
 	if (j->has_regex)
 		regfree(&j->regex);
@@ -91,7 +92,7 @@ void judge_free(struct judge *j)
 }
 
 /* The text may hold any bytes. */
-bool regex_in(const regex_t *regex, const struct buf *text)
+bool runner_regex_in(const regex_t *regex, const struct buf *text)
 {
 	regmatch_t m = { .rm_so = 0, .rm_eo = (regoff_t)text->n };
 	return !regexec(regex, text->n ? text->p : "", 1, &m, REG_STARTEND);

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int remove_tree(int dirfd, const char *name)
+int runner_remove_tree(int dirfd, const char *name)
 {
 	if (!unlinkat(dirfd, name, 0) || errno == ENOENT)
 		return 0;
@@ -37,13 +37,13 @@ int remove_tree(int dirfd, const char *name)
 	fchmod(fd, 0700);
 	for (struct dirent *e; (e = readdir(dir));)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			remove_tree(fd, e->d_name);
+			runner_remove_tree(fd, e->d_name);
 	closedir(dir);
 	return unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
-void layer_add(struct layer *l, const char *rel, enum entry_kind kind, unsigned image,
-	       const struct stat *like)
+void runner_layer_add(struct layer *l, const char *rel, enum entry_kind kind, unsigned image,
+		      const struct stat *like)
 {
 	for (size_t i = 0; i < l->entry.n; i++)
 		if (!strcmp(l->entry.p[i].rel, rel))
@@ -102,19 +102,19 @@ static void folder_names(const struct layer *l, char upper[16], char work[16])
 	snprintf(work, 16, "w%u", l->id);
 }
 
-void layer_wipe(const struct layer *l, const struct view *v)
+void runner_layer_wipe(const struct layer *l, const struct view *v)
 {
 	char upper[16], work[16];
 	folder_names(l, upper, work);
-	remove_tree(v->base, upper);
-	remove_tree(v->base, work);
+	runner_remove_tree(v->base, upper);
+	runner_remove_tree(v->base, work);
 }
 
-int layer_fill(struct layer *l, const struct view *v, struct err *err)
+int runner_layer_fill(struct layer *l, const struct view *v, struct err *err)
 {
 	char upper[16], work[16];
 	folder_names(l, upper, work);
-	layer_wipe(l, v);
+	runner_layer_wipe(l, v);
 	int fd = -1;
 	if (!mkdirat(v->base, upper, 0755) && !mkdirat(v->base, work, 0755))
 		fd = openat(v->base, upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -184,7 +184,7 @@ static bool image_moved(const struct layer *l, int upper)
 	return false;
 }
 
-bool layer_changed(const struct layer *l, const struct view *v, bool *replaced)
+bool runner_layer_changed(const struct layer *l, const struct view *v, bool *replaced)
 {
 	char upper[16], rel[PATH_MAX] = "";
 	struct stat st;
@@ -214,7 +214,7 @@ static void show_submounts(const struct layer *l)
 	}
 }
 
-int layer_mount(struct layer *l, const struct view *v, struct err *err)
+int runner_layer_mount(struct layer *l, const struct view *v, struct err *err)
 {
 	char options[256];
 	/* The folder as it is, whatever is mounted over it; and no need to quote its name. */
@@ -229,14 +229,14 @@ int layer_mount(struct layer *l, const struct view *v, struct err *err)
 	return 0;
 }
 
-void layer_unmount(struct layer *l)
+void runner_layer_unmount(struct layer *l)
 {
 	if (l->mounted)
 		umount2(l->dir, MNT_DETACH);
 	l->mounted = false;
 }
 
-void layer_free(struct layer *l)
+void runner_layer_free(struct layer *l)
 {
 	for (size_t i = 0; i < l->entry.n; i++) {
 		free(l->entry.p[i].rel);

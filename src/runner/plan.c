@@ -115,10 +115,10 @@ static int add_layer(struct view *v, const struct wish *w, const strings *mounts
 	struct stat st;
 	l.lower = open(l.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l.lower < 0 || fstat(l.lower, &st)) {
-		layer_free(&l);
+		runner_layer_free(&l);
 		return w->optional ? 0 : err_errno(err, EXIT_PROGRAM, "cannot open %s", w->dir);
 	}
-	layer_add(&l, "", ENTRY_FOLDER, 0, &st);
+	runner_layer_add(&l, "", ENTRY_FOLDER, 0, &st);
 	find_submounts(&l, mounts);
 	VEC_PUSH(&v->layer, l);
 	return 0;
@@ -133,7 +133,7 @@ static void add_parents(struct layer *l, const char *rel)
 		struct stat st;
 		char *real = xasprintf("%s/%s", l->dir, way);
 		bool is = !stat(real, &st) && S_ISDIR(st.st_mode);
-		layer_add(l, way, ENTRY_FOLDER, 0, is ? &st : NULL);
+		runner_layer_add(l, way, ENTRY_FOLDER, 0, is ? &st : NULL);
 		free(real);
 		*slash = '/';
 	}
@@ -153,7 +153,7 @@ static int add_file(struct view *v, size_t i, const strings *mounts, struct err 
 	bool is = !lstat(f->seen, &st) && S_ISREG(st.st_mode);
 	if (is)
 		st.st_mode |= 0600;
-	layer_add(l, rel, ENTRY_IMAGE, (unsigned)i, is ? &st : NULL);
+	runner_layer_add(l, rel, ENTRY_IMAGE, (unsigned)i, is ? &st : NULL);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static void hide_leftover(struct view *v, const char *path, const strings *mount
 	struct layer *l = seen && !lstat(seen, &st) ? covering(v, mounts, seen, true) : NULL;
 	if (l) {
 		add_parents(l, path_below(seen, l->dir));
-		layer_add(l, path_below(seen, l->dir), ENTRY_GONE, 0, NULL);
+		runner_layer_add(l, path_below(seen, l->dir), ENTRY_GONE, 0, NULL);
 	}
 	free(seen);
 	free(dir);
@@ -217,7 +217,7 @@ static int plan_layers(struct view *v, const wishes *w, const strings *mounts, s
 static void plan_folder(struct view *v)
 {
 	struct layer l = { .dir = xasprintf("%s/u0", v->home), .lower = -1 };
-	layer_add(&l, "", ENTRY_FOLDER, 0, NULL);
+	runner_layer_add(&l, "", ENTRY_FOLDER, 0, NULL);
 	const char *first = v->nfile ? v->file[0].home : "/";
 	for (size_t i = 0; i < v->nfile; i++) {
 		struct shown *f = &v->file[i];
@@ -229,13 +229,13 @@ static void plan_folder(struct view *v)
 		char *rel = beside ? xstrdup(name) : xasprintf("%zu/%s", i, name);
 		f->seen = xasprintf("%s/%s", l.dir, rel);
 		add_parents(&l, rel);
-		layer_add(&l, rel, ENTRY_IMAGE, (unsigned)i, NULL);
+		runner_layer_add(&l, rel, ENTRY_IMAGE, (unsigned)i, NULL);
 		free(rel);
 	}
 	VEC_PUSH(&v->layer, l);
 }
 
-int plan_view(struct view *v, struct err *err)
+int runner_plan_view(struct view *v, struct err *err)
 {
 	int bad = 0;
 	if (v->kind == RUNNER_VIEW_SUBST) {

@@ -20,7 +20,7 @@
 
 #define TICK_MS 2 /* how often `done` is asked */
 
-double deadline_after(unsigned ms)
+double runner_deadline_after(unsigned ms)
 {
 	return ms ? now_seconds() + ms / 1e3 : INFINITY;
 }
@@ -80,7 +80,7 @@ static pid_t spawn(const struct cell *c, const struct spawn *s, int out, int *fa
 	return pid;
 }
 
-int proc_start(struct cell *c, struct proc *p, const struct spawn *s, struct err *err)
+int runner_proc_start(struct cell *c, struct proc *p, const struct spawn *s, struct err *err)
 {
 	int fds[2], failed;
 	*p = (struct proc){ .pidfd = -1, .out = -1, .report = -1 };
@@ -100,11 +100,11 @@ int proc_start(struct cell *c, struct proc *p, const struct spawn *s, struct err
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);
 	}
-	proc_close(p);
+	runner_proc_close(p);
 	return -1;
 }
 
-void proc_close(struct proc *p)
+void runner_proc_close(struct proc *p)
 {
 	if (p->pidfd >= 0)
 		close(p->pidfd);
@@ -189,8 +189,8 @@ static int poll_timeout(double deadline, bool ask)
 	return ms < 0 ? 0 : ms > 1e6 ? 1000000 : (int)ms;
 }
 
-enum pump proc_pump(struct cell *c, struct proc *const *p, size_t n, double deadline,
-		    pump_done *done)
+enum pump runner_proc_pump(struct cell *c, struct proc *const *p, size_t n, double deadline,
+			   pump_done *done)
 {
 	for (;;) {
 		struct pollfd fd[1 + 3 * 2] = { { .fd = c->sock, .events = POLLRDHUP } };
@@ -211,7 +211,7 @@ enum pump proc_pump(struct cell *c, struct proc *const *p, size_t n, double dead
 		if (poll(fd, 1 + 3 * n, ms) < 0)
 			continue;
 		if (fd[0].revents)
-			cell_gone(c);
+			runner_cell_gone(c);
 		take(c, p, n, fd + 1);
 	}
 }
@@ -229,7 +229,7 @@ static int children(pid_t *pid, int max)
 	return n;
 }
 
-bool proc_alone(void)
+bool runner_proc_alone(void)
 {
 	pid_t pid[2];
 	while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -251,7 +251,7 @@ static void kill_adopted(void)
 	}
 }
 
-bool proc_kill_all(struct cell *c)
+bool runner_proc_kill_all(struct cell *c)
 {
 	pid_t pid;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)

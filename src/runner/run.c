@@ -11,7 +11,7 @@
 
 #define ZEROS_KEPT (32u << 20) /* in an image; the next run is likely to want them again */
 
-void broken(struct runner_result *r, const char *fmt, ...)
+void runner_broken(struct runner_result *r, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -20,14 +20,14 @@ void broken(struct runner_result *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-void cell_gone(struct cell *c)
+void runner_cell_gone(struct cell *c)
 {
-	proc_kill_all(c);
-	view_end(&c->view);
+	runner_proc_kill_all(c);
+	runner_view_end(&c->view);
 	_exit(0);
 }
 
-char **cell_argv(const struct cell *c, const struct command *cmd)
+char **runner_cell_argv(const struct cell *c, const struct command *cmd)
 {
 	const struct view *v = &c->view;
 	const char **path = xcalloc(v->nfile, sizeof *path);
@@ -37,23 +37,24 @@ char **cell_argv(const struct cell *c, const struct command *cmd)
 	char *dir = moved ? xasprintf("%s/u0", v->home) : xstrdup(v->nfile ? v->file[0].home : "/");
 	if (!moved && strrchr(dir, '/') != dir)
 		*strrchr(dir, '/') = '\0';
-	char **argv = command_argv(cmd, &(struct names){ path, v->nfile, dir });
+	char **argv = runner_command_argv(cmd, &(struct names){ path, v->nfile, dir });
 	free(dir);
 	free(path);
 	return argv;
 }
 
-int cell_start(struct cell *c, struct proc *p, const struct command *cmd, int fast, struct err *err)
+int runner_cell_start(struct cell *c, struct proc *p, const struct command *cmd, int fast,
+		      struct err *err)
 {
-	char **argv = cell_argv(c, cmd);
-	struct env env = env_new(c, fast >= 0);
-	int bad = proc_start(c, p, &(struct spawn){ argv, env.p, fast }, err);
-	env_free(&env);
-	command_argv_free(argv);
+	char **argv = runner_cell_argv(c, cmd);
+	struct env env = runner_env_new(c, fast >= 0);
+	int bad = runner_proc_start(c, p, &(struct spawn){ argv, env.p, fast }, err);
+	runner_env_free(&env);
+	runner_command_argv_free(argv);
 	return bad;
 }
 
-int end_signal(int status, bool shell)
+int runner_end_signal(int status, bool shell)
 {
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status);
@@ -81,10 +82,10 @@ static void keep_output(const struct buf *text, struct runner_result *r)
 	r->noutput = b.n;
 }
 
-void cell_judge(const struct cell *c, const struct command *cmd, const struct proc *p,
-		enum pump how, struct runner_result *r)
+void runner_cell_judge(const struct cell *c, const struct command *cmd, const struct proc *p,
+		       enum pump how, struct runner_result *r)
 {
-	int sig = how == PUMP_ENDED ? end_signal(p->status, !cmd->word) : 0;
+	int sig = how == PUMP_ENDED ? runner_end_signal(p->status, !cmd->word) : 0;
 	keep_output(&p->text, r);
 	r->status = 0;
 	if (how == PUMP_TIMEOUT) {
@@ -97,7 +98,7 @@ void cell_judge(const struct cell *c, const struct command *cmd, const struct pr
 	} else {
 		r->status = WEXITSTATUS(p->status);
 		bool bad = !c->judge.fine[r->status & 255] ||
-			   (c->judge.has_regex && regex_in(&c->judge.regex, &p->text));
+			   (c->judge.has_regex && runner_regex_in(&c->judge.regex, &p->text));
 		r->verdict = bad ? RUNNER_FAILED : RUNNER_OK;
 	}
 }
@@ -107,61 +108,62 @@ static void plain_run(struct cell *c, struct runner_result *r)
 	struct proc p, *list[] = { &p };
 	struct err err;
 	double start = now_seconds();
-	if (cell_start(c, &p, &c->command, -1, &err)) {
-		broken(r, "%s", err.text);
+	if (runner_cell_start(c, &p, &c->command, -1, &err)) {
+		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how = proc_pump(c, list, 1, deadline_after(c->opts->timeout_ms), NULL);
+	enum pump how =
+		runner_proc_pump(c, list, 1, runner_deadline_after(c->opts->timeout_ms), NULL);
 	r->spent = now_seconds() - start;
-	cell_judge(c, &c->command, &p, how, r);
-	r->strays = proc_kill_all(c) && how == PUMP_ENDED;
-	proc_close(&p);
+	runner_cell_judge(c, &c->command, &p, how, r);
+	r->strays = runner_proc_kill_all(c) && how == PUMP_ENDED;
+	runner_proc_close(&p);
 }
 
 static int put_back(struct cell *c, struct runner_result *r, struct err *err)
 {
 	bool resized = false;
-	bool changed = view_changed(&c->view, &r->replaced);
+	bool changed = runner_view_changed(&c->view, &r->replaced);
 	if (changed) { /* first, as it makes room */
-		fast_stop(c);
-		view_hide(&c->view);
-		view_wipe(&c->view);
+		runner_fast_stop(c);
+		runner_view_hide(&c->view);
+		runner_view_wipe(&c->view);
 	}
-	uint64_t keep = view_full(&c->view) ? 0 : ZEROS_KEPT;
+	uint64_t keep = runner_view_full(&c->view) ? 0 : ZEROS_KEPT;
 	for (size_t i = 0; i < c->view.nfile; i++)
-		if (image_restore(&c->image[i], keep, &resized, err))
+		if (runner_image_restore(&c->image[i], keep, &resized, err))
 			return -1;
 	if (resized) {
-		fast_stop(c);
-		view_hide(&c->view);
+		runner_fast_stop(c);
+		runner_view_hide(&c->view);
 	}
 	return 0;
 }
 
-int cell_restore(struct cell *c, struct runner_result *r, struct err *err)
+int runner_cell_restore(struct cell *c, struct runner_result *r, struct err *err)
 {
-	if (c->server && !proc_alone())
-		fast_stop(c);
-	if (!c->server && proc_kill_all(c))
+	if (c->server && !runner_proc_alone())
+		runner_fast_stop(c);
+	if (!c->server && runner_proc_kill_all(c))
 		r->strays = true;
 	int bad = put_back(c, r, err);
 	c->unusable = c->unusable || bad;
 	return bad;
 }
 
-void cell_run(struct cell *c, struct runner_result *r)
+void runner_cell_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	if (view_show(&c->view, &err)) {
-		broken(r, "%s", err.text);
+	if (runner_view_show(&c->view, &err)) {
+		runner_broken(r, "%s", err.text);
 		return;
 	}
 	if (c->opts->client)
-		serve_run(c, r);
-	else if (!c->fast || !fast_run(c, r))
+		runner_serve_run(c, r);
+	else if (!c->fast || !runner_fast_run(c, r))
 		plain_run(c, r);
-	if (r->verdict != RUNNER_OK && view_full(&c->view))
-		broken(r, "the tmpfs that holds the images is full");
-	if (cell_restore(c, r, &err))
-		broken(r, "%s", err.text);
+	if (r->verdict != RUNNER_OK && runner_view_full(&c->view))
+		runner_broken(r, "the tmpfs that holds the images is full");
+	if (runner_cell_restore(c, r, &err))
+		runner_broken(r, "%s", err.text);
 }

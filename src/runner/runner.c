@@ -35,7 +35,7 @@ unsigned runner_running(const struct runner *r)
 	return n;
 }
 
-void bury(struct runner_cell *c, struct runner_result *out)
+void runner_bury(struct runner_cell *c, struct runner_result *out)
 {
 	int status = 0;
 	c->state = CELL_DEAD;
@@ -45,15 +45,15 @@ void bury(struct runner_cell *c, struct runner_result *out)
 		c->pid = 0;
 	}
 	if (c->home)
-		remove_tree(AT_FDCWD, c->home);
+		runner_remove_tree(AT_FDCWD, c->home);
 	if (out && WIFSIGNALED(status))
-		broken(out, "the sandbox was killed by signal %d (%s)", WTERMSIG(status),
-		       strsignal(WTERMSIG(status)));
+		runner_broken(out, "the sandbox was killed by signal %d (%s)", WTERMSIG(status),
+			      strsignal(WTERMSIG(status)));
 	else if (out)
-		broken(out, "the sandbox has ended");
+		runner_broken(out, "the sandbox has ended");
 }
 
-int ask(struct runner_cell *c, enum op op, uint32_t file, const char *text)
+int runner_ask(struct runner_cell *c, enum op op, uint32_t file, const char *text)
 {
 	struct request q = { .op = op,
 			     .file = file,
@@ -76,7 +76,7 @@ static char *part(const char *from, size_t len)
 	return s;
 }
 
-void answer(struct runner *r, struct runner_cell *c, struct runner_result *out)
+void runner_answer(struct runner *r, struct runner_cell *c, struct runner_result *out)
 {
 	ssize_t n;
 	struct reply *reply = r->buffer;
@@ -85,7 +85,7 @@ void answer(struct runner *r, struct runner_cell *c, struct runner_result *out)
 	*out = (struct runner_result){ 0 };
 	if (n < (ssize_t)sizeof *reply ||
 	    (size_t)n != sizeof *reply + reply->output + reply->trace) {
-		bury(c, out);
+		runner_bury(c, out);
 		return;
 	}
 	*out = reply->result;
@@ -95,7 +95,7 @@ void answer(struct runner *r, struct runner_cell *c, struct runner_result *out)
 	out->trace = reply->trace ? part(text + reply->output, reply->trace) : NULL;
 	r->slow = r->slow || reply->slow;
 	if (reply->unusable)
-		bury(c, NULL);
+		runner_bury(c, NULL);
 }
 
 /* Takes in what cells that run have to say. -1: a signal came first. */
@@ -112,7 +112,7 @@ static int collect(struct runner *r, bool block)
 			continue;
 		struct done d = { .tag = r->cell[i].tag, .cell = i };
 		r->cell[i].state = CELL_IDLE;
-		answer(r, &r->cell[i], &d.result);
+		runner_answer(r, &r->cell[i], &d.result);
 		VEC_PUSH(&r->done, d);
 	}
 	free(fd);
@@ -141,8 +141,8 @@ int runner_start(struct runner *r, unsigned cell, uint64_t tag, struct err *err)
 	struct runner_cell *c = &r->cell[cell];
 	if (c->state != CELL_IDLE)
 		return err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
-	if (ask(c, OP_RUN, 0, NULL)) {
-		bury(c, NULL);
+	if (runner_ask(c, OP_RUN, 0, NULL)) {
+		runner_bury(c, NULL);
 		return err_set(err, EXIT_PROGRAM, "a sandbox has ended");
 	}
 	c->state = CELL_RUNS;

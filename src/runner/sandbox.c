@@ -21,7 +21,7 @@ static unsigned long namespaces(enum runner_view view, bool net)
 }
 
 /* fork cannot make namespaces, and unshare would put our later children into them too. */
-pid_t sandbox_fork(enum runner_view view, bool net)
+pid_t runner_sandbox_fork(enum runner_view view, bool net)
 {
 	unsigned long flags = namespaces(view, net);
 	return flags ? (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0) : fork();
@@ -52,7 +52,7 @@ static int map_ids(uid_t uid, gid_t gid, struct err *err)
 	return put("/proc/self/gid_map", text, err);
 }
 
-int sandbox_setup(enum runner_view view, bool net, uid_t uid, gid_t gid, struct err *err)
+int runner_sandbox_setup(enum runner_view view, bool net, uid_t uid, gid_t gid, struct err *err)
 {
 	if (view == RUNNER_VIEW_SUBST)
 		return 0;
@@ -67,7 +67,7 @@ int sandbox_setup(enum runner_view view, bool net, uid_t uid, gid_t gid, struct 
 	return 0;
 }
 
-bool sandbox_join(pid_t pid, enum runner_view view, bool net)
+bool runner_sandbox_join(pid_t pid, enum runner_view view, bool net)
 {
 	unsigned long flags = namespaces(view, net);
 	if (!flags)

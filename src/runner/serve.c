@@ -33,24 +33,24 @@ static bool is_up(struct cell *c, struct proc *server)
 	if (o->port && (listens("/proc/thread-self/net/tcp", o->port) ||
 			listens("/proc/thread-self/net/tcp6", o->port)))
 		return true;
-	return o->ready && regex_in(&c->ready, &server->text);
+	return o->ready && runner_regex_in(&c->ready, &server->text);
 }
 
 static void stop(struct cell *c, struct proc *server)
 {
 	struct proc p, *list[] = { server, &p };
-	double deadline = deadline_after(c->opts->timeout_ms);
+	double deadline = runner_deadline_after(c->opts->timeout_ms);
 	if (server->ended)
 		return;
 	if (c->stop_signal) {
 		kill(server->pid, c->stop_signal);
-		proc_pump(c, list, 1, deadline, NULL);
+		runner_proc_pump(c, list, 1, deadline, NULL);
 		return;
 	}
-	if (cell_start(c, &p, &c->stop, -1, NULL))
+	if (runner_cell_start(c, &p, &c->stop, -1, NULL))
 		return;
-	proc_pump(c, list, 2, deadline, NULL);
-	proc_close(&p);
+	runner_proc_pump(c, list, 2, deadline, NULL);
+	runner_proc_close(&p);
 }
 
 /* Both their outputs, the server's first. */
@@ -71,44 +71,46 @@ static void judge_client(struct cell *c, struct proc *server, struct runner_resu
 	struct proc p, *list[] = { &p, server };
 	struct runner_result early = { 0 };
 	struct err err;
-	if (cell_start(c, &p, &c->client, -1, &err)) {
-		broken(r, "%s", err.text);
+	if (runner_cell_start(c, &p, &c->client, -1, &err)) {
+		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how = proc_pump(c, list, 2, deadline_after(c->opts->timeout_ms), NULL);
-	cell_judge(c, &c->client, &p, how, r);
+	enum pump how =
+		runner_proc_pump(c, list, 2, runner_deadline_after(c->opts->timeout_ms), NULL);
+	runner_cell_judge(c, &c->client, &p, how, r);
 	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
-		proc_pump(c, &server, 1, now_seconds() + GRACE_S, NULL);
+		runner_proc_pump(c, &server, 1, now_seconds() + GRACE_S, NULL);
 	join_output(r, &server->text);
 	if (server->ended)
-		cell_judge(c, &c->command, server, PUMP_ENDED, &early);
+		runner_cell_judge(c, &c->command, server, PUMP_ENDED, &early);
 	if (early.verdict != RUNNER_OK) { /* the cause of whatever the client said */
 		r->verdict = early.verdict;
 		r->status = early.status;
 	}
 	runner_result_free(&early);
-	proc_close(&p);
+	runner_proc_close(&p);
 }
 
-void serve_run(struct cell *c, struct runner_result *r)
+void runner_serve_run(struct cell *c, struct runner_result *r)
 {
 	struct proc server, *list[] = { &server };
 	struct err err;
 	double start = now_seconds();
-	if (cell_start(c, &server, &c->command, -1, &err)) {
-		broken(r, "%s", err.text);
+	if (runner_cell_start(c, &server, &c->command, -1, &err)) {
+		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how = proc_pump(c, list, 1, deadline_after(c->opts->timeout_ms), is_up);
+	enum pump how =
+		runner_proc_pump(c, list, 1, runner_deadline_after(c->opts->timeout_ms), is_up);
 	if (how == PUMP_DONE) {
 		judge_client(c, &server, r);
 		stop(c, &server);
 	} else {
-		cell_judge(c, &c->command, &server, how, r);
+		runner_cell_judge(c, &c->command, &server, how, r);
 		if (r->verdict == RUNNER_OK) /* it ended before it was up */
 			r->verdict = RUNNER_FAILED;
 	}
 	r->spent = now_seconds() - start;
-	proc_kill_all(c);
-	proc_close(&server);
+	runner_proc_kill_all(c);
+	runner_proc_close(&server);
 }

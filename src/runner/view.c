@@ -45,8 +45,8 @@ static int private_folder(struct view *v, struct err *err)
 	return err_errno(err, EXIT_PROGRAM, "cannot make a folder in /dev/shm or /tmp");
 }
 
-int view_init(struct view *v, const struct runner_opts *opts, enum runner_view kind,
-	      struct err *err)
+int runner_view_init(struct view *v, const struct runner_opts *opts, enum runner_view kind,
+		     struct err *err)
 {
 	*v = (struct view){ .kind = kind, .nfile = opts->nfile };
 	v->cwd = getcwd(NULL, 0);
@@ -64,7 +64,7 @@ int view_init(struct view *v, const struct runner_opts *opts, enum runner_view k
 	return 0;
 }
 
-int view_open_image(struct view *v, size_t file, struct err *err)
+int runner_view_open_image(struct view *v, size_t file, struct err *err)
 {
 	char name[32];
 	snprintf(name, sizeof name, "img/%zu", file);
@@ -76,9 +76,9 @@ int view_open_image(struct view *v, size_t file, struct err *err)
 
 static void unplan(struct view *v)
 {
-	view_hide(v);
+	runner_view_hide(v);
 	for (size_t i = 0; i < v->layer.n; i++)
-		layer_free(&v->layer.p[i]);
+		runner_layer_free(&v->layer.p[i]);
 	VEC_FREE(&v->layer);
 	for (size_t i = 0; i < v->nfile; i++) {
 		free(v->file[i].seen);
@@ -87,7 +87,7 @@ static void unplan(struct view *v)
 	v->planned = false;
 }
 
-void view_name(struct view *v, size_t file, const char *path)
+void runner_view_name(struct view *v, size_t file, const char *path)
 {
 	unplan(v);
 	free(v->file[file].path);
@@ -154,39 +154,39 @@ static int mount_all(struct view *v, struct err *err)
 {
 	for (size_t i = 0; i < v->layer.n; i++) {
 		struct layer *l = &v->layer.p[i];
-		if (l->failed || (!l->bind && !layer_mount(l, v, err)))
+		if (l->failed || (!l->bind && !runner_layer_mount(l, v, err)))
 			continue;
 		l->failed = l->optional;
 		l->bind = !l->optional;
 		if (l->bind && bind_layer(v, l, err)) {
-			view_hide(v);
+			runner_view_hide(v);
 			return -1;
 		}
 	}
 	return 0;
 }
 
-int view_show(struct view *v, struct err *err)
+int runner_view_show(struct view *v, struct err *err)
 {
 	if (v->mounted)
 		return 0;
-	if (!v->planned && plan_view(v, err)) {
+	if (!v->planned && runner_plan_view(v, err)) {
 		unplan(v);
 		return -1;
 	}
 	for (size_t i = 0; i < v->layer.n; i++)
-		if (!v->layer.p[i].filled && layer_fill(&v->layer.p[i], v, err))
+		if (!v->layer.p[i].filled && runner_layer_fill(&v->layer.p[i], v, err))
 			return -1;
 	v->mounted = true;
 	return v->kind == RUNNER_VIEW_SUBST ? 0 : mount_all(v, err);
 }
 
-bool view_changed(struct view *v, bool *replaced)
+bool runner_view_changed(struct view *v, bool *replaced)
 {
 	bool changed = false;
 	for (size_t i = 0; i < v->layer.n; i++) {
 		struct layer *l = &v->layer.p[i];
-		if (l->failed || !layer_changed(l, v, replaced))
+		if (l->failed || !runner_layer_changed(l, v, replaced))
 			continue;
 		l->filled = false;
 		changed = true;
@@ -194,33 +194,33 @@ bool view_changed(struct view *v, bool *replaced)
 	return changed;
 }
 
-void view_hide(struct view *v)
+void runner_view_hide(struct view *v)
 {
 	for (size_t i = v->layer.n; i-- > 0;) {
 		if (v->layer.p[i].bind)
 			unbind_layer(&v->layer.p[i]);
 		else
-			layer_unmount(&v->layer.p[i]);
+			runner_layer_unmount(&v->layer.p[i]);
 	}
 	v->mounted = false;
 }
 
-void view_wipe(struct view *v)
+void runner_view_wipe(struct view *v)
 {
 	for (size_t i = 0; i < v->layer.n; i++)
 		if (!v->layer.p[i].filled)
-			layer_wipe(&v->layer.p[i], v);
+			runner_layer_wipe(&v->layer.p[i], v);
 }
 
-bool view_full(const struct view *v)
+bool runner_view_full(const struct view *v)
 {
 	struct statvfs st;
 	return !fstatvfs(v->base, &st) && st.f_blocks && !st.f_bavail;
 }
 
-void view_end(struct view *v)
+void runner_view_end(struct view *v)
 {
 	unplan(v);
 	if (v->home)
-		remove_tree(AT_FDCWD, v->home);
+		runner_remove_tree(AT_FDCWD, v->home);
 }

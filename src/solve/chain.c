@@ -53,7 +53,7 @@ static uint8_t *copy(const uint8_t *p, size_t n)
 	return p && n ? memcpy(xmalloc(n), p, n) : NULL;
 }
 
-struct solver *solver_new(struct pool *pool, const struct solve_opts *opts)
+struct solver *solve_solver_new(struct pool *pool, const struct solve_opts *opts)
 {
 	struct solver *s = xcalloc(1, sizeof *s);
 
@@ -74,7 +74,7 @@ struct solver *solver_new(struct pool *pool, const struct solve_opts *opts)
 	return s;
 }
 
-void solver_free(struct solver *s)
+void solve_solver_free(struct solver *s)
 {
 	if (!s)
 		return;
@@ -89,7 +89,7 @@ void solver_free(struct solver *s)
 	free(s);
 }
 
-const struct solve_stats *solver_stats(const struct solver *s)
+const struct solve_stats *solve_solver_stats(const struct solver *s)
 {
 	return &s->stats;
 }
@@ -104,23 +104,23 @@ static void whole_vars(struct solver *s, struct problem *w)
 
 	w->var.n = w->fixed.n = 0;
 	for (size_t i = 0; i < w->cond.n; i++)
-		all = pool_set_join(s->pool, all, pool_at(s->pool, w->cond.p[i])->set);
+		all = solve_pool_set_join(s->pool, all, pool_at(s->pool, w->cond.p[i])->set);
 	n = s->pool->set.p[all].size;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t byte = pool_set_bytes(s->pool, all)[i];
+		uint32_t byte = solve_pool_set_bytes(s->pool, all)[i];
 
-		VEC_PUSH(&w->var, ((struct var){ byte, solver_range(s, byte, w->ninput) }));
+		VEC_PUSH(&w->var, ((struct var){ byte, solve_solver_range(s, byte, w->ninput) }));
 	}
 }
 
 /* Does the model break what the input kept? */
 static bool breaks(struct solver *s, const struct solve_query *q, const uint8_t *out)
 {
-	if (!(pool_eval(s->pool, q->goal, out, q->ninput) & 1))
+	if (!(solve_pool_eval(s->pool, q->goal, out, q->ninput) & 1))
 		return true;
 	for (size_t i = 0; i < q->nmust; i++)
-		if (!pool_eval(s->pool, q->must[i], out, q->ninput) &&
-		    pool_eval(s->pool, q->must[i], q->input, q->ninput))
+		if (!solve_pool_eval(s->pool, q->must[i], out, q->ninput) &&
+		    solve_pool_eval(s->pool, q->must[i], q->input, q->ninput))
 			return true;
 	return false;
 }
@@ -174,7 +174,7 @@ static void put(struct problem *p, const struct solve_query *q, uint8_t *out)
 	memmove(out, q->input, q->ninput);
 }
 
-enum solve_answer solver_ask(struct solver *s, const struct solve_query *q, uint8_t *out)
+enum solve_answer solve_solver_ask(struct solver *s, const struct solve_query *q, uint8_t *out)
 {
 	double start = now_seconds();
 	enum solve_answer a;

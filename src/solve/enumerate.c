@@ -58,7 +58,7 @@ static void compile_cond(struct search *t, struct cond *c, expr e)
 	t->compiled += c->program.step.n;
 	c->var.n = 0;
 	for (uint32_t i = 0; i < t->p->var.n; i++)
-		if (pool_set_has(pool, s, t->p->var.p[i].byte))
+		if (solve_pool_set_has(pool, s, t->p->var.p[i].byte))
 			VEC_PUSH(&c->var, i);
 }
 

@@ -9,7 +9,7 @@
 
 #include "solve/internal.h"
 
-void pool_eval_begin(struct pool *p)
+void solve_pool_eval_begin(struct pool *p)
 {
 	if (++p->now)
 		return;
@@ -38,7 +38,7 @@ static bool push_operands(struct pool *p, const struct node *n)
 	const expr x[3] = { n->a, n->b, n->c };
 	bool any = false;
 
-	for (unsigned i = 0; i < pool_operands(n->word); i++)
+	for (unsigned i = 0; i < solve_pool_operands(n->word); i++)
 		if (p->epoch.p[x[i]] != p->now) {
 			VEC_PUSH(&p->stack, x[i]);
 			any = true;
@@ -55,12 +55,12 @@ static uint64_t node_value(const struct pool *p, const struct node *n, const uin
 	case EXPR_CONST: return (uint64_t)n->b << 32 | n->a;
 	case EXPR_INPUT: return n->a < ninput ? input[n->a] : 0;
 	case EXPR_TABLE:
-		return pool_table_entry(p->table.p[n->b], EXPR_W(n->word), (unsigned)v[n->a]);
+		return solve_pool_table_entry(p->table.p[n->b], EXPR_W(n->word), (unsigned)v[n->a]);
 	default: return expr_apply(n->word, v[n->a], v[n->b], v[n->c]);
 	}
 }
 
-uint64_t pool_eval_more(struct pool *p, expr e, const uint8_t *input, size_t ninput)
+uint64_t solve_pool_eval_more(struct pool *p, expr e, const uint8_t *input, size_t ninput)
 {
 	epochs_grow(p);
 	p->stack.n = 0;
@@ -80,10 +80,10 @@ uint64_t pool_eval_more(struct pool *p, expr e, const uint8_t *input, size_t nin
 	return p->value.p[e];
 }
 
-uint64_t pool_eval(struct pool *p, expr e, const uint8_t *input, size_t n)
+uint64_t solve_pool_eval(struct pool *p, expr e, const uint8_t *input, size_t n)
 {
-	pool_eval_begin(p);
-	return pool_eval_more(p, e, input, n);
+	solve_pool_eval_begin(p);
+	return solve_pool_eval_more(p, e, input, n);
 }
 
 /* ---- programs ---- */
@@ -132,7 +132,7 @@ void solve_program_compile(struct program *g, struct pool *p, expr e)
 {
 	g->step.n = g->val.n = 0;
 	VEC_PUSH(&g->val, 0);
-	pool_eval_begin(p);
+	solve_pool_eval_begin(p);
 	epochs_grow(p);
 	p->stack.n = 0;
 	VEC_PUSH(&p->stack, e);
@@ -146,7 +146,7 @@ void solve_program_compile(struct program *g, struct pool *p, expr e)
 		}
 		p->stack.n--;
 	}
-	pool_eval_begin(p); /* slots are no values */
+	solve_pool_eval_begin(p); /* slots are no values */
 }
 
 void solve_program_free(struct program *g)
@@ -159,7 +159,7 @@ void solve_program_free(struct program *g)
 static inline uint64_t step_run(const struct step *s, const uint64_t *val)
 {
 	if (s->table)
-		return pool_table_entry(s->table, EXPR_W(s->word), (unsigned)val[s->a]);
+		return solve_pool_table_entry(s->table, EXPR_W(s->word), (unsigned)val[s->a]);
 	return expr_apply(s->word, val[s->a], val[s->b], val[s->c]);
 }
 

@@ -79,37 +79,38 @@ static inline const struct set *set_of(const struct pool *p, expr e)
 {
 	return &p->set.p[p->node.p[e].set];
 }
-unsigned pool_operands(uint32_t word); /* nodes among a, b, c */
-uint64_t pool_table_entry(const uint8_t *entries, unsigned w, unsigned i);
+unsigned solve_pool_operands(uint32_t word); /* nodes among a, b, c */
+uint64_t solve_pool_table_entry(const uint8_t *entries, unsigned w, unsigned i);
 /* The node itself, without a thought. */
-expr pool_make(struct pool *, uint32_t word, expr a, expr b, expr c);
+expr solve_pool_make(struct pool *, uint32_t word, expr a, expr b, expr c);
 /* An equal, simpler one; 0: it is simple. simplify.c and those it asks. */
-expr pool_simplify(struct pool *, uint32_t word, expr a, expr b, expr c);
-expr pool_simplify_bits(struct pool *, uint32_t word, expr a, expr b);
-expr pool_simplify_compare(struct pool *, enum expr_op, expr a, expr b);
-uint64_t pool_zeros(const struct pool *, expr, unsigned depth); /* bits known to be 0 */
+expr solve_pool_simplify(struct pool *, uint32_t word, expr a, expr b, expr c);
+expr solve_pool_simplify_bits(struct pool *, uint32_t word, expr a, expr b);
+expr solve_pool_simplify_compare(struct pool *, enum expr_op, expr a, expr b);
+uint64_t solve_pool_zeros(const struct pool *, expr, unsigned depth); /* bits known to be 0 */
 
 /* Makers by name. */
-expr pool_mk_unary(struct pool *, enum expr_op, expr a);          /* as wide as a */
-expr pool_mk_binary(struct pool *, enum expr_op, expr a, expr b); /* comparisons: 1 bit */
-expr pool_mk_extract(struct pool *, expr a, unsigned lo, unsigned w);
-expr pool_mk_concat(struct pool *, expr a, expr b);
-expr pool_mk_extend(struct pool *, enum expr_op, expr a, unsigned w); /* the same if as wide */
-expr pool_mk_ite(struct pool *, expr c, expr a, expr b);
+expr solve_pool_mk_unary(struct pool *, enum expr_op, expr a);          /* as wide as a */
+expr solve_pool_mk_binary(struct pool *, enum expr_op, expr a, expr b); /* comparisons: 1 bit */
+expr solve_pool_mk_extract(struct pool *, expr a, unsigned lo, unsigned w);
+expr solve_pool_mk_concat(struct pool *, expr a, expr b);
+expr solve_pool_mk_extend(struct pool *, enum expr_op, expr a,
+			  unsigned w); /* the same if as wide */
+expr solve_pool_mk_ite(struct pool *, expr c, expr a, expr b);
 
 /* sets.c */
-uint32_t pool_set_single(struct pool *, uint32_t byte);
-uint32_t pool_set_join(struct pool *, uint32_t a, uint32_t b);
-bool pool_set_has(const struct pool *, const struct set *, uint32_t byte);
-const uint32_t *pool_set_bytes(const struct pool *, uint32_t set);
-void pool_sets_free(struct pool *);
-size_t pool_sets_memory(const struct pool *);
+uint32_t solve_pool_set_single(struct pool *, uint32_t byte);
+uint32_t solve_pool_set_join(struct pool *, uint32_t a, uint32_t b);
+bool solve_pool_set_has(const struct pool *, const struct set *, uint32_t byte);
+const uint32_t *solve_pool_set_bytes(const struct pool *, uint32_t set);
+void solve_pool_sets_free(struct pool *);
+size_t solve_pool_sets_memory(const struct pool *);
 
 /* ---- evaluation (eval.c) ---- */
 
-/* Several nodes for one input: begin, then any number of pool_eval_more. */
-void pool_eval_begin(struct pool *);
-uint64_t pool_eval_more(struct pool *, expr, const uint8_t *input, size_t n);
+/* Several nodes for one input: begin, then any number of solve_pool_eval_more. */
+void solve_pool_eval_begin(struct pool *);
+uint64_t solve_pool_eval_more(struct pool *, expr, const uint8_t *input, size_t n);
 
 /* A node as straight-line code, to be run for many inputs. */
 struct step {
@@ -209,7 +210,7 @@ struct solver {
 };
 
 /* The values that the range leaves to a byte. */
-struct domain solver_range(const struct solver *, uint32_t byte, size_t ninput);
+struct domain solve_solver_range(const struct solver *, uint32_t byte, size_t ninput);
 /* Do all conditions hold for p->out? Every SAT goes through this. */
 bool solve_problem_holds(struct pool *, const struct problem *);
 /* A model: takes back changes that it does not need. */

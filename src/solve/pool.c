@@ -24,12 +24,12 @@ static const uint8_t op_operands[] = {
 #undef X
 };
 
-unsigned pool_operands(uint32_t word)
+unsigned solve_pool_operands(uint32_t word)
 {
 	return EXPR_OP(word) == EXPR_INPUT ? 0 : op_operands[EXPR_OP(word)];
 }
 
-struct pool *pool_new(void)
+struct pool *solve_pool_new(void)
 {
 	struct pool *p = xcalloc(1, sizeof *p);
 
@@ -41,7 +41,7 @@ struct pool *pool_new(void)
 	return p;
 }
 
-void pool_free(struct pool *p)
+void solve_pool_free(struct pool *p)
 {
 	if (!p)
 		return;
@@ -49,7 +49,7 @@ void pool_free(struct pool *p)
 		free(p->table.p[i]);
 	VEC_FREE(&p->table);
 	hmap_free(&p->table_of);
-	pool_sets_free(p);
+	solve_pool_sets_free(p);
 	VEC_FREE(&p->node);
 	VEC_FREE(&p->value);
 	VEC_FREE(&p->epoch);
@@ -86,16 +86,16 @@ static uint32_t make_set(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	uint32_t set = 0;
 
 	if (EXPR_OP(word) == EXPR_INPUT)
-		return pool_set_single(p, a);
-	switch (pool_operands(word)) {
-	case 3: set = pool_set_join(p, set, p->node.p[c].set); /* fall through */
-	case 2: set = pool_set_join(p, set, p->node.p[b].set); /* fall through */
-	case 1: set = pool_set_join(p, set, p->node.p[a].set); /* fall through */
+		return solve_pool_set_single(p, a);
+	switch (solve_pool_operands(word)) {
+	case 3: set = solve_pool_set_join(p, set, p->node.p[c].set); /* fall through */
+	case 2: set = solve_pool_set_join(p, set, p->node.p[b].set); /* fall through */
+	case 1: set = solve_pool_set_join(p, set, p->node.p[a].set); /* fall through */
 	default: return set;
 	}
 }
 
-expr pool_make(struct pool *p, uint32_t word, expr a, expr b, expr c)
+expr solve_pool_make(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
 	size_t i = node_hash(word, a, b, c) & (p->slots - 1);
 	struct node node = { word, a, b, c, 0 };
@@ -116,18 +116,19 @@ expr pool_make(struct pool *p, uint32_t word, expr a, expr b, expr c)
 
 /* ---- making nodes ---- */
 
-expr pool_const(struct pool *p, unsigned w, uint64_t v)
+expr solve_pool_const(struct pool *p, unsigned w, uint64_t v)
 {
 	v &= expr_mask(w);
-	return pool_make(p, EXPR_WORD(EXPR_CONST, w, 0, 0), (uint32_t)v, (uint32_t)(v >> 32), 0);
+	return solve_pool_make(p, EXPR_WORD(EXPR_CONST, w, 0, 0), (uint32_t)v, (uint32_t)(v >> 32),
+			       0);
 }
 
-expr pool_input(struct pool *p, uint32_t byte)
+expr solve_pool_input(struct pool *p, uint32_t byte)
 {
-	return pool_make(p, EXPR_WORD(EXPR_INPUT, 8, 0, 0), byte, 0, 0);
+	return solve_pool_make(p, EXPR_WORD(EXPR_INPUT, 8, 0, 0), byte, 0, 0);
 }
 
-unsigned expr_operand_width(uint32_t word, unsigned i)
+unsigned solve_operand_width(uint32_t word, unsigned i)
 {
 	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
 
@@ -175,7 +176,7 @@ static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
 	if (!good_widths(word))
 		return 0;
 	for (unsigned i = 0; i < op_operands[op]; i++)
-		if (!x[i] || x[i] >= p->node.n || width(p, x[i]) != expr_operand_width(word, i))
+		if (!x[i] || x[i] >= p->node.n || width(p, x[i]) != solve_operand_width(word, i))
 			return 0;
 	return word;
 }
@@ -201,17 +202,17 @@ static expr fold(struct pool *p, uint32_t word, const expr *x)
 	for (unsigned i = 0; i < op_operands[EXPR_OP(word)]; i++)
 		if (!is_const(p, x[i], &v[i]))
 			return 0;
-	return pool_const(p, EXPR_W(word), expr_apply(word, v[0], v[1], v[2]));
+	return solve_pool_const(p, EXPR_W(word), expr_apply(word, v[0], v[1], v[2]));
 }
 
-expr pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
+expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
 	expr x[3] = { a, b, c }, r;
 	struct memo *m;
 	uint64_t v;
 
 	if (EXPR_OP(word) == EXPR_INPUT && a && is_const(p, a, &v))
-		return pool_input(p, (uint32_t)v);
+		return solve_pool_input(p, (uint32_t)v);
 	word = normal_word(p, word, x);
 	if (!word)
 		return 0;
@@ -229,11 +230,11 @@ expr pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 		return m->result;
 	if (p->depth < MAX_DEPTH) {
 		p->depth++;
-		r = pool_simplify(p, word, x[0], x[1], x[2]);
+		r = solve_pool_simplify(p, word, x[0], x[1], x[2]);
 		p->depth--;
 	}
 	if (!r)
-		r = pool_make(p, word, x[0], x[1], x[2]);
+		r = solve_pool_make(p, word, x[0], x[1], x[2]);
 	*m = (struct memo){ word, x[0], x[1], x[2], r };
 	return r;
 }
@@ -251,7 +252,7 @@ static uint32_t table_number(struct pool *p, const uint8_t *entries, size_t size
 	return (uint32_t)p->table.n - 1;
 }
 
-uint64_t pool_table_entry(const uint8_t *entries, unsigned w, unsigned i)
+uint64_t solve_pool_table_entry(const uint8_t *entries, unsigned w, unsigned i)
 {
 	unsigned size = (w + 7) / 8;
 	uint64_t v = 0;
@@ -260,7 +261,7 @@ uint64_t pool_table_entry(const uint8_t *entries, unsigned w, unsigned i)
 	return v & expr_mask(w);
 }
 
-expr pool_table(struct pool *p, unsigned w, expr index, const uint8_t *entries)
+expr solve_pool_table(struct pool *p, unsigned w, expr index, const uint8_t *entries)
 {
 	uint64_t v, first;
 	unsigned i;
@@ -268,48 +269,48 @@ expr pool_table(struct pool *p, unsigned w, expr index, const uint8_t *entries)
 	if (!w || w > 64 || !index || index >= p->node.n || width(p, index) != 8)
 		return 0;
 	if (is_const(p, index, &v))
-		return pool_const(p, w, pool_table_entry(entries, w, (unsigned)v));
-	first = pool_table_entry(entries, w, 0);
-	for (i = 1; i < 256 && pool_table_entry(entries, w, i) == first;)
+		return solve_pool_const(p, w, solve_pool_table_entry(entries, w, (unsigned)v));
+	first = solve_pool_table_entry(entries, w, 0);
+	for (i = 1; i < 256 && solve_pool_table_entry(entries, w, i) == first;)
 		i++;
 	if (i == 256)
-		return pool_const(p, w, first);
-	return pool_make(p, EXPR_WORD(EXPR_TABLE, w, 8, 0), index,
-			 table_number(p, entries, 256u * ((w + 7) / 8)), 0);
+		return solve_pool_const(p, w, first);
+	return solve_pool_make(p, EXPR_WORD(EXPR_TABLE, w, 8, 0), index,
+			       table_number(p, entries, 256u * ((w + 7) / 8)), 0);
 }
 
-const uint8_t *pool_entries(const struct pool *p, expr e)
+const uint8_t *solve_pool_entries(const struct pool *p, expr e)
 {
 	return op_of(p, e) == EXPR_TABLE ? p->table.p[p->node.p[e].b] : NULL;
 }
 
-expr pool_eq(struct pool *p, expr a, expr b)
+expr solve_pool_eq(struct pool *p, expr a, expr b)
 {
-	return a && b ? pool_mk_binary(p, EXPR_EQ, a, b) : 0;
+	return a && b ? solve_pool_mk_binary(p, EXPR_EQ, a, b) : 0;
 }
 
-expr pool_not(struct pool *p, expr a)
+expr solve_pool_not(struct pool *p, expr a)
 {
-	return a ? pool_mk_unary(p, EXPR_NOT, a) : 0;
+	return a ? solve_pool_mk_unary(p, EXPR_NOT, a) : 0;
 }
 
 /* ---- looking at nodes ---- */
 
-uint32_t pool_word(const struct pool *p, expr e)
+uint32_t solve_pool_word(const struct pool *p, expr e)
 {
 	return p->node.p[e].word;
 }
 
-expr pool_operand(const struct pool *p, expr e, unsigned i)
+expr solve_pool_operand(const struct pool *p, expr e, unsigned i)
 {
 	const struct node *n = &p->node.p[e];
 
-	if (i >= pool_operands(n->word))
+	if (i >= solve_pool_operands(n->word))
 		return 0;
 	return i == 0 ? n->a : i == 1 ? n->b : n->c;
 }
 
-bool pool_is_const(const struct pool *p, expr e, uint64_t *value)
+bool solve_pool_is_const(const struct pool *p, expr e, uint64_t *value)
 {
 	uint64_t v;
 
@@ -320,23 +321,23 @@ bool pool_is_const(const struct pool *p, expr e, uint64_t *value)
 	return true;
 }
 
-size_t pool_count(const struct pool *p)
+size_t solve_pool_count(const struct pool *p)
 {
 	return p->node.n - 1;
 }
 
-size_t pool_memory(const struct pool *p)
+size_t solve_pool_memory(const struct pool *p)
 {
 	return sizeof *p + p->node.cap * sizeof *p->node.p + p->slots * sizeof *p->slot +
-	       MEMO_SLOTS * sizeof *p->memo + p->table_bytes + pool_sets_memory(p) +
+	       MEMO_SLOTS * sizeof *p->memo + p->table_bytes + solve_pool_sets_memory(p) +
 	       p->value.cap * sizeof *p->value.p + p->epoch.cap * sizeof *p->epoch.p +
 	       p->stack.cap * sizeof *p->stack.p;
 }
 
-const uint32_t *pool_inputs(const struct pool *p, expr e, size_t *n)
+const uint32_t *solve_pool_inputs(const struct pool *p, expr e, size_t *n)
 {
 	*n = set_of(p, e)->size;
-	return pool_set_bytes(p, p->node.p[e].set);
+	return solve_pool_set_bytes(p, p->node.p[e].set);
 }
 
 #define PRINT_DEPTH 24
@@ -361,15 +362,15 @@ static void print(const struct pool *p, expr e, struct buf *b, unsigned depth)
 				   EXPR_LO(n->word) + EXPR_W(n->word) - 1);
 		else if (op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_TABLE)
 			buf_printf(b, " %u", EXPR_W(n->word));
-		for (unsigned i = 0; i < pool_operands(n->word); i++) {
+		for (unsigned i = 0; i < solve_pool_operands(n->word); i++) {
 			buf_puts(b, " ");
-			print(p, pool_operand(p, e, i), b, depth + 1);
+			print(p, solve_pool_operand(p, e, i), b, depth + 1);
 		}
 		buf_puts(b, ")");
 	}
 }
 
-void pool_print(const struct pool *p, expr e, struct buf *b)
+void solve_pool_print(const struct pool *p, expr e, struct buf *b)
 {
 	if (e)
 		print(p, e, b, 0);

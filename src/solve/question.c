@@ -13,9 +13,9 @@ bool solve_problem_holds(struct pool *pool, const struct problem *p)
 	for (size_t i = 0; i < p->var.n; i++)
 		if (!domain_has(&p->var.p[i].dom, solve_problem_byte(p, p->var.p[i].byte)))
 			return false;
-	pool_eval_begin(pool);
+	solve_pool_eval_begin(pool);
 	for (size_t i = 0; i < p->cond.n; i++)
-		if (!pool_eval_more(pool, p->cond.p[i], p->out, p->ninput))
+		if (!solve_pool_eval_more(pool, p->cond.p[i], p->out, p->ninput))
 			return false;
 	return true;
 }
@@ -63,7 +63,7 @@ void solve_problem_free(struct problem *p)
 	VEC_FREE(&p->fixed);
 }
 
-struct domain solver_range(const struct solver *s, uint32_t byte, size_t ninput)
+struct domain solve_solver_range(const struct solver *s, uint32_t byte, size_t ninput)
 {
 	struct domain d = { { 0 } };
 	unsigned lo = 0, hi = 255;
@@ -145,8 +145,8 @@ static bool take_apart(struct simplify *t, struct pool *p, expr e)
 			VEC_PUSH(&t->stack, n.a);
 		} else if (EXPR_OP(n.word) == EXPR_NOT && op_of(p, n.a) == EXPR_OR) {
 			n = *pool_at(p, n.a);
-			VEC_PUSH(&t->stack, pool_not(p, n.b));
-			VEC_PUSH(&t->stack, pool_not(p, n.a));
+			VEC_PUSH(&t->stack, solve_pool_not(p, n.b));
+			VEC_PUSH(&t->stack, solve_pool_not(p, n.a));
 		} else {
 			VEC_PUSH(&t->list, at);
 		}
@@ -166,7 +166,7 @@ static enum solve_answer simplify_ask(struct stage *stage, struct problem *p)
 	struct pool *pool = stage->solver->pool;
 	expr goal = p->cond.p[0];
 
-	if (pool_eval(pool, goal, p->input, p->ninput))
+	if (solve_pool_eval(pool, goal, p->input, p->ninput))
 		return trivial(t, SOLVE_SAT);
 	new_question(t);
 	t->list.n = t->stack.n = 0;
@@ -177,7 +177,7 @@ static enum solve_answer simplify_ask(struct stage *stage, struct problem *p)
 		if (!take_apart(t, pool, p->cond.p[i]))
 			return trivial(t, SOLVE_UNSAT);
 	for (size_t i = 0; i < p->ngoal; i++)
-		if (was_seen(t, pool_not(pool, t->list.p[i])))
+		if (was_seen(t, solve_pool_not(pool, t->list.p[i])))
 			return trivial(t, SOLVE_UNSAT);
 	p->cond.n = 0;
 	for (size_t i = 0; i < t->list.n; i++)

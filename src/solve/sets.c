@@ -32,7 +32,7 @@ static uint32_t intern(struct pool *p, const struct run *r, size_t n)
 	return (uint32_t)p->set.n - 1;
 }
 
-uint32_t pool_set_single(struct pool *p, uint32_t byte)
+uint32_t solve_pool_set_single(struct pool *p, uint32_t byte)
 {
 	struct run r = { byte, byte };
 
@@ -64,7 +64,7 @@ static uint32_t join(struct pool *p, const struct set *a, const struct set *b)
 	return intern(p, p->scratch.p, p->scratch.n);
 }
 
-uint32_t pool_set_join(struct pool *p, uint32_t a, uint32_t b)
+uint32_t solve_pool_set_join(struct pool *p, uint32_t a, uint32_t b)
 {
 	uint64_t key, id;
 	struct set sa, sb;
@@ -83,7 +83,7 @@ uint32_t pool_set_join(struct pool *p, uint32_t a, uint32_t b)
 	return (uint32_t)id;
 }
 
-bool pool_set_has(const struct pool *p, const struct set *s, uint32_t byte)
+bool solve_pool_set_has(const struct pool *p, const struct set *s, uint32_t byte)
 {
 	uint32_t lo = 0, hi = s->n;
 
@@ -101,7 +101,7 @@ bool pool_set_has(const struct pool *p, const struct set *s, uint32_t byte)
 	return false;
 }
 
-const uint32_t *pool_set_bytes(const struct pool *p, uint32_t id)
+const uint32_t *solve_pool_set_bytes(const struct pool *p, uint32_t id)
 {
 	struct set *s = &p->set.p[id];
 	size_t n = 0;
@@ -121,13 +121,13 @@ static size_t map_memory(const struct hmap *m)
 	return m->cap * (sizeof *m->key + sizeof *m->val + sizeof *m->used);
 }
 
-size_t pool_sets_memory(const struct pool *p)
+size_t solve_pool_sets_memory(const struct pool *p)
 {
 	return p->set.cap * sizeof *p->set.p + p->run.cap * sizeof *p->run.p +
 	       map_memory(&p->set_of) + map_memory(&p->set_union) + map_memory(&p->table_of);
 }
 
-void pool_sets_free(struct pool *p)
+void solve_pool_sets_free(struct pool *p)
 {
 	for (size_t i = 0; i < p->set.n; i++)
 		free(p->set.p[i].byte);

@@ -15,42 +15,42 @@
 
 /* ---- makers ---- */
 
-expr pool_mk_unary(struct pool *p, enum expr_op op, expr a)
+expr solve_pool_mk_unary(struct pool *p, enum expr_op op, expr a)
 {
 	unsigned w = width(p, a);
 
-	return pool_node(p, EXPR_WORD(op, w, w, 0), a, 0, 0);
+	return solve_pool_node(p, EXPR_WORD(op, w, w, 0), a, 0, 0);
 }
 
-expr pool_mk_binary(struct pool *p, enum expr_op op, expr a, expr b)
+expr solve_pool_mk_binary(struct pool *p, enum expr_op op, expr a, expr b)
 {
 	unsigned aw = width(p, a), w = op >= EXPR_EQ && op <= EXPR_SLE ? 1 : aw;
 
-	return pool_node(p, EXPR_WORD(op, w, aw, 0), a, b, 0);
+	return solve_pool_node(p, EXPR_WORD(op, w, aw, 0), a, b, 0);
 }
 
-expr pool_mk_extract(struct pool *p, expr a, unsigned lo, unsigned w)
+expr solve_pool_mk_extract(struct pool *p, expr a, unsigned lo, unsigned w)
 {
-	return pool_node(p, EXPR_WORD(EXPR_EXTRACT, w, width(p, a), lo), a, 0, 0);
+	return solve_pool_node(p, EXPR_WORD(EXPR_EXTRACT, w, width(p, a), lo), a, 0, 0);
 }
 
-expr pool_mk_concat(struct pool *p, expr a, expr b)
-{
-	unsigned aw = width(p, a);
-
-	return pool_node(p, EXPR_WORD(EXPR_CONCAT, aw + width(p, b), aw, 0), a, b, 0);
-}
-
-expr pool_mk_extend(struct pool *p, enum expr_op op, expr a, unsigned w)
+expr solve_pool_mk_concat(struct pool *p, expr a, expr b)
 {
 	unsigned aw = width(p, a);
 
-	return aw == w ? a : pool_node(p, EXPR_WORD(op, w, aw, 0), a, 0, 0);
+	return solve_pool_node(p, EXPR_WORD(EXPR_CONCAT, aw + width(p, b), aw, 0), a, b, 0);
 }
 
-expr pool_mk_ite(struct pool *p, expr c, expr a, expr b)
+expr solve_pool_mk_extend(struct pool *p, enum expr_op op, expr a, unsigned w)
 {
-	return pool_node(p, EXPR_WORD(EXPR_ITE, width(p, a), 1, 0), c, a, b);
+	unsigned aw = width(p, a);
+
+	return aw == w ? a : solve_pool_node(p, EXPR_WORD(op, w, aw, 0), a, 0, 0);
+}
+
+expr solve_pool_mk_ite(struct pool *p, expr c, expr a, expr b)
+{
+	return solve_pool_node(p, EXPR_WORD(EXPR_ITE, width(p, a), 1, 0), c, a, b);
 }
 
 /* ---- arithmetic ---- */
@@ -62,24 +62,28 @@ static expr simplify_add(struct pool *p, expr a, expr b)
 	uint64_t k, k2;
 
 	if (w == 1)
-		return pool_mk_binary(p, EXPR_XOR, a, b);
+		return solve_pool_mk_binary(p, EXPR_XOR, a, b);
 	if (is_const(p, b, &k)) {
 		if (!k)
 			return a;
 		if (EXPR_OP(na.word) == EXPR_ADD && is_const(p, na.b, &k2))
-			return pool_mk_binary(p, EXPR_ADD, na.a, pool_const(p, w, k + k2));
+			return solve_pool_mk_binary(p, EXPR_ADD, na.a,
+						    solve_pool_const(p, w, k + k2));
 		if (EXPR_OP(na.word) == EXPR_SUB && is_const(p, na.a, &k2))
-			return pool_mk_binary(p, EXPR_SUB, pool_const(p, w, k + k2), na.b);
+			return solve_pool_mk_binary(p, EXPR_SUB, solve_pool_const(p, w, k + k2),
+						    na.b);
 		return 0;
 	}
 	if (EXPR_OP(na.word) == EXPR_NEG)
-		return pool_mk_binary(p, EXPR_SUB, b, na.a);
+		return solve_pool_mk_binary(p, EXPR_SUB, b, na.a);
 	if (EXPR_OP(nb.word) == EXPR_NEG)
-		return pool_mk_binary(p, EXPR_SUB, a, nb.a);
+		return solve_pool_mk_binary(p, EXPR_SUB, a, nb.a);
 	if (EXPR_OP(na.word) == EXPR_ADD && is_const(p, na.b, &k)) /* constants come last */
-		return pool_mk_binary(p, EXPR_ADD, pool_mk_binary(p, EXPR_ADD, na.a, b), na.b);
+		return solve_pool_mk_binary(p, EXPR_ADD, solve_pool_mk_binary(p, EXPR_ADD, na.a, b),
+					    na.b);
 	if (EXPR_OP(nb.word) == EXPR_ADD && is_const(p, nb.b, &k))
-		return pool_mk_binary(p, EXPR_ADD, pool_mk_binary(p, EXPR_ADD, a, nb.a), nb.b);
+		return solve_pool_mk_binary(p, EXPR_ADD, solve_pool_mk_binary(p, EXPR_ADD, a, nb.a),
+					    nb.b);
 	if ((EXPR_OP(na.word) == EXPR_SUB && na.b == b))
 		return na.a;
 	if ((EXPR_OP(nb.word) == EXPR_SUB && nb.b == a))
@@ -94,21 +98,21 @@ static expr simplify_sub(struct pool *p, expr a, expr b)
 	uint64_t k;
 
 	if (a == b)
-		return pool_const(p, w, 0);
+		return solve_pool_const(p, w, 0);
 	if (w == 1)
-		return pool_mk_binary(p, EXPR_XOR, a, b);
+		return solve_pool_mk_binary(p, EXPR_XOR, a, b);
 	if (is_const(p, b, &k))
-		return pool_mk_binary(p, EXPR_ADD, a, pool_const(p, w, 0 - k));
+		return solve_pool_mk_binary(p, EXPR_ADD, a, solve_pool_const(p, w, 0 - k));
 	if (is_const(p, a, &k) && !k)
-		return pool_mk_unary(p, EXPR_NEG, b);
+		return solve_pool_mk_unary(p, EXPR_NEG, b);
 	if (op_of(p, b) == EXPR_NEG)
-		return pool_mk_binary(p, EXPR_ADD, a, pool_at(p, b)->a);
+		return solve_pool_mk_binary(p, EXPR_ADD, a, pool_at(p, b)->a);
 	if (EXPR_OP(na.word) == EXPR_ADD) {
 		if (na.a == b || na.b == b)
 			return na.a == b ? na.b : na.a;
 		if (is_const(p, na.b, &k)) /* (x + k) - y */
-			return pool_mk_binary(p, EXPR_ADD, pool_mk_binary(p, EXPR_SUB, na.a, b),
-					      na.b);
+			return solve_pool_mk_binary(
+				p, EXPR_ADD, solve_pool_mk_binary(p, EXPR_SUB, na.a, b), na.b);
 	}
 	return 0;
 }
@@ -119,20 +123,20 @@ static expr simplify_mul(struct pool *p, enum expr_op op, expr a, expr b)
 	uint64_t k;
 
 	if (w == 1 && op == EXPR_MUL)
-		return pool_mk_binary(p, EXPR_AND, a, b);
+		return solve_pool_mk_binary(p, EXPR_AND, a, b);
 	if (!is_const(p, b, &k))
 		return 0;
 	if (!k)
 		return b;
 	if (op == EXPR_UMULH && k == 1)
-		return pool_const(p, w, 0);
+		return solve_pool_const(p, w, 0);
 	if (op != EXPR_MUL)
 		return 0;
 	if (k == 1)
 		return a;
 	if (!(k & (k - 1)))
-		return pool_mk_binary(p, EXPR_SHL, a,
-				      pool_const(p, w, (uint64_t)__builtin_ctzll(k)));
+		return solve_pool_mk_binary(p, EXPR_SHL, a,
+					    solve_pool_const(p, w, (uint64_t)__builtin_ctzll(k)));
 	return 0;
 }
 
@@ -146,17 +150,18 @@ static expr divide_by(struct pool *p, enum expr_op op, expr a, uint64_t k)
 		return 0;
 	if (!(k & (k - 1))) {
 		if (op == EXPR_UREM)
-			return pool_mk_binary(p, EXPR_AND, a, pool_const(p, w, k - 1));
-		return pool_mk_binary(p, EXPR_LSHR, a,
-				      pool_const(p, w, (uint64_t)__builtin_ctzll(k)));
+			return solve_pool_mk_binary(p, EXPR_AND, a, solve_pool_const(p, w, k - 1));
+		return solve_pool_mk_binary(p, EXPR_LSHR, a,
+					    solve_pool_const(p, w, (uint64_t)__builtin_ctzll(k)));
 	}
 	if (op_of(p, a) != EXPR_ZEXT)
 		return 0;
 	x = pool_at(p, a)->a;
 	narrow = width(p, x);
 	if (k > expr_mask(narrow))
-		return op == EXPR_UREM ? a : pool_const(p, w, 0);
-	return pool_mk_extend(p, EXPR_ZEXT, pool_mk_binary(p, op, x, pool_const(p, narrow, k)), w);
+		return op == EXPR_UREM ? a : solve_pool_const(p, w, 0);
+	return solve_pool_mk_extend(
+		p, EXPR_ZEXT, solve_pool_mk_binary(p, op, x, solve_pool_const(p, narrow, k)), w);
 }
 
 static expr simplify_divide(struct pool *p, enum expr_op op, expr a, expr b, expr c)
@@ -167,18 +172,18 @@ static expr simplify_divide(struct pool *p, enum expr_op op, expr a, expr b, exp
 	if (op == EXPR_UDIV || op == EXPR_UREM)
 		return is_const(p, b, &k) ? divide_by(p, op, a, k) : 0;
 	if (op == EXPR_SDIV || op == EXPR_SREM) {
-		if (!(pool_zeros(p, a, 0) & sign) || !(pool_zeros(p, b, 0) & sign))
+		if (!(solve_pool_zeros(p, a, 0) & sign) || !(solve_pool_zeros(p, b, 0) & sign))
 			return 0;
-		return pool_mk_binary(p, op == EXPR_SDIV ? EXPR_UDIV : EXPR_UREM, a, b);
+		return solve_pool_mk_binary(p, op == EXPR_SDIV ? EXPR_UDIV : EXPR_UREM, a, b);
 	}
 	if (op == EXPR_UDIV128 || op == EXPR_UREM128) {
 		if (!is_const(p, a, &k) || k)
 			return 0;
-		return pool_mk_binary(p, op == EXPR_UDIV128 ? EXPR_UDIV : EXPR_UREM, b, c);
+		return solve_pool_mk_binary(p, op == EXPR_UDIV128 ? EXPR_UDIV : EXPR_UREM, b, c);
 	}
-	if (pool_mk_binary(p, EXPR_ASHR, b, pool_const(p, 64, 63)) != a)
+	if (solve_pool_mk_binary(p, EXPR_ASHR, b, solve_pool_const(p, 64, 63)) != a)
 		return 0;
-	return pool_mk_binary(p, op == EXPR_SDIV128 ? EXPR_SDIV : EXPR_SREM, b, c);
+	return solve_pool_mk_binary(p, op == EXPR_SDIV128 ? EXPR_SDIV : EXPR_SREM, b, c);
 }
 
 /* ---- logic ---- */
@@ -192,11 +197,12 @@ static expr simplify_not(struct pool *p, expr a)
 	if (op == EXPR_NOT)
 		return n.a;
 	if (op == EXPR_XOR && is_const(p, n.b, &k))
-		return pool_mk_binary(p, EXPR_XOR, n.a, pool_const(p, EXPR_W(n.word), ~k));
+		return solve_pool_mk_binary(p, EXPR_XOR, n.a,
+					    solve_pool_const(p, EXPR_W(n.word), ~k));
 	if (op == EXPR_ULT || op == EXPR_SLT)
-		return pool_mk_binary(p, op == EXPR_ULT ? EXPR_ULE : EXPR_SLE, n.b, n.a);
+		return solve_pool_mk_binary(p, op == EXPR_ULT ? EXPR_ULE : EXPR_SLE, n.b, n.a);
 	if (op == EXPR_ULE || op == EXPR_SLE)
-		return pool_mk_binary(p, op == EXPR_ULE ? EXPR_ULT : EXPR_SLT, n.b, n.a);
+		return solve_pool_mk_binary(p, op == EXPR_ULE ? EXPR_ULT : EXPR_SLT, n.b, n.a);
 	return 0;
 }
 
@@ -215,7 +221,7 @@ static expr simplify_and_or(struct pool *p, enum expr_op op, expr a, expr b)
 	if (a == b)
 		return a;
 	if (opposite(p, a, b))
-		return pool_const(p, w, op == EXPR_AND ? 0 : ones);
+		return solve_pool_const(p, w, op == EXPR_AND ? 0 : ones);
 	if (!is_const(p, b, &k))
 		return 0;
 	if (k == (op == EXPR_AND ? ones : 0))
@@ -223,8 +229,8 @@ static expr simplify_and_or(struct pool *p, enum expr_op op, expr a, expr b)
 	if (k == (op == EXPR_AND ? 0 : ones))
 		return b;
 	if (EXPR_OP(na.word) == op && is_const(p, na.b, &k2))
-		return pool_mk_binary(p, op, na.a,
-				      pool_const(p, w, op == EXPR_AND ? k & k2 : k | k2));
+		return solve_pool_mk_binary(
+			p, op, na.a, solve_pool_const(p, w, op == EXPR_AND ? k & k2 : k | k2));
 	return 0;
 }
 
@@ -235,18 +241,19 @@ static expr simplify_xor(struct pool *p, expr a, expr b)
 	uint64_t k, k2;
 
 	if (a == b)
-		return pool_const(p, w, 0);
+		return solve_pool_const(p, w, 0);
 	if (opposite(p, a, b))
-		return pool_const(p, w, ~(uint64_t)0);
+		return solve_pool_const(p, w, ~(uint64_t)0);
 	if (is_const(p, b, &k)) {
 		if (!k)
 			return a;
 		if (k == expr_mask(w))
-			return pool_mk_unary(p, EXPR_NOT, a);
+			return solve_pool_mk_unary(p, EXPR_NOT, a);
 		if (EXPR_OP(na.word) == EXPR_XOR && is_const(p, na.b, &k2))
-			return pool_mk_binary(p, EXPR_XOR, na.a, pool_const(p, w, k ^ k2));
+			return solve_pool_mk_binary(p, EXPR_XOR, na.a,
+						    solve_pool_const(p, w, k ^ k2));
 		if (EXPR_OP(na.word) == EXPR_NOT)
-			return pool_mk_binary(p, EXPR_XOR, na.a, pool_const(p, w, ~k));
+			return solve_pool_mk_binary(p, EXPR_XOR, na.a, solve_pool_const(p, w, ~k));
 		return 0;
 	}
 	if (EXPR_OP(na.word) == EXPR_XOR && (na.a == b || na.b == b))
@@ -261,11 +268,12 @@ static expr ite_of_bits(struct pool *p, expr c, expr a, expr b)
 	uint64_t k;
 
 	if (is_const(p, a, &k))
-		return k ? pool_mk_binary(p, EXPR_OR, c, b)
-			 : pool_mk_binary(p, EXPR_AND, pool_mk_unary(p, EXPR_NOT, c), b);
+		return k ? solve_pool_mk_binary(p, EXPR_OR, c, b)
+			 : solve_pool_mk_binary(p, EXPR_AND, solve_pool_mk_unary(p, EXPR_NOT, c),
+						b);
 	if (is_const(p, b, &k))
-		return k ? pool_mk_binary(p, EXPR_OR, pool_mk_unary(p, EXPR_NOT, c), a)
-			 : pool_mk_binary(p, EXPR_AND, c, a);
+		return k ? solve_pool_mk_binary(p, EXPR_OR, solve_pool_mk_unary(p, EXPR_NOT, c), a)
+			 : solve_pool_mk_binary(p, EXPR_AND, c, a);
 	return 0;
 }
 
@@ -280,19 +288,20 @@ static expr simplify_ite(struct pool *p, expr c, expr a, expr b)
 	if (a == b)
 		return a;
 	if (op_of(p, c) == EXPR_NOT)
-		return pool_mk_ite(p, pool_at(p, c)->a, b, a);
+		return solve_pool_mk_ite(p, pool_at(p, c)->a, b, a);
 	if (w == 1)
 		return ite_of_bits(p, c, a, b);
 	if (is_const(p, a, &k) && is_const(p, b, &k2)) {
 		if (k == 1 && !k2)
-			return pool_mk_extend(p, EXPR_ZEXT, c, w);
+			return solve_pool_mk_extend(p, EXPR_ZEXT, c, w);
 		if (!k && k2 == 1)
-			return pool_mk_extend(p, EXPR_ZEXT, pool_mk_unary(p, EXPR_NOT, c), w);
+			return solve_pool_mk_extend(p, EXPR_ZEXT,
+						    solve_pool_mk_unary(p, EXPR_NOT, c), w);
 	}
 	if (EXPR_OP(na.word) == EXPR_ITE && na.a == c)
-		return pool_mk_ite(p, c, na.b, b);
+		return solve_pool_mk_ite(p, c, na.b, b);
 	if (EXPR_OP(nb.word) == EXPR_ITE && nb.a == c)
-		return pool_mk_ite(p, c, a, nb.c);
+		return solve_pool_mk_ite(p, c, a, nb.c);
 	return 0;
 }
 
@@ -334,8 +343,8 @@ static expr through_choice(struct pool *p, uint32_t word, expr a, expr b)
 		yes = expr_apply(word, k, yes, 0);
 		no = expr_apply(word, k, no, 0);
 	}
-	return pool_mk_ite(p, cond, pool_const(p, EXPR_W(word), yes),
-			   pool_const(p, EXPR_W(word), no));
+	return solve_pool_mk_ite(p, cond, solve_pool_const(p, EXPR_W(word), yes),
+				 solve_pool_const(p, EXPR_W(word), no));
 }
 
 static expr simplify_op(struct pool *p, uint32_t word, expr a, expr b, expr c)
@@ -348,7 +357,8 @@ static expr simplify_op(struct pool *p, uint32_t word, expr a, expr b, expr c)
 		if (EXPR_W(word) == 1)
 			return a;
 		if (op_of(p, a) == EXPR_SUB)
-			return pool_mk_binary(p, EXPR_SUB, pool_at(p, a)->b, pool_at(p, a)->a);
+			return solve_pool_mk_binary(p, EXPR_SUB, pool_at(p, a)->b,
+						    pool_at(p, a)->a);
 		return op_of(p, a) == EXPR_NEG ? pool_at(p, a)->a : 0;
 	case EXPR_ADD: return simplify_add(p, a, b);
 	case EXPR_SUB: return simplify_sub(p, a, b);
@@ -363,7 +373,7 @@ static expr simplify_op(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	case EXPR_ULT:
 	case EXPR_ULE:
 	case EXPR_SLT:
-	case EXPR_SLE: return pool_simplify_compare(p, op, a, b);
+	case EXPR_SLE: return solve_pool_simplify_compare(p, op, a, b);
 	case EXPR_UDIV:
 	case EXPR_SDIV:
 	case EXPR_UREM:
@@ -376,11 +386,11 @@ static expr simplify_op(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	}
 }
 
-expr pool_simplify(struct pool *p, uint32_t word, expr a, expr b, expr c)
+expr solve_pool_simplify(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
 	expr r = through_choice(p, word, a, b);
 
 	if (!r)
 		r = simplify_op(p, word, a, b, c);
-	return r ? r : pool_simplify_bits(p, word, a, b);
+	return r ? r : solve_pool_simplify_bits(p, word, a, b);
 }

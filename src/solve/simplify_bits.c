@@ -11,7 +11,7 @@
 #define ZEROS_DEPTH 8
 #define MAX_PIECES 9
 
-uint64_t pool_zeros(const struct pool *p, expr e, unsigned depth)
+uint64_t solve_pool_zeros(const struct pool *p, expr e, unsigned depth)
 {
 	const struct node *n = pool_at(p, e);
 	unsigned w = EXPR_W(n->word), aw = EXPR_AW(n->word);
@@ -22,13 +22,14 @@ uint64_t pool_zeros(const struct pool *p, expr e, unsigned depth)
 	if (depth++ == ZEROS_DEPTH)
 		return 0;
 	switch (EXPR_OP(n->word)) {
-	case EXPR_ZEXT: return (mask & ~expr_mask(aw)) | pool_zeros(p, n->a, depth);
+	case EXPR_ZEXT: return (mask & ~expr_mask(aw)) | solve_pool_zeros(p, n->a, depth);
 	case EXPR_CONCAT:
-		return pool_zeros(p, n->a, depth) << (w - aw) | pool_zeros(p, n->b, depth);
-	case EXPR_AND: return pool_zeros(p, n->a, depth) | pool_zeros(p, n->b, depth);
+		return solve_pool_zeros(p, n->a, depth) << (w - aw) |
+		       solve_pool_zeros(p, n->b, depth);
+	case EXPR_AND: return solve_pool_zeros(p, n->a, depth) | solve_pool_zeros(p, n->b, depth);
 	case EXPR_OR:
-	case EXPR_XOR: return pool_zeros(p, n->a, depth) & pool_zeros(p, n->b, depth);
-	case EXPR_ITE: return pool_zeros(p, n->b, depth) & pool_zeros(p, n->c, depth);
+	case EXPR_XOR: return solve_pool_zeros(p, n->a, depth) & solve_pool_zeros(p, n->b, depth);
+	case EXPR_ITE: return solve_pool_zeros(p, n->b, depth) & solve_pool_zeros(p, n->c, depth);
 	default: return 0;
 	}
 }
@@ -40,11 +41,11 @@ static expr extract_concat(struct pool *p, const struct node *n, unsigned lo, un
 	unsigned below = EXPR_W(n->word) - EXPR_AW(n->word);
 
 	if (lo >= below)
-		return pool_mk_extract(p, n->a, lo - below, w);
+		return solve_pool_mk_extract(p, n->a, lo - below, w);
 	if (lo + w <= below)
-		return pool_mk_extract(p, n->b, lo, w);
-	return pool_mk_concat(p, pool_mk_extract(p, n->a, 0, lo + w - below),
-			      pool_mk_extract(p, n->b, lo, below - lo));
+		return solve_pool_mk_extract(p, n->b, lo, w);
+	return solve_pool_mk_concat(p, solve_pool_mk_extract(p, n->a, 0, lo + w - below),
+				    solve_pool_mk_extract(p, n->b, lo, below - lo));
 }
 
 static expr extract_extend(struct pool *p, const struct node *n, unsigned lo, unsigned w)
@@ -53,12 +54,12 @@ static expr extract_extend(struct pool *p, const struct node *n, unsigned lo, un
 	enum expr_op op = EXPR_OP(n->word);
 
 	if (lo + w <= aw)
-		return pool_mk_extract(p, n->a, lo, w);
+		return solve_pool_mk_extract(p, n->a, lo, w);
 	if (lo < aw)
-		return pool_mk_extend(p, op, pool_mk_extract(p, n->a, lo, aw - lo), w);
+		return solve_pool_mk_extend(p, op, solve_pool_mk_extract(p, n->a, lo, aw - lo), w);
 	if (op == EXPR_ZEXT)
-		return pool_const(p, w, 0);
-	return pool_mk_extend(p, EXPR_SEXT, pool_mk_extract(p, n->a, aw - 1, 1), w);
+		return solve_pool_const(p, w, 0);
+	return solve_pool_mk_extend(p, EXPR_SEXT, solve_pool_mk_extract(p, n->a, aw - 1, 1), w);
 }
 
 static expr simplify_extract(struct pool *p, expr a, unsigned lo, unsigned w)
@@ -70,12 +71,13 @@ static expr simplify_extract(struct pool *p, expr a, unsigned lo, unsigned w)
 	if (w == EXPR_W(n.word))
 		return a;
 	switch (op) {
-	case EXPR_EXTRACT: return pool_mk_extract(p, n.a, lo + EXPR_LO(n.word), w);
+	case EXPR_EXTRACT: return solve_pool_mk_extract(p, n.a, lo + EXPR_LO(n.word), w);
 	case EXPR_CONCAT: return extract_concat(p, &n, lo, w);
 	case EXPR_ZEXT:
 	case EXPR_SEXT: return extract_extend(p, &n, lo, w);
-	case EXPR_NOT: return pool_mk_unary(p, op, pool_mk_extract(p, n.a, lo, w));
-	case EXPR_NEG: return lo ? 0 : pool_mk_unary(p, op, pool_mk_extract(p, n.a, 0, w));
+	case EXPR_NOT: return solve_pool_mk_unary(p, op, solve_pool_mk_extract(p, n.a, lo, w));
+	case EXPR_NEG:
+		return lo ? 0 : solve_pool_mk_unary(p, op, solve_pool_mk_extract(p, n.a, 0, w));
 	case EXPR_ADD:
 	case EXPR_SUB:
 	case EXPR_MUL:
@@ -84,13 +86,13 @@ static expr simplify_extract(struct pool *p, expr a, unsigned lo, unsigned w)
 	case EXPR_AND:
 	case EXPR_OR:
 	case EXPR_XOR:
-		return pool_mk_binary(p, op, pool_mk_extract(p, n.a, lo, w),
-				      pool_mk_extract(p, n.b, lo, w));
+		return solve_pool_mk_binary(p, op, solve_pool_mk_extract(p, n.a, lo, w),
+					    solve_pool_mk_extract(p, n.b, lo, w));
 	case EXPR_ITE:
 		if (!is_const(p, n.b, &k) && !is_const(p, n.c, &k))
 			return 0;
-		return pool_mk_ite(p, n.a, pool_mk_extract(p, n.b, lo, w),
-				   pool_mk_extract(p, n.c, lo, w));
+		return solve_pool_mk_ite(p, n.a, solve_pool_mk_extract(p, n.b, lo, w),
+					 solve_pool_mk_extract(p, n.c, lo, w));
 	default: return 0;
 	}
 }
@@ -103,7 +105,7 @@ static expr rejoin(struct pool *p, const struct node *a, const struct node *b)
 	if (EXPR_OP(a->word) != EXPR_EXTRACT || EXPR_OP(b->word) != EXPR_EXTRACT || a->a != b->a ||
 	    EXPR_LO(a->word) != EXPR_LO(b->word) + EXPR_W(b->word))
 		return 0;
-	return pool_mk_extract(p, a->a, EXPR_LO(b->word), EXPR_W(a->word) + EXPR_W(b->word));
+	return solve_pool_mk_extract(p, a->a, EXPR_LO(b->word), EXPR_W(a->word) + EXPR_W(b->word));
 }
 
 static expr simplify_concat(struct pool *p, unsigned w, expr a, expr b)
@@ -115,26 +117,27 @@ static expr simplify_concat(struct pool *p, unsigned w, expr a, expr b)
 
 	if (is_const(p, a, &k)) {
 		if (!k)
-			return pool_mk_extend(p, EXPR_ZEXT, b, w);
+			return solve_pool_mk_extend(p, EXPR_ZEXT, b, w);
 		if (EXPR_OP(nb.word) == EXPR_ZEXT) /* its zeros join the constant */
-			return pool_mk_concat(p,
-					      pool_const(p, w - EXPR_AW(nb.word),
-							 k << (EXPR_W(nb.word) - EXPR_AW(nb.word))),
-					      nb.a);
+			return solve_pool_mk_concat(
+				p,
+				solve_pool_const(p, w - EXPR_AW(nb.word),
+						 k << (EXPR_W(nb.word) - EXPR_AW(nb.word))),
+				nb.a);
 		if (EXPR_OP(nb.word) == EXPR_CONCAT && is_const(p, nb.a, &k2))
-			return pool_mk_concat(p, pool_mk_concat(p, a, nb.a), nb.b);
+			return solve_pool_mk_concat(p, solve_pool_mk_concat(p, a, nb.a), nb.b);
 		return 0;
 	}
 	if (EXPR_OP(na.word) == EXPR_ZEXT)
-		return pool_mk_extend(p, EXPR_ZEXT, pool_mk_concat(p, na.a, b), w);
+		return solve_pool_mk_extend(p, EXPR_ZEXT, solve_pool_mk_concat(p, na.a, b), w);
 	if (EXPR_OP(na.word) == EXPR_CONCAT)
-		return pool_mk_concat(p, na.a, pool_mk_concat(p, na.b, b));
+		return solve_pool_mk_concat(p, na.a, solve_pool_mk_concat(p, na.b, b));
 	r = rejoin(p, &na, &nb);
 	if (r || EXPR_OP(nb.word) != EXPR_CONCAT)
 		return r;
 	top = *pool_at(p, nb.a);
 	r = rejoin(p, &na, &top);
-	return r ? pool_mk_concat(p, r, nb.b) : 0;
+	return r ? solve_pool_mk_concat(p, r, nb.b) : 0;
 }
 
 static expr simplify_extend(struct pool *p, enum expr_op op, unsigned w, expr a)
@@ -142,13 +145,13 @@ static expr simplify_extend(struct pool *p, enum expr_op op, unsigned w, expr a)
 	const struct node n = *pool_at(p, a);
 
 	if (EXPR_OP(n.word) == EXPR_ZEXT)
-		return pool_mk_extend(p, EXPR_ZEXT, n.a, w);
+		return solve_pool_mk_extend(p, EXPR_ZEXT, n.a, w);
 	if (op == EXPR_ZEXT)
 		return 0;
 	if (EXPR_OP(n.word) == EXPR_SEXT)
-		return pool_mk_extend(p, EXPR_SEXT, n.a, w);
-	if (pool_zeros(p, a, 0) >> (EXPR_W(n.word) - 1))
-		return pool_mk_extend(p, EXPR_ZEXT, a, w);
+		return solve_pool_mk_extend(p, EXPR_SEXT, n.a, w);
+	if (solve_pool_zeros(p, a, 0) >> (EXPR_W(n.word) - 1))
+		return solve_pool_mk_extend(p, EXPR_ZEXT, a, w);
 	return 0;
 }
 
@@ -161,16 +164,17 @@ static expr simplify_shift(struct pool *p, enum expr_op op, expr a, expr b)
 		return 0;
 	if (k >= w) {
 		if (op != EXPR_ASHR)
-			return pool_const(p, w, 0);
+			return solve_pool_const(p, w, 0);
 		k = w - 1;
 	}
 	if (!k)
 		return a;
 	n = (unsigned)k;
 	if (op == EXPR_SHL)
-		return pool_mk_concat(p, pool_mk_extract(p, a, 0, w - n), pool_const(p, n, 0));
-	return pool_mk_extend(p, op == EXPR_LSHR ? EXPR_ZEXT : EXPR_SEXT,
-			      pool_mk_extract(p, a, n, w - n), w);
+		return solve_pool_mk_concat(p, solve_pool_mk_extract(p, a, 0, w - n),
+					    solve_pool_const(p, n, 0));
+	return solve_pool_mk_extend(p, op == EXPR_LSHR ? EXPR_ZEXT : EXPR_SEXT,
+				    solve_pool_mk_extract(p, a, n, w - n), w);
 }
 
 /* How far down from bit `top` (not in it) the bits of m are alike. */
@@ -201,10 +205,11 @@ static expr piece_together(struct pool *p, uint64_t m, expr a, expr b)
 	for (unsigned top = w; top; top -= n) {
 		n = alike(m, top);
 		if (m >> (top - 1) & 1)
-			part = pool_mk_extract(p, a, top - n, n);
+			part = solve_pool_mk_extract(p, a, top - n, n);
 		else
-			part = b ? pool_mk_extract(p, b, top - n, n) : pool_const(p, n, 0);
-		r = r ? pool_mk_concat(p, r, part) : part;
+			part = b ? solve_pool_mk_extract(p, b, top - n, n)
+				 : solve_pool_const(p, n, 0);
+		r = r ? solve_pool_mk_concat(p, r, part) : part;
 	}
 	return r;
 }
@@ -212,11 +217,11 @@ static expr piece_together(struct pool *p, uint64_t m, expr a, expr b)
 /* a | b, a + b or a ^ b with no bit that both may have. */
 static expr simplify_disjoint(struct pool *p, expr a, expr b)
 {
-	uint64_t mask = expr_mask(width(p, a)), za = pool_zeros(p, a, 0), zb;
+	uint64_t mask = expr_mask(width(p, a)), za = solve_pool_zeros(p, a, 0), zb;
 
 	if (!za)
 		return 0;
-	zb = pool_zeros(p, b, 0);
+	zb = solve_pool_zeros(p, b, 0);
 	if ((za | zb) != mask)
 		return 0;
 	/* What both have as zeros goes with its neighbours above. */
@@ -230,7 +235,7 @@ static expr simplify_disjoint(struct pool *p, expr a, expr b)
 	return piece_together(p, ~za & mask, a, b);
 }
 
-expr pool_simplify_bits(struct pool *p, uint32_t word, expr a, expr b)
+expr solve_pool_simplify_bits(struct pool *p, uint32_t word, expr a, expr b)
 {
 	enum expr_op op = EXPR_OP(word);
 	uint64_t k;

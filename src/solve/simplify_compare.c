@@ -7,17 +7,17 @@
 
 static expr truth(struct pool *p, bool v)
 {
-	return pool_const(p, 1, v);
+	return solve_pool_const(p, 1, v);
 }
 
 static expr both(struct pool *p, expr a, expr b)
 {
-	return pool_mk_binary(p, EXPR_AND, a, b);
+	return solve_pool_mk_binary(p, EXPR_AND, a, b);
 }
 
 static expr eq_k(struct pool *p, expr a, uint64_t k)
 {
-	return pool_mk_binary(p, EXPR_EQ, a, pool_const(p, width(p, a), k));
+	return solve_pool_mk_binary(p, EXPR_EQ, a, solve_pool_const(p, width(p, a), k));
 }
 
 static uint64_t odd_inverse(uint64_t m)
@@ -41,11 +41,11 @@ static expr eq_arithmetic(struct pool *p, const struct node *n, uint64_t k)
 	case EXPR_XOR:
 		if (right)
 			return eq_k(p, n->a, k ^ k2);
-		return k ? 0 : pool_mk_binary(p, EXPR_EQ, n->a, n->b);
+		return k ? 0 : solve_pool_mk_binary(p, EXPR_EQ, n->a, n->b);
 	case EXPR_SUB:
 		if (is_const(p, n->a, &k2))
 			return eq_k(p, n->b, k2 - k);
-		return k ? 0 : pool_mk_binary(p, EXPR_EQ, n->a, n->b);
+		return k ? 0 : solve_pool_mk_binary(p, EXPR_EQ, n->a, n->b);
 	case EXPR_MUL: return right && (k2 & 1) ? eq_k(p, n->a, k * odd_inverse(k2)) : 0;
 	case EXPR_AND: return right && (k & ~k2) ? truth(p, false) : 0;
 	case EXPR_OR:
@@ -56,7 +56,8 @@ static expr eq_arithmetic(struct pool *p, const struct node *n, uint64_t k)
 		if (k2 & ~k)
 			return truth(p, false);
 		return eq_k(p,
-			    pool_mk_binary(p, EXPR_AND, n->a, pool_const(p, EXPR_W(n->word), ~k2)),
+			    solve_pool_mk_binary(p, EXPR_AND, n->a,
+						 solve_pool_const(p, EXPR_W(n->word), ~k2)),
 			    k & ~k2);
 	default: return 0;
 	}
@@ -72,8 +73,8 @@ static expr eq_count(struct pool *p, const struct node *n, uint64_t k)
 	if (k == w)
 		return eq_k(p, n->a, 0);
 	if (EXPR_OP(n->word) == EXPR_CTZ)
-		return eq_k(p, pool_mk_extract(p, n->a, 0, bits), (uint64_t)1 << k);
-	return eq_k(p, pool_mk_extract(p, n->a, w - bits, bits), 1);
+		return eq_k(p, solve_pool_mk_extract(p, n->a, 0, bits), (uint64_t)1 << k);
+	return eq_k(p, solve_pool_mk_extract(p, n->a, w - bits, bits), 1);
 }
 
 static expr eq_ite(struct pool *p, const struct node *n, uint64_t k)
@@ -82,11 +83,12 @@ static expr eq_ite(struct pool *p, const struct node *n, uint64_t k)
 	expr c = n->a;
 
 	if (is_const(p, n->b, &k2))
-		return k == k2 ? pool_mk_binary(p, EXPR_OR, c, eq_k(p, n->c, k))
-			       : both(p, pool_mk_unary(p, EXPR_NOT, c), eq_k(p, n->c, k));
+		return k == k2 ? solve_pool_mk_binary(p, EXPR_OR, c, eq_k(p, n->c, k))
+			       : both(p, solve_pool_mk_unary(p, EXPR_NOT, c), eq_k(p, n->c, k));
 	if (is_const(p, n->c, &k2))
-		return k == k2 ? pool_mk_binary(p, EXPR_OR, pool_mk_unary(p, EXPR_NOT, c),
-						eq_k(p, n->b, k))
+		return k == k2 ? solve_pool_mk_binary(p, EXPR_OR,
+						      solve_pool_mk_unary(p, EXPR_NOT, c),
+						      eq_k(p, n->b, k))
 			       : both(p, c, eq_k(p, n->b, k));
 	return 0;
 }
@@ -98,7 +100,7 @@ static expr eq_const(struct pool *p, expr a, uint64_t k)
 	uint64_t low = k & expr_mask(aw);
 
 	if (w == 1)
-		return k ? a : pool_mk_unary(p, EXPR_NOT, a);
+		return k ? a : solve_pool_mk_unary(p, EXPR_NOT, a);
 	switch (EXPR_OP(n.word)) {
 	case EXPR_NOT: return eq_k(p, n.a, ~k);
 	case EXPR_NEG: return eq_k(p, n.a, 0 - k);
@@ -144,19 +146,19 @@ static expr simplify_eq(struct pool *p, expr a, expr b)
 		enum expr_op op = EXPR_OP(na.word);
 
 		if (op == EXPR_NOT || op == EXPR_NEG || op == EXPR_ZEXT || op == EXPR_SEXT)
-			return pool_mk_binary(p, EXPR_EQ, na.a, nb.a);
+			return solve_pool_mk_binary(p, EXPR_EQ, na.a, nb.a);
 		if ((op == EXPR_ADD || op == EXPR_XOR) && na.b == nb.b)
-			return pool_mk_binary(p, EXPR_EQ, na.a, nb.a);
+			return solve_pool_mk_binary(p, EXPR_EQ, na.a, nb.a);
 	}
 	cut = seam(&na);
 	if (!cut || !seam(&nb) || w == 1)
 		return 0;
 	cut = cut > seam(&nb) ? cut : seam(&nb);
 	return both(p,
-		    pool_mk_binary(p, EXPR_EQ, pool_mk_extract(p, a, cut, w - cut),
-				   pool_mk_extract(p, b, cut, w - cut)),
-		    pool_mk_binary(p, EXPR_EQ, pool_mk_extract(p, a, 0, cut),
-				   pool_mk_extract(p, b, 0, cut)));
+		    solve_pool_mk_binary(p, EXPR_EQ, solve_pool_mk_extract(p, a, cut, w - cut),
+					 solve_pool_mk_extract(p, b, cut, w - cut)),
+		    solve_pool_mk_binary(p, EXPR_EQ, solve_pool_mk_extract(p, a, 0, cut),
+					 solve_pool_mk_extract(p, b, 0, cut)));
 }
 
 /* ---- order ---- */
@@ -173,10 +175,10 @@ static expr strict(struct pool *p, enum expr_op op, expr a, expr b)
 		return truth(p, true);
 	if (is_const(p, b, &k))
 		return k == max ? truth(p, true)
-				: pool_mk_binary(p, less, a, pool_const(p, w, k + 1));
+				: solve_pool_mk_binary(p, less, a, solve_pool_const(p, w, k + 1));
 	if (is_const(p, a, &k))
 		return k == min ? truth(p, true)
-				: pool_mk_binary(p, less, pool_const(p, w, k - 1), b);
+				: solve_pool_mk_binary(p, less, solve_pool_const(p, w, k - 1), b);
 	return 0;
 }
 
@@ -190,13 +192,13 @@ static expr below_parts(struct pool *p, enum expr_op op, const struct node *n, u
 		return 0;
 	top = k >> lw;
 	if (!low)
-		return pool_mk_binary(p, op, n->a, pool_const(p, aw, top));
+		return solve_pool_mk_binary(p, op, n->a, solve_pool_const(p, aw, top));
 	if (!is_const(p, n->a, &k2))
 		return 0;
 	if (k2 != top)
 		return truth(p, op == EXPR_ULT ? k2 < top
 					       : expr_signed(k2, aw) < expr_signed(top, aw));
-	return pool_mk_binary(p, EXPR_ULT, n->b, pool_const(p, lw, low));
+	return solve_pool_mk_binary(p, EXPR_ULT, n->b, solve_pool_const(p, lw, low));
 }
 
 /* k < b, likewise. */
@@ -209,13 +211,13 @@ static expr above_parts(struct pool *p, enum expr_op op, const struct node *n, u
 		return 0;
 	top = k >> lw;
 	if (low == expr_mask(lw))
-		return pool_mk_binary(p, op, pool_const(p, aw, top), n->a);
+		return solve_pool_mk_binary(p, op, solve_pool_const(p, aw, top), n->a);
 	if (!is_const(p, n->a, &k2))
 		return 0;
 	if (k2 != top)
 		return truth(p, op == EXPR_ULT ? top < k2
 					       : expr_signed(top, aw) < expr_signed(k2, aw));
-	return pool_mk_binary(p, EXPR_ULT, pool_const(p, lw, low), n->b);
+	return solve_pool_mk_binary(p, EXPR_ULT, solve_pool_const(p, lw, low), n->b);
 }
 
 static expr unsigned_below(struct pool *p, expr a, uint64_t k)
@@ -227,11 +229,12 @@ static expr unsigned_below(struct pool *p, expr a, uint64_t k)
 	if (k == 1)
 		return eq_k(p, a, 0);
 	if (k == expr_mask(EXPR_W(n.word)))
-		return pool_mk_unary(p, EXPR_NOT, eq_k(p, a, k));
+		return solve_pool_mk_unary(p, EXPR_NOT, eq_k(p, a, k));
 	if (EXPR_OP(n.word) == EXPR_ZEXT) {
 		if (k > expr_mask(EXPR_AW(n.word)))
 			return truth(p, true);
-		return pool_mk_binary(p, EXPR_ULT, n.a, pool_const(p, EXPR_AW(n.word), k));
+		return solve_pool_mk_binary(p, EXPR_ULT, n.a,
+					    solve_pool_const(p, EXPR_AW(n.word), k));
 	}
 	return below_parts(p, EXPR_ULT, &n, k);
 }
@@ -246,11 +249,12 @@ static expr unsigned_above(struct pool *p, expr b, uint64_t k)
 	if (k == max - 1)
 		return eq_k(p, b, max);
 	if (!k)
-		return pool_mk_unary(p, EXPR_NOT, eq_k(p, b, 0));
+		return solve_pool_mk_unary(p, EXPR_NOT, eq_k(p, b, 0));
 	if (EXPR_OP(n.word) == EXPR_ZEXT) {
 		if (k >= expr_mask(EXPR_AW(n.word)))
 			return truth(p, false);
-		return pool_mk_binary(p, EXPR_ULT, pool_const(p, EXPR_AW(n.word), k), n.a);
+		return solve_pool_mk_binary(p, EXPR_ULT, solve_pool_const(p, EXPR_AW(n.word), k),
+					    n.a);
 	}
 	return above_parts(p, EXPR_ULT, &n, k);
 }
@@ -261,12 +265,13 @@ static expr signed_narrow(struct pool *p, const struct node *n, uint64_t k, bool
 	unsigned aw = EXPR_AW(n->word);
 	int64_t v = expr_signed(k, EXPR_W(n->word)), max = (int64_t)expr_mask(aw - 1);
 	int64_t min = -max - 1;
-	expr small = pool_const(p, aw, k);
+	expr small = solve_pool_const(p, aw, k);
 
 	if (below)
 		return v > max || v <= min ? truth(p, v > max)
-					   : pool_mk_binary(p, EXPR_SLT, n->a, small);
-	return v >= max || v < min ? truth(p, v < min) : pool_mk_binary(p, EXPR_SLT, small, n->a);
+					   : solve_pool_mk_binary(p, EXPR_SLT, n->a, small);
+	return v >= max || v < min ? truth(p, v < min)
+				   : solve_pool_mk_binary(p, EXPR_SLT, small, n->a);
 }
 
 static expr signed_const(struct pool *p, expr x, uint64_t k, bool below)
@@ -274,20 +279,20 @@ static expr signed_const(struct pool *p, expr x, uint64_t k, bool below)
 	const struct node n = *pool_at(p, x);
 	unsigned w = EXPR_W(n.word);
 	uint64_t sign = (uint64_t)1 << (w - 1);
-	expr kk = pool_const(p, w, k);
+	expr kk = solve_pool_const(p, w, k);
 
 	if (k == (below ? sign : sign - 1))
 		return truth(p, false);
-	if (pool_zeros(p, x, 0) & sign) {
+	if (solve_pool_zeros(p, x, 0) & sign) {
 		if (k & sign)
 			return truth(p, !below);
-		return below ? pool_mk_binary(p, EXPR_ULT, x, kk)
-			     : pool_mk_binary(p, EXPR_ULT, kk, x);
+		return below ? solve_pool_mk_binary(p, EXPR_ULT, x, kk)
+			     : solve_pool_mk_binary(p, EXPR_ULT, kk, x);
 	}
 	if (below && !k)
-		return pool_mk_extract(p, x, w - 1, 1);
+		return solve_pool_mk_extract(p, x, w - 1, 1);
 	if (!below && k == expr_mask(w))
-		return pool_mk_unary(p, EXPR_NOT, pool_mk_extract(p, x, w - 1, 1));
+		return solve_pool_mk_unary(p, EXPR_NOT, solve_pool_mk_extract(p, x, w - 1, 1));
 	if (EXPR_OP(n.word) == EXPR_SEXT)
 		return signed_narrow(p, &n, k, below);
 	return below ? below_parts(p, EXPR_SLT, &n, k) : above_parts(p, EXPR_SLT, &n, k);
@@ -307,12 +312,12 @@ static expr less_than(struct pool *p, enum expr_op op, expr a, expr b)
 		return op == EXPR_ULT ? unsigned_above(p, b, k) : signed_const(p, b, k, false);
 	if (EXPR_OP(na.word) == EXPR_OP(nb.word) && EXPR_AW(na.word) == EXPR_AW(nb.word)) {
 		if (EXPR_OP(na.word) == EXPR_ZEXT)
-			return pool_mk_binary(p, EXPR_ULT, na.a, nb.a);
+			return solve_pool_mk_binary(p, EXPR_ULT, na.a, nb.a);
 		if (EXPR_OP(na.word) == EXPR_SEXT)
-			return pool_mk_binary(p, op, na.a, nb.a);
+			return solve_pool_mk_binary(p, op, na.a, nb.a);
 	}
-	if (op == EXPR_SLT && (pool_zeros(p, a, 0) & pool_zeros(p, b, 0) & sign))
-		return pool_mk_binary(p, EXPR_ULT, a, b);
+	if (op == EXPR_SLT && (solve_pool_zeros(p, a, 0) & solve_pool_zeros(p, b, 0) & sign))
+		return solve_pool_mk_binary(p, EXPR_ULT, a, b);
 	return 0;
 }
 
@@ -320,13 +325,13 @@ static expr less_than(struct pool *p, enum expr_op op, expr a, expr b)
 static expr compare_bits(struct pool *p, enum expr_op op, expr a, expr b)
 {
 	bool flip = op == EXPR_ULT || op == EXPR_ULE;
-	expr x = flip ? pool_mk_unary(p, EXPR_NOT, a) : a,
-	     y = flip ? b : pool_mk_unary(p, EXPR_NOT, b);
+	expr x = flip ? solve_pool_mk_unary(p, EXPR_NOT, a) : a,
+	     y = flip ? b : solve_pool_mk_unary(p, EXPR_NOT, b);
 
-	return pool_mk_binary(p, op == EXPR_ULT || op == EXPR_SLT ? EXPR_AND : EXPR_OR, x, y);
+	return solve_pool_mk_binary(p, op == EXPR_ULT || op == EXPR_SLT ? EXPR_AND : EXPR_OR, x, y);
 }
 
-expr pool_simplify_compare(struct pool *p, enum expr_op op, expr a, expr b)
+expr solve_pool_simplify_compare(struct pool *p, enum expr_op op, expr a, expr b)
 {
 	if (op == EXPR_EQ)
 		return simplify_eq(p, a, b);

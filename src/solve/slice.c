@@ -72,7 +72,7 @@ static struct byte_state *state(struct slice *t, const struct problem *p, uint32
 	if (b->question == t->now)
 		return b;
 	*b = (struct byte_state){ .question = t->now, .parent = byte };
-	b->dom = solver_range(t->stage.solver, byte, p->ninput);
+	b->dom = solve_solver_range(t->stage.solver, byte, p->ninput);
 	b->fixed = only(&b->dom, solve_problem_byte(p, byte));
 	return b;
 }
@@ -253,7 +253,7 @@ static enum solve_answer slice_ask(struct stage *stage, struct problem *p)
 
 		if (b != UINT32_MAX)
 			t->byte.p[find(t, b)].wanted = true;
-		else if (!pool_eval(pool, p->cond.p[i], p->out, p->ninput))
+		else if (!solve_pool_eval(pool, p->cond.p[i], p->out, p->ninput))
 			goto unsat; /* and no byte of it may change */
 	}
 	keep(t, p);

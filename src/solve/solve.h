@@ -18,32 +18,34 @@
 typedef uint32_t expr; /* 0: none */
 
 struct pool;
-struct pool *pool_new(void);
-void pool_free(struct pool *);
-expr pool_const(struct pool *, unsigned w, uint64_t value);
-expr pool_input(struct pool *, uint32_t byte);
+struct pool *solve_pool_new(void);
+void solve_pool_free(struct pool *);
+expr solve_pool_const(struct pool *, unsigned w, uint64_t value);
+expr solve_pool_input(struct pool *, uint32_t byte);
 /* A node; operands that the operation does not have are 0. The result may be any equal node, or 0
  * if widths do not fit the operation. */
-expr pool_node(struct pool *, uint32_t word, expr a, expr b, expr c);
+expr solve_pool_node(struct pool *, uint32_t word, expr a, expr b, expr c);
 /* 256 entries of (w+7)/8 bytes, little-endian; copied. */
-expr pool_table(struct pool *, unsigned w, expr index, const uint8_t *entries);
-const uint8_t *pool_entries(const struct pool *, expr table); /* as pool_table was given them */
+expr solve_pool_table(struct pool *, unsigned w, expr index, const uint8_t *entries);
+const uint8_t *solve_pool_entries(const struct pool *,
+				  expr table); /* as solve_pool_table was given them */
 /* The width that operand i has to have (a constant of the stream does not say); 0: there is none. */
-unsigned expr_operand_width(uint32_t word, unsigned i);
-/* Helpers over pool_node. */
-expr pool_eq(struct pool *, expr a, expr b);
-expr pool_not(struct pool *, expr a); /* of 1 bit: the negation */
+unsigned solve_operand_width(uint32_t word, unsigned i);
+/* Helpers over solve_pool_node. */
+expr solve_pool_eq(struct pool *, expr a, expr b);
+expr solve_pool_not(struct pool *, expr a); /* of 1 bit: the negation */
 
-uint32_t pool_word(const struct pool *, expr);            /* EXPR_WORD */
-expr pool_operand(const struct pool *, expr, unsigned i); /* 0: none */
-bool pool_is_const(const struct pool *, expr, uint64_t *value);
-size_t pool_count(const struct pool *);
-size_t pool_memory(const struct pool *); /* bytes */
+uint32_t solve_pool_word(const struct pool *, expr);            /* EXPR_WORD */
+expr solve_pool_operand(const struct pool *, expr, unsigned i); /* 0: none */
+bool solve_pool_is_const(const struct pool *, expr, uint64_t *value);
+size_t solve_pool_count(const struct pool *);
+size_t solve_pool_memory(const struct pool *); /* bytes */
 /* The input bytes it depends on, sorted; valid until the pool is freed. */
-const uint32_t *pool_inputs(const struct pool *, expr, size_t *n);
+const uint32_t *solve_pool_inputs(const struct pool *, expr, size_t *n);
 /* Its value for an input; bytes past n are 0. Shared nodes are looked at once a call. */
-uint64_t pool_eval(struct pool *, expr, const uint8_t *input, size_t n);
-void pool_print(const struct pool *, expr, struct buf *); /* for people: (eq (add in[3] 1) 0x41) */
+uint64_t solve_pool_eval(struct pool *, expr, const uint8_t *input, size_t n);
+void solve_pool_print(const struct pool *, expr,
+		      struct buf *); /* for people: (eq (add in[3] 1) 0x41) */
 
 /* ---- questions ---- */
 enum solve_answer { SOLVE_SAT, SOLVE_UNSAT, SOLVE_TIMEOUT };
@@ -73,11 +75,11 @@ struct solve_stats {
 };
 
 struct solver;
-struct solver *solver_new(struct pool *, const struct solve_opts *);
-void solver_free(struct solver *);
+struct solver *solve_solver_new(struct pool *, const struct solve_opts *);
+void solve_solver_free(struct solver *);
 /* SAT: out (ninput bytes) is like input but for the bytes that had to change. */
-enum solve_answer solver_ask(struct solver *, const struct solve_query *, uint8_t *out);
-const struct solve_stats *solver_stats(const struct solver *);
+enum solve_answer solve_solver_ask(struct solver *, const struct solve_query *, uint8_t *out);
+const struct solve_stats *solve_solver_stats(const struct solver *);
 bool solve_available(void); /* built with Z3 */
 
 #endif

@@ -124,10 +124,11 @@ static Z3_ast table_term(struct z3 *t, const uint8_t *entries, unsigned w, Z3_as
 	Z3_ast bit, low, high;
 	unsigned i = 1, log = 0;
 
-	while (i < n && pool_table_entry(entries, w, lo + i) == pool_table_entry(entries, w, lo))
+	while (i < n &&
+	       solve_pool_table_entry(entries, w, lo + i) == solve_pool_table_entry(entries, w, lo))
 		i++;
 	if (i == n)
-		return number(t, w, pool_table_entry(entries, w, lo));
+		return number(t, w, solve_pool_table_entry(entries, w, lo));
 	while (2u << log < n)
 		log++;
 	bit = to_bool(t, Z3_mk_extract(t->ctx, log, log, index));
@@ -295,8 +296,8 @@ static Z3_ast make_term(struct z3 *t, expr e)
 	r = connective(t, n);
 	if (r)
 		return r;
-	for (unsigned i = 0; i < pool_operands(n->word); i++)
-		x[i] = operand(t, pool_operand(pool, e, i));
+	for (unsigned i = 0; i < solve_pool_operands(n->word); i++)
+		x[i] = operand(t, solve_pool_operand(pool, e, i));
 	if ((op >= EXPR_EQ && op <= EXPR_SLE) || op == EXPR_PARITY)
 		return condition(t, n, x);
 	r = arithmetic(t, n, x);
@@ -310,7 +311,7 @@ static bool push_missing(struct z3 *t, const struct node *n)
 	const expr x[3] = { n->a, n->b, n->c };
 	bool any = false;
 
-	for (unsigned i = 0; i < pool_operands(n->word); i++)
+	for (unsigned i = 0; i < solve_pool_operands(n->word); i++)
 		if (!t->term.p[x[i]]) {
 			VEC_PUSH(&t->stack, x[i]);
 			any = true;

@@ -28,7 +28,7 @@ static void add_ranges(const struct object *obj, Dwarf_Die *die, size_t idx, str
 
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0;) {
 		struct range r = { lo, hi, idx };
-		if (hi > lo && object_is_code(obj, lo + obj->debug.bias))
+		if (hi > lo && srcloc_object_is_code(obj, lo + obj->debug.bias))
 			VEC_PUSH(out, r);
 	}
 }
@@ -53,7 +53,7 @@ static struct debuginfo *load_debuginfo(struct object *obj)
 		if (d->unit_at.n > before)
 			VEC_PUSH(&d->unit, u);
 	}
-	ranges_sort(&d->unit_at);
+	srcloc_ranges_sort(&d->unit_at);
 	return d;
 }
 
@@ -86,7 +86,7 @@ static void collect_functions(const struct object *obj, struct unit *u, Dwarf_Di
 static struct unit *unit_at(struct object *obj, uint64_t pc)
 {
 	struct debuginfo *d = &obj->debug;
-	const struct range *r = ranges_find(&d->unit_at, pc);
+	const struct range *r = srcloc_ranges_find(&d->unit_at, pc);
 
 	if (!r)
 		return NULL;
@@ -96,7 +96,7 @@ static struct unit *unit_at(struct object *obj, uint64_t pc)
 		if (dwarf_getsrclines(&u->die, &u->lines, &u->nlines))
 			u->nlines = 0;
 		collect_functions(obj, u, &u->scope, 0);
-		ranges_sort(&u->fn_at);
+		srcloc_ranges_sort(&u->fn_at);
 	}
 	return u;
 }
@@ -224,7 +224,7 @@ static const char *function_name(struct object *obj, Dwarf_Die *die)
 		linkage = dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr);
 	const char *name = linkage ? dwarf_formstring(linkage) : NULL;
 	if (name && !strncmp(name, "_Z", 2))
-		name = store_demangle(obj->store, name);
+		name = srcloc_demangle(obj->store, name);
 	else if (has_namespaces(die))
 		name = qualified_name(obj, die);
 	else if ((name = dwarf_diename(die)))
@@ -328,7 +328,7 @@ static void set_line(struct object *obj, struct unit *u, uint64_t pc, Dwarf_Die 
 	}
 }
 
-void debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
+void srcloc_debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 {
 	struct debuginfo *d = load_debuginfo(obj);
 	uint64_t pc = addr - d->bias;
@@ -339,7 +339,7 @@ void debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 
 	if (!u)
 		return;
-	const struct range *r = ranges_find(&u->fn_at, pc);
+	const struct range *r = srcloc_ranges_find(&u->fn_at, pc);
 	if (r)
 		inlined_calls(&u->fn.p[r->idx], pc, call, &n);
 	set_line(obj, u, pc, r ? &u->fn.p[r->idx] : NULL, &f);
@@ -353,12 +353,12 @@ void debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 	VEC_PUSH(out, f);
 }
 
-bool debuginfo_scope(struct object *obj, uint64_t addr, size_t level, struct scope *out)
+bool srcloc_debuginfo_scope(struct object *obj, uint64_t addr, size_t level, struct scope *out)
 {
 	struct debuginfo *d = load_debuginfo(obj);
 	uint64_t pc = addr - d->bias;
 	struct unit *u = unit_at(obj, pc);
-	const struct range *r = u ? ranges_find(&u->fn_at, pc) : NULL;
+	const struct range *r = u ? srcloc_ranges_find(&u->fn_at, pc) : NULL;
 	Dwarf_Die call[MAX_DEPTH];
 	size_t n = 0;
 
@@ -372,7 +372,7 @@ bool debuginfo_scope(struct object *obj, uint64_t addr, size_t level, struct sco
 	return true;
 }
 
-void debuginfo_free(struct debuginfo *d)
+void srcloc_debuginfo_free(struct debuginfo *d)
 {
 	for (size_t i = 0; i < d->unit.n; i++) {
 		VEC_FREE(&d->unit.p[i].fn);

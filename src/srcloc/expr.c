@@ -23,7 +23,7 @@ struct parser {
 
 #define MAX_DEPTH 64
 
-bool token_is(const struct token *t, const char *sign)
+bool srcloc_token_is(const struct token *t, const char *sign)
 {
 	return t->kind != TOKEN_END && strlen(sign) == t->text.n &&
 	       !memcmp(t->text.p, sign, t->text.n);
@@ -31,7 +31,7 @@ bool token_is(const struct token *t, const char *sign)
 
 static bool next_is(const struct parser *p, const char *sign)
 {
-	return p->at < p->end && token_is(&p->t[p->at], sign);
+	return p->at < p->end && srcloc_token_is(&p->t[p->at], sign);
 }
 
 static bool accept(struct parser *p, const char *sign)
@@ -62,10 +62,10 @@ static bool skip_group(struct parser *p)
 
 static void begin_at(struct value *v, Dwarf_Die type)
 {
-	Dwarf_Die peeled = type_peel(type);
+	Dwarf_Die peeled = srcloc_die_peel(type);
 
 	v->type = type;
-	v->base = !v->stars && type_is_struct(&peeled) ? type : (Dwarf_Die){ 0 };
+	v->base = !v->stars && srcloc_die_is_struct(&peeled) ? type : (Dwarf_Die){ 0 };
 	v->offset = v->elements = 0;
 	v->path[0] = '\0';
 }
@@ -83,13 +83,13 @@ static void add_path(struct value *v, const char *before, struct word name, cons
  */
 static void element(struct value *v, Dwarf_Die *array, const struct word *index)
 {
-	uint64_t n[TYPE_DIMENSIONS], count = type_count(array);
-	unsigned dims = type_dimensions(array, n);
+	uint64_t n[TYPE_DIMENSIONS], count = srcloc_die_count(array);
+	unsigned dims = srcloc_die_dimensions(array, n);
 	Dwarf_Die type, peeled;
 
-	type_of(array, &type);
-	peeled = type_peel(type);
-	uint64_t stride = type_size(&type);
+	srcloc_die_of(array, &type);
+	peeled = srcloc_die_peel(type);
+	uint64_t stride = srcloc_die_size(&type);
 	for (unsigned i = v->subscripts + 1; i < dims; i++)
 		stride *= n[i];
 	if (index)
@@ -101,13 +101,13 @@ static void element(struct value *v, Dwarf_Die *array, const struct word *index)
 		return;
 	v->subscripts = 0;
 	v->type = type;
-	if (v->elements && type_is_struct(&peeled) && dwarf_diename(&type))
+	if (v->elements && srcloc_die_is_struct(&peeled) && dwarf_diename(&type))
 		begin_at(v, type);
 }
 
 static bool follow(struct value *v, const struct word *index)
 {
-	Dwarf_Die peeled = type_peel(v->type), to;
+	Dwarf_Die peeled = srcloc_die_peel(v->type), to;
 	int tag = peeled.addr ? dwarf_tag(&peeled) : 0;
 
 	if (v->address) { /* of what the value describes already */
@@ -121,7 +121,7 @@ static bool follow(struct value *v, const struct word *index)
 		element(v, &peeled, index);
 		return true;
 	} else if (tag == DW_TAG_pointer_type) {
-		type_of(&peeled, &to);
+		srcloc_die_of(&peeled, &to);
 		begin_at(v, to);
 	} else {
 		return false;
@@ -130,9 +130,9 @@ static bool follow(struct value *v, const struct word *index)
 	return true;
 }
 
-bool expr_pointee(struct value *v)
+bool srcloc_expr_pointee(struct value *v)
 {
-	Dwarf_Die peeled = type_peel(v->type);
+	Dwarf_Die peeled = srcloc_die_peel(v->type);
 
 	/* an array is what it points to, as a whole */
 	if (!v->address && !v->stars && peeled.addr && dwarf_tag(&peeled) == DW_TAG_array_type)
@@ -142,7 +142,7 @@ bool expr_pointee(struct value *v)
 
 static bool is_pointer(const struct value *v)
 {
-	Dwarf_Die peeled = type_peel(v->type);
+	Dwarf_Die peeled = srcloc_die_peel(v->type);
 	int tag = peeled.addr ? dwarf_tag(&peeled) : 0;
 
 	return v->address || v->stars || tag == DW_TAG_pointer_type || tag == DW_TAG_array_type;
@@ -150,9 +150,9 @@ static bool is_pointer(const struct value *v)
 
 static bool member(struct value *v, struct word name)
 {
-	Dwarf_Die peeled = type_peel(v->type), type;
+	Dwarf_Die peeled = srcloc_die_peel(v->type), type;
 
-	if (v->stars || v->address || !type_member(&peeled, name, &type, &v->offset))
+	if (v->stars || v->address || !srcloc_die_member(&peeled, name, &type, &v->offset))
 		return false;
 	v->type = type;
 	add_path(v, v->path[0] ? "." : "", name, "");
@@ -168,16 +168,16 @@ static bool name_value(struct parser *p, struct word name, struct value *v)
 	static const struct word this = { "this", 4 };
 	Dwarf_Die type, peeled;
 
-	if (scope_variable(p->scope, name, &type)) {
-		peeled = type_peel(type);
+	if (srcloc_scope_variable(p->scope, name, &type)) {
+		peeled = srcloc_die_peel(type);
 		bool reference = peeled.addr && dwarf_tag(&peeled) == DW_TAG_reference_type;
 		if (reference)
-			type_of(&peeled, &type);
+			srcloc_die_of(&peeled, &type);
 		begin_at(v, type);
 		v->memory = reference;
 		return true;
 	}
-	if (!scope_variable(p->scope, this, &type))
+	if (!srcloc_scope_variable(p->scope, this, &type))
 		return false;
 	begin_at(v, type);
 	return follow(v, NULL) && member(v, name);
@@ -200,9 +200,9 @@ static bool call_value(struct parser *p, const struct token *name, struct value 
 {
 	Dwarf_Die type;
 
-	if (token_is(name, "D_RW") || token_is(name, "D_RO"))
+	if (srcloc_token_is(name, "D_RW") || srcloc_token_is(name, "D_RO"))
 		return typed_oid(p, v);
-	if (!skip_group(p) || !scope_function(p->scope, name->text, &type))
+	if (!skip_group(p) || !srcloc_scope_function(p->scope, name->text, &type))
 		return false;
 	begin_at(v, type);
 	return true;
@@ -230,7 +230,7 @@ static bool subscript(struct parser *p, struct value *v)
 	const struct token *first = &p->t[p->at + 1];
 	bool literal = p->at + 2 < p->end && first->kind == TOKEN_LITERAL &&
 		       first->text.p[0] >= '0' && first->text.p[0] <= '9' &&
-		       token_is(first + 1, "]");
+		       srcloc_token_is(first + 1, "]");
 
 	return skip_group(p) && follow(v, literal ? &first->text : NULL);
 }
@@ -260,7 +260,8 @@ static bool postfix(struct parser *p, struct value *v)
 
 static bool is_qualifier(const struct token *t)
 {
-	return token_is(t, "const") || token_is(t, "volatile") || token_is(t, "_Atomic");
+	return srcloc_token_is(t, "const") || srcloc_token_is(t, "volatile") ||
+	       srcloc_token_is(t, "_Atomic");
 }
 
 /* "(struct node *)", "(uint64_t **)": true, and at behind it. Types of several words but one: no. */
@@ -282,10 +283,10 @@ static bool cast(struct parser *p, Dwarf_Die *type, unsigned *stars)
 			p->at++;
 	*type = (Dwarf_Die){ 0 };
 	Dwarf_Die found;
-	bool known = named && scope_type(p->scope, name, tagged, &found);
+	bool known = named && srcloc_scope_type(p->scope, name, tagged, &found);
 	if (known)
 		*type = found;
-	if (!tagged && scope_variable(p->scope, name, &found))
+	if (!tagged && srcloc_scope_variable(p->scope, name, &found))
 		named = false; /* C has struct log, and log */
 	if (named && accept(p, ")") && (known || *stars) && p->at < p->end)
 		return true;
@@ -313,8 +314,8 @@ static bool unary(struct parser *p, struct value *v)
 		return postfix(p, v);
 	if (!unary(p, v))
 		*v = (struct value){ 0 };
-	peeled = type_peel(type);
-	if (v->address && !type_is_struct(&peeled))
+	peeled = srcloc_die_peel(type);
+	if (v->address && !srcloc_die_is_struct(&peeled))
 		return true; /* (void *)&p->x is about p->x all the same */
 	v->address = false;
 	v->stars = stars;
@@ -335,7 +336,7 @@ static bool sum(struct parser *p, struct value *v)
 			return false;
 		if (!is_pointer(v) && is_pointer(&other))
 			*v = other;
-		peeled = type_peel(v->type);
+		peeled = srcloc_die_peel(v->type);
 		if (!v->address && !v->stars && peeled.addr &&
 		    dwarf_tag(&peeled) == DW_TAG_array_type) {
 			element(v, &peeled, NULL);
@@ -345,8 +346,8 @@ static bool sum(struct parser *p, struct value *v)
 	return true;
 }
 
-bool expr_value(const struct scope *scope, const struct token *t, size_t *at, size_t end,
-		struct value *v)
+bool srcloc_expr_value(const struct scope *scope, const struct token *t, size_t *at, size_t end,
+		       struct value *v)
 {
 	struct parser p = { scope, t, *at, end, 0 };
 

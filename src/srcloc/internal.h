@@ -34,8 +34,8 @@ struct ranges {
 	struct range *p;
 	size_t n, cap;
 };
-void ranges_sort(struct ranges *);
-const struct range *ranges_find(const struct ranges *, uint64_t at); /* NULL: none */
+void srcloc_ranges_sort(struct ranges *);
+const struct range *srcloc_ranges_find(const struct ranges *, uint64_t at); /* NULL: none */
 
 /* A symbol table, sorted by address, one name an address. */
 struct symbol {
@@ -97,11 +97,12 @@ struct answer {
 	size_t n;
 	struct srcloc_frame frame[];
 };
-struct object *object_new(struct store *, const char *path, const uint8_t *build_id, size_t len);
-void object_free(struct object *);
+struct object *srcloc_object_new(struct store *, const char *path, const uint8_t *build_id,
+				 size_t len);
+void srcloc_object_free(struct object *);
 /* The frames of what lies at `offset` in the file. */
-const struct answer *object_at(struct object *, uint64_t offset);
-bool object_is_code(const struct object *, uint64_t addr);
+const struct answer *srcloc_object_at(struct object *, uint64_t offset);
+bool srcloc_object_is_code(const struct object *, uint64_t addr);
 
 /* What address spaces share. */
 struct store {
@@ -114,17 +115,17 @@ struct store {
 	char *debug_path; /* in libdwfl's terms */
 	Dwfl_Callbacks callbacks;
 };
-const char *store_demangle(struct store *, const char *name);
+const char *srcloc_demangle(struct store *, const char *name);
 
-const char *symbols_at(struct object *, uint64_t addr);
+const char *srcloc_symbols_at(struct object *, uint64_t addr);
 /* Is there a linkage stub? Then *name is that of the function it leads to, or NULL. */
-bool symbols_plt(struct object *, uint64_t addr, const char **name);
-void symbols_free(struct symbols *);
+bool srcloc_symbols_plt(struct object *, uint64_t addr, const char **name);
+void srcloc_symbols_free(struct symbols *);
 
 /* Adds the frames that the debug information has for addr; none if it has nothing to say. */
 typedef VEC(struct srcloc_frame) frame_vec;
-void debuginfo_at(struct object *, uint64_t addr, frame_vec *);
-void debuginfo_free(struct debuginfo *);
+void srcloc_debuginfo_at(struct object *, uint64_t addr, frame_vec *);
+void srcloc_debuginfo_free(struct debuginfo *);
 
 /* ---- names and types ---- */
 
@@ -135,37 +136,37 @@ struct scope {
 	uint64_t pc;
 };
 /* level: number of the frame, the innermost inlined one being 0. */
-bool debuginfo_scope(struct object *, uint64_t addr, size_t level, struct scope *);
+bool srcloc_debuginfo_scope(struct object *, uint64_t addr, size_t level, struct scope *);
 /* A name as it stands in the source. */
 struct word {
 	const char *p;
 	size_t n;
 };
 /* The type of a variable, or what a function returns (no type: void). */
-bool scope_variable(const struct scope *, struct word name, Dwarf_Die *type);
-bool scope_function(const struct scope *, struct word name, Dwarf_Die *type);
+bool srcloc_scope_variable(const struct scope *, struct word name, Dwarf_Die *type);
+bool srcloc_scope_function(const struct scope *, struct word name, Dwarf_Die *type);
 /* "struct NAME", "union NAME" (tagged), or the name of a typedef, class or base type. */
-bool scope_type(const struct scope *, struct word name, bool tagged, Dwarf_Die *);
+bool srcloc_scope_type(const struct scope *, struct word name, bool tagged, Dwarf_Die *);
 
 /* A type is a DIE, whose addr is NULL for void and what nobody knows. */
-bool type_of(Dwarf_Die *die, Dwarf_Die *type); /* of a variable, member, pointer, … */
-Dwarf_Die type_peel(Dwarf_Die type);           /* without typedefs and qualifiers */
-bool type_is_struct(Dwarf_Die *peeled);        /* or a union or class */
-uint64_t type_size(Dwarf_Die *type);
+bool srcloc_die_of(Dwarf_Die *die, Dwarf_Die *type); /* of a variable, member, pointer, … */
+Dwarf_Die srcloc_die_peel(Dwarf_Die type);           /* without typedefs and qualifiers */
+bool srcloc_die_is_struct(Dwarf_Die *peeled);        /* or a union or class */
+uint64_t srcloc_die_size(Dwarf_Die *type);
 #define TYPE_DIMENSIONS 8
 /* How many dimensions, and their elements; 0: nobody knows. */
-unsigned type_dimensions(Dwarf_Die *array, uint64_t dimension[TYPE_DIMENSIONS]);
-uint64_t type_count(Dwarf_Die *array); /* of all dimensions together */
-const char *type_name(struct object *, Dwarf_Die type, unsigned stars);
-enum srcloc_encoding type_encoding(Dwarf_Die type);
+unsigned srcloc_die_dimensions(Dwarf_Die *array, uint64_t dimension[TYPE_DIMENSIONS]);
+uint64_t srcloc_die_count(Dwarf_Die *array); /* of all dimensions together */
+const char *srcloc_die_name(struct object *, Dwarf_Die type, unsigned stars);
+enum srcloc_encoding srcloc_die_encoding(Dwarf_Die type);
 /* The member of that name, in anonymous ones and bases too; adds its offset. */
-bool type_member(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint64_t *offset);
+bool srcloc_die_member(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint64_t *offset);
 
 struct srcloc_type {
 	struct object *obj;
 	Dwarf_Die die; /* maybe by the name of a typedef */
 };
-const struct srcloc_type *store_type(struct object *, Dwarf_Die die);
+const struct srcloc_type *srcloc_cached_type(struct object *, Dwarf_Die die);
 
 /* An expression: its type, and where in a struct it lies. */
 struct value {
@@ -183,13 +184,14 @@ struct token {
 	enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_LITERAL, TOKEN_SIGN } kind;
 	struct word text;
 };
-bool token_is(const struct token *, const char *sign);
+bool srcloc_token_is(const struct token *, const char *sign);
 /* The value of the expression that begins at *at and ends before `end`; *at is moved behind it. */
-bool expr_value(const struct scope *, const struct token *, size_t *at, size_t end, struct value *);
+bool srcloc_expr_value(const struct scope *, const struct token *, size_t *at, size_t end,
+		       struct value *);
 /* What the value, a pointer or an array, points to. */
-bool expr_pointee(struct value *);
+bool srcloc_expr_pointee(struct value *);
 
-bool object_lvalue(struct object *, uint64_t addr, size_t level, const char *statement,
-		   struct srcloc_lvalue *);
+bool srcloc_object_lvalue(struct object *, uint64_t addr, size_t level, const char *statement,
+			  struct srcloc_lvalue *);
 
 #endif

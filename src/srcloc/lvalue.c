@@ -84,7 +84,7 @@ static void cut(const char *p, token_vec *out)
 static bool is_one_of(const struct token *t, const char *const *words)
 {
 	for (; *words; words++)
-		if (token_is(t, *words))
+		if (srcloc_token_is(t, *words))
 			return true;
 	return false;
 }
@@ -107,7 +107,7 @@ static bool is_assignment(const struct token *t)
 
 static bool is_step(const struct token *t)
 {
-	return token_is(t, "++") || token_is(t, "--");
+	return srcloc_token_is(t, "++") || srcloc_token_is(t, "--");
 }
 
 /* ---- backwards to the beginning of an lvalue ---- */
@@ -121,9 +121,9 @@ static size_t opening(const struct text *x, size_t i)
 
 	for (;; i--) {
 		const struct token *t = &x->t.p[i];
-		if (token_is(t, ")") || token_is(t, "]"))
+		if (srcloc_token_is(t, ")") || srcloc_token_is(t, "]"))
 			open++;
-		if ((token_is(t, "(") || token_is(t, "[")) && --open == 0)
+		if ((srcloc_token_is(t, "(") || srcloc_token_is(t, "[")) && --open == 0)
 			return i;
 		if (!i)
 			return NOWHERE;
@@ -140,20 +140,20 @@ static bool is_operand(const struct text *x, size_t i)
 {
 	const struct token *t = &x->t.p[i];
 
-	if (token_is(t, ")")) {
+	if (srcloc_token_is(t, ")")) {
 		size_t open = opening(x, i);
 		return open == NOWHERE || open == 0 || !is_keyword(&x->t.p[open - 1]);
 	}
-	return token_is(t, "]") || t->kind == TOKEN_LITERAL || is_name(x, i);
+	return srcloc_token_is(t, "]") || t->kind == TOKEN_LITERAL || is_name(x, i);
 }
 
 /* Is the group that ends here a cast: names and stars, the last being a star? */
 static bool is_cast(const struct text *x, size_t close, size_t open)
 {
-	if (close < open + 3 || !token_is(&x->t.p[close - 1], "*"))
+	if (close < open + 3 || !srcloc_token_is(&x->t.p[close - 1], "*"))
 		return false;
 	for (size_t i = open + 1; i < close; i++)
-		if (!is_name(x, i) && !token_is(&x->t.p[i], "*"))
+		if (!is_name(x, i) && !srcloc_token_is(&x->t.p[i], "*"))
 			return false;
 	return true;
 }
@@ -164,14 +164,14 @@ static size_t postfix_begin(const struct text *x, size_t i)
 	for (;;) {
 		const struct token *t = &x->t.p[i];
 		size_t begin = i;
-		if (token_is(t, "]") || is_step(t)) {
-			begin = token_is(t, "]") ? opening(x, i) : i;
+		if (srcloc_token_is(t, "]") || is_step(t)) {
+			begin = srcloc_token_is(t, "]") ? opening(x, i) : i;
 			if (begin == NOWHERE || !begin)
 				return NOWHERE;
 			i = begin - 1;
 			continue;
 		}
-		if (token_is(t, ")")) {
+		if (srcloc_token_is(t, ")")) {
 			begin = opening(x, i);
 			if (begin == NOWHERE)
 				return NOWHERE;
@@ -180,8 +180,8 @@ static size_t postfix_begin(const struct text *x, size_t i)
 		} else if (!is_name(x, i)) {
 			return NOWHERE;
 		}
-		if (begin < 2 ||
-		    (!token_is(&x->t.p[begin - 1], ".") && !token_is(&x->t.p[begin - 1], "->")))
+		if (begin < 2 || (!srcloc_token_is(&x->t.p[begin - 1], ".") &&
+				  !srcloc_token_is(&x->t.p[begin - 1], "->")))
 			return begin;
 		i = begin - 2;
 	}
@@ -194,10 +194,10 @@ static size_t lvalue_begin(const struct text *x, size_t last)
 
 	while (begin != NOWHERE && begin > 0) {
 		const struct token *t = &x->t.p[begin - 1];
-		size_t open = token_is(t, ")") ? opening(x, begin - 1) : NOWHERE;
+		size_t open = srcloc_token_is(t, ")") ? opening(x, begin - 1) : NOWHERE;
 		if (open != NOWHERE && is_cast(x, begin - 1, open))
 			begin = open;
-		else if (token_is(t, "*") && (begin == 1 || !is_operand(x, begin - 2)))
+		else if (srcloc_token_is(t, "*") && (begin == 1 || !is_operand(x, begin - 2)))
 			begin--;
 		else
 			break;
@@ -216,8 +216,8 @@ static bool take(const struct text *x, size_t begin, size_t end, struct found *f
 {
 	size_t at = begin;
 
-	if (begin == NOWHERE || !expr_value(x->scope, x->t.p, &at, end, &f->v) || f->v.address ||
-	    !f->v.memory)
+	if (begin == NOWHERE || !srcloc_expr_value(x->scope, x->t.p, &at, end, &f->v) ||
+	    f->v.address || !f->v.memory)
 		return false;
 	f->begin = begin;
 	f->end = at;
@@ -248,10 +248,12 @@ static size_t argument_end(const struct text *x, size_t at)
 
 	for (; at < x->t.n; at++) {
 		const struct token *t = &x->t.p[at];
-		if (open == 0 && (token_is(t, ",") || token_is(t, ")")))
+		if (open == 0 && (srcloc_token_is(t, ",") || srcloc_token_is(t, ")")))
 			return at;
-		open += token_is(t, "(") || token_is(t, "[") || token_is(t, "{");
-		open -= token_is(t, ")") || token_is(t, "]") || token_is(t, "}");
+		open += srcloc_token_is(t, "(") || srcloc_token_is(t, "[") ||
+			srcloc_token_is(t, "{");
+		open -= srcloc_token_is(t, ")") || srcloc_token_is(t, "]") ||
+			srcloc_token_is(t, "}");
 	}
 	return at;
 }
@@ -305,11 +307,12 @@ static bool by_argument(const struct text *x, const struct token *function, size
 {
 	f->begin = at;
 	f->end = argument_end(x, at);
-	if (f->end > x->t.n || !expr_value(x->scope, x->t.p, &at, f->end, &f->v) || at != f->end)
+	if (f->end > x->t.n || !srcloc_expr_value(x->scope, x->t.p, &at, f->end, &f->v) ||
+	    at != f->end)
 		return false;
 	Dwarf_Die before = f->v.type;
 	bool plain = !f->v.address;
-	if (!expr_pointee(&f->v) || !f->v.memory)
+	if (!srcloc_expr_pointee(&f->v) || !f->v.memory)
 		return false;
 	return !plain || f->v.type.addr == before.addr || is_writer(function);
 }
@@ -319,10 +322,10 @@ static bool by_call(const struct text *x, struct found *f)
 	for (size_t i = 0; i + 2 < x->t.n; i++) {
 		size_t at = i + 2;
 		const struct token *t = &x->t.p[i];
-		if (!is_name(x, i) || !token_is(&x->t.p[i + 1], "("))
+		if (!is_name(x, i) || !srcloc_token_is(&x->t.p[i + 1], "("))
 			continue;
-		if (token_is(t, "TX_SET") || token_is(t, "TX_SET_DIRECT")) {
-			if (by_tx_set(x, at, token_is(t, "TX_SET_DIRECT"), f))
+		if (srcloc_token_is(t, "TX_SET") || srcloc_token_is(t, "TX_SET_DIRECT")) {
+			if (by_tx_set(x, at, srcloc_token_is(t, "TX_SET_DIRECT"), f))
 				return true;
 			continue;
 		}
@@ -353,27 +356,27 @@ static void describe(const struct text *x, struct found *f, struct srcloc_lvalue
 	bool based = v->base.addr != NULL;
 
 	*out = (struct srcloc_lvalue){
-		.type = based ? type_name(obj, v->base, 0) : NULL,
+		.type = based ? srcloc_die_name(obj, v->base, 0) : NULL,
 		.member = based ? srcloc_pool_add(&obj->store->pool, v->path) : source_text(x, f),
-		.member_type = type_name(obj, v->type, v->stars),
+		.member_type = srcloc_die_name(obj, v->type, v->stars),
 		.offset = v->offset,
 		.size = v->stars        ? 8
 			: v->subscripts ? 0
-					: type_size(&v->type),
+					: srcloc_die_size(&v->type),
 		.elements = v->elements,
-		.encoding = v->stars ? SRCLOC_POINTER : type_encoding(v->type),
-		.in = based ? store_type(obj, v->base) : NULL,
+		.encoding = v->stars ? SRCLOC_POINTER : srcloc_die_encoding(v->type),
+		.in = based ? srcloc_cached_type(obj, v->base) : NULL,
 	};
 }
 
-bool object_lvalue(struct object *obj, uint64_t addr, size_t level, const char *statement,
-		   struct srcloc_lvalue *out)
+bool srcloc_object_lvalue(struct object *obj, uint64_t addr, size_t level, const char *statement,
+			  struct srcloc_lvalue *out)
 {
 	struct scope scope;
 	struct text x = { &scope, { 0 } };
 	struct found f;
 
-	if (!debuginfo_scope(obj, addr, level, &scope))
+	if (!srcloc_debuginfo_scope(obj, addr, level, &scope))
 		return false;
 	cut(statement, &x.t);
 	bool ok = by_operator(&x, &f) || by_call(&x, &f);

@@ -15,8 +15,8 @@
 
 #include "srcloc/internal.h"
 
-struct object *object_new(struct store *store, const char *path, const uint8_t *build_id,
-			  size_t len)
+struct object *srcloc_object_new(struct store *store, const char *path, const uint8_t *build_id,
+				 size_t len)
 {
 	struct object *obj = xcalloc(1, sizeof *obj);
 
@@ -28,14 +28,14 @@ struct object *object_new(struct store *store, const char *path, const uint8_t *
 	return obj;
 }
 
-void object_free(struct object *obj)
+void srcloc_object_free(struct object *obj)
 {
 	for (size_t i = 0; i < obj->answers.n; i++)
 		free(obj->answers.p[i]);
 	VEC_FREE(&obj->answers);
 	hmap_free(&obj->cache);
-	symbols_free(&obj->symbols);
-	debuginfo_free(&obj->debug);
+	srcloc_symbols_free(&obj->symbols);
+	srcloc_debuginfo_free(&obj->debug);
 	VEC_FREE(&obj->segment);
 	if (obj->dwfl)
 		dwfl_end(obj->dwfl);
@@ -72,7 +72,7 @@ static void read_segments(struct object *obj)
 		if (r.hi > r.lo)
 			VEC_PUSH(&obj->segment, r);
 	}
-	ranges_sort(&obj->segment);
+	srcloc_ranges_sort(&obj->segment);
 }
 
 /* The file, opened; -1 if it is no regular file (a path may name a pipe by now). */
@@ -114,7 +114,7 @@ static enum object_state object_open(struct object *obj)
 	return OBJECT_READY;
 }
 
-bool object_is_code(const struct object *obj, uint64_t addr)
+bool srcloc_object_is_code(const struct object *obj, uint64_t addr)
 {
 	for (size_t i = 0; i < obj->segment.n; i++) {
 		const struct range *r = &obj->segment.p[i];
@@ -129,20 +129,20 @@ static void find_frames(struct object *obj, uint64_t addr, frame_vec *out)
 {
 	struct srcloc_frame bare = { .offset = addr };
 
-	if (symbols_plt(obj, addr, &bare.function)) {
+	if (srcloc_symbols_plt(obj, addr, &bare.function)) {
 		bare.plt = true;
 		VEC_PUSH(out, bare);
 		return;
 	}
-	debuginfo_at(obj, addr, out);
+	srcloc_debuginfo_at(obj, addr, out);
 	if (!out->n)
 		VEC_PUSH(out, bare);
 	struct srcloc_frame *outermost = &out->p[out->n - 1];
 	if (!outermost->function) /* assembly has lines but no functions */
-		outermost->function = symbols_at(obj, addr);
+		outermost->function = srcloc_symbols_at(obj, addr);
 }
 
-const struct answer *object_at(struct object *obj, uint64_t offset)
+const struct answer *srcloc_object_at(struct object *obj, uint64_t offset)
 {
 	frame_vec found = { 0 };
 	uint64_t old;
@@ -151,7 +151,7 @@ const struct answer *object_at(struct object *obj, uint64_t offset)
 		return (struct answer *)(uintptr_t)old;
 	if (obj->state == OBJECT_NEW)
 		obj->state = object_open(obj);
-	const struct range *seg = ranges_find(&obj->segment, offset);
+	const struct range *seg = srcloc_ranges_find(&obj->segment, offset);
 	uint64_t addr = seg ? offset - seg->lo + seg->idx : offset;
 	if (seg)
 		find_frames(obj, addr, &found);

@@ -86,22 +86,22 @@ static bool fits_tag(Dwarf_Die *die, struct word name, const void *tag)
 	       dwarf_attr_integrate(die, DW_AT_type, &attr);
 }
 
-bool scope_variable(const struct scope *s, struct word name, Dwarf_Die *type)
+bool srcloc_scope_variable(const struct scope *s, struct word name, Dwarf_Die *type)
 {
 	static const int variable = DW_TAG_variable;
 	Dwarf_Die unit = s->unit, found;
 
 	return (in_function(s, name, &found) ||
 		in_file(&unit, name, fits_tag, &variable, &found, 0)) &&
-	       type_of(&found, type);
+	       srcloc_die_of(&found, type);
 }
 
-bool scope_function(const struct scope *s, struct word name, Dwarf_Die *type)
+bool srcloc_scope_function(const struct scope *s, struct word name, Dwarf_Die *type)
 {
 	static const int function = DW_TAG_subprogram;
 	Dwarf_Die unit = s->unit, found;
 
-	return in_file(&unit, name, fits_tag, &function, &found, 0) && type_of(&found, type);
+	return in_file(&unit, name, fits_tag, &function, &found, 0) && srcloc_die_of(&found, type);
 }
 
 static bool fits_type(Dwarf_Die *die, struct word name, const void *tagged)
@@ -123,7 +123,7 @@ static bool fits_type(Dwarf_Die *die, struct word name, const void *tagged)
 	return is_named(die, name) && !dwarf_attr(die, DW_AT_declaration, &attr);
 }
 
-bool scope_type(const struct scope *s, struct word name, bool tagged, Dwarf_Die *type)
+bool srcloc_scope_type(const struct scope *s, struct word name, bool tagged, Dwarf_Die *type)
 {
 	Dwarf_Die unit = s->unit;
 

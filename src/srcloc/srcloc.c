@@ -57,13 +57,13 @@ static int range_order(const void *a, const void *b)
 	return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-void ranges_sort(struct ranges *r)
+void srcloc_ranges_sort(struct ranges *r)
 {
 	if (r->n)
 		qsort(r->p, r->n, sizeof *r->p, range_order);
 }
 
-const struct range *ranges_find(const struct ranges *r, uint64_t at)
+const struct range *srcloc_ranges_find(const struct ranges *r, uint64_t at)
 {
 	size_t lo = 0, hi = r->n;
 
@@ -77,7 +77,7 @@ const struct range *ranges_find(const struct ranges *r, uint64_t at)
 	return lo && at < r->p[lo - 1].hi ? &r->p[lo - 1] : NULL;
 }
 
-const char *store_demangle(struct store *store, const char *name)
+const char *srcloc_demangle(struct store *store, const char *name)
 {
 	int status = 0;
 	char *plain = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
@@ -101,7 +101,7 @@ static void store_drop(struct store *store)
 	if (--store->refs)
 		return;
 	for (size_t i = 0; i < store->objects.n; i++)
-		object_free(store->objects.p[i]);
+		srcloc_object_free(store->objects.p[i]);
 	for (size_t i = 0; i < store->types.n; i++)
 		free(store->types.p[i]);
 	VEC_FREE(&store->types);
@@ -122,7 +122,7 @@ static struct object *store_object(struct store *store, const char *path, const 
 
 	if (hmap_get(&store->object_at, key, &at))
 		return store->objects.p[at];
-	struct object *obj = object_new(store, path, build_id, len);
+	struct object *obj = srcloc_object_new(store, path, build_id, len);
 	hmap_put(&store->object_at, key, store->objects.n);
 	VEC_PUSH(&store->objects, obj);
 	return obj;
@@ -244,7 +244,7 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
 
 	if (it) {
 		const struct mapping *m = &s->map.p[it->val];
-		a = object_at(m->object, addr - m->addr + m->offset);
+		a = srcloc_object_at(m->object, addr - m->addr + m->offset);
 	} else {
 		a = nowhere(s, addr);
 	}
@@ -262,7 +262,7 @@ static struct object *object_of(struct srcloc *s, const struct srcloc_frame *f, 
 		if (obj->path != f->module || obj->state != OBJECT_READY)
 			continue;
 		frame_vec found = { 0 };
-		debuginfo_at(obj, f->offset, &found);
+		srcloc_debuginfo_at(obj, f->offset, &found);
 		for (*level = 0; *level < found.n; ++*level)
 			if (found.p[*level].line == f->line &&
 			    found.p[*level].function == f->function)
@@ -281,7 +281,7 @@ bool srcloc_lvalue(struct srcloc *s, const struct srcloc_frame *f, const char *s
 	size_t level;
 	struct object *obj = object_of(s, f, &level);
 
-	return obj && object_lvalue(obj, f->offset, level, statement, out);
+	return obj && srcloc_object_lvalue(obj, f->offset, level, statement, out);
 }
 
 const struct srcloc_type *srcloc_type(struct srcloc *s, const struct srcloc_frame *f,
@@ -295,11 +295,11 @@ const struct srcloc_type *srcloc_type(struct srcloc *s, const struct srcloc_fram
 	Dwarf_Die die, peeled;
 
 	word.n = strlen(word.p);
-	if (!obj || !debuginfo_scope(obj, f->offset, level, &scope) ||
-	    !scope_type(&scope, word, tagged, &die))
+	if (!obj || !srcloc_debuginfo_scope(obj, f->offset, level, &scope) ||
+	    !srcloc_scope_type(&scope, word, tagged, &die))
 		return NULL;
-	peeled = type_peel(die);
-	return type_is_struct(&peeled) ? store_type(obj, die) : NULL;
+	peeled = srcloc_die_peel(die);
+	return srcloc_die_is_struct(&peeled) ? srcloc_cached_type(obj, die) : NULL;
 }
 
 static const char *last_part(const char *path)

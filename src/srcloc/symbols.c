@@ -84,7 +84,7 @@ static void read_symbols(struct object *obj)
 		int type = name ? GELF_ST_TYPE(sym.st_info) : STT_FILE;
 
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !*name ||
-		    sym.st_shndx == SHN_UNDEF || !object_is_code(obj, addr))
+		    sym.st_shndx == SHN_UNDEF || !srcloc_object_is_code(obj, addr))
 			continue;
 		struct symbol s = { addr, sym.st_size, name, rank(&sym, name) };
 		VEC_PUSH(&obj->symbols.sym, s);
@@ -176,7 +176,7 @@ static void read_plt(struct object *obj)
 			VEC_PUSH(&obj->symbols.plt, r);
 		}
 	}
-	ranges_sort(&obj->symbols.plt);
+	srcloc_ranges_sort(&obj->symbols.plt);
 }
 
 static struct symbols *loaded(struct object *obj)
@@ -189,11 +189,11 @@ static struct symbols *loaded(struct object *obj)
 	return &obj->symbols;
 }
 
-const char *symbols_at(struct object *obj, uint64_t addr)
+const char *srcloc_symbols_at(struct object *obj, uint64_t addr)
 {
 	const char *name = raw_symbol_at(loaded(obj), addr);
 
-	return name ? store_demangle(obj->store, name) : NULL;
+	return name ? srcloc_demangle(obj->store, name) : NULL;
 }
 
 static uint32_t get32(const uint8_t *p)
@@ -217,10 +217,10 @@ static const char *stub_name(const struct symbols *s, const uint8_t *code, size_
 	return (const char *)(uintptr_t)name;
 }
 
-bool symbols_plt(struct object *obj, uint64_t addr, const char **name)
+bool srcloc_symbols_plt(struct object *obj, uint64_t addr, const char **name)
 {
 	struct symbols *s = loaded(obj);
-	const struct range *r = ranges_find(&s->plt, addr);
+	const struct range *r = srcloc_ranges_find(&s->plt, addr);
 	Elf_Scn *scn = r ? elf_getscn(obj->elf, r->idx) : NULL;
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	GElf_Shdr sh;
@@ -235,11 +235,11 @@ bool symbols_plt(struct object *obj, uint64_t addr, const char **name)
 	if (at + entry <= data->d_size)
 		*name = stub_name(s, (const uint8_t *)data->d_buf + at, entry, r->lo + at);
 	if (*name)
-		*name = store_demangle(obj->store, *name);
+		*name = srcloc_demangle(obj->store, *name);
 	return true;
 }
 
-void symbols_free(struct symbols *s)
+void srcloc_symbols_free(struct symbols *s)
 {
 	VEC_FREE(&s->sym);
 	VEC_FREE(&s->plt);

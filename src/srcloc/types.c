@@ -10,7 +10,7 @@
 
 static const Dwarf_Die none;
 
-bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+bool srcloc_die_of(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
 
@@ -24,24 +24,24 @@ static bool is_layer(int tag)
 	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
 }
 
-Dwarf_Die type_peel(Dwarf_Die type)
+Dwarf_Die srcloc_die_peel(Dwarf_Die type)
 {
 	for (int i = 0; type.addr && i < MAX_HOPS && is_layer(dwarf_tag(&type)); i++) {
 		Dwarf_Die next;
-		type_of(&type, &next);
+		srcloc_die_of(&type, &next);
 		type = next;
 	}
 	return type;
 }
 
-bool type_is_struct(Dwarf_Die *peeled)
+bool srcloc_die_is_struct(Dwarf_Die *peeled)
 {
 	int tag = peeled->addr ? dwarf_tag(peeled) : 0;
 
 	return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
 }
 
-uint64_t type_size(Dwarf_Die *type)
+uint64_t srcloc_die_size(Dwarf_Die *type)
 {
 	Dwarf_Word size;
 
@@ -66,7 +66,7 @@ static uint64_t dimension(Dwarf_Die *range)
 	return 0;
 }
 
-unsigned type_dimensions(Dwarf_Die *array, uint64_t n[TYPE_DIMENSIONS])
+unsigned srcloc_die_dimensions(Dwarf_Die *array, uint64_t n[TYPE_DIMENSIONS])
 {
 	Dwarf_Die range;
 	unsigned dims = 0;
@@ -80,10 +80,10 @@ unsigned type_dimensions(Dwarf_Die *array, uint64_t n[TYPE_DIMENSIONS])
 	return dims;
 }
 
-uint64_t type_count(Dwarf_Die *array)
+uint64_t srcloc_die_count(Dwarf_Die *array)
 {
 	uint64_t n[TYPE_DIMENSIONS], all = 1;
-	unsigned dims = type_dimensions(array, n);
+	unsigned dims = srcloc_die_dimensions(array, n);
 
 	for (unsigned i = 0; i < dims; i++)
 		all *= n[i];
@@ -95,7 +95,7 @@ uint64_t type_count(Dwarf_Die *array)
 static void add_dimensions(Dwarf_Die *array, struct buf *b)
 {
 	uint64_t n[TYPE_DIMENSIONS];
-	unsigned dims = type_dimensions(array, n);
+	unsigned dims = srcloc_die_dimensions(array, n);
 
 	for (unsigned i = 0; i < dims; i++)
 		buf_printf(b, n[i] ? "[%llu]" : "[]", (unsigned long long)n[i]);
@@ -117,7 +117,7 @@ static void add_name(Dwarf_Die type, struct buf *b, int depth)
 	case DW_TAG_array_type:
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
-		type_of(&type, &next);
+		srcloc_die_of(&type, &next);
 		add_name(next, b, depth + 1);
 		break;
 	case DW_TAG_structure_type: buf_puts(b, "struct "); break;
@@ -136,7 +136,7 @@ static void add_name(Dwarf_Die type, struct buf *b, int depth)
 		buf_puts(b, name ? name : "{…}");
 }
 
-const char *type_name(struct object *obj, Dwarf_Die type, unsigned stars)
+const char *srcloc_die_name(struct object *obj, Dwarf_Die type, unsigned stars)
 {
 	struct buf b = { 0 };
 
@@ -173,11 +173,11 @@ static enum srcloc_encoding base_encoding(Dwarf_Die *base)
 	}
 }
 
-enum srcloc_encoding type_encoding(Dwarf_Die type)
+enum srcloc_encoding srcloc_die_encoding(Dwarf_Die type)
 {
 	Dwarf_Die next;
 
-	type = type_peel(type);
+	type = srcloc_die_peel(type);
 	switch (type.addr ? dwarf_tag(&type) : 0) {
 	case DW_TAG_base_type: return base_encoding(&type);
 	case DW_TAG_enumeration_type: return SRCLOC_ENUM;
@@ -187,8 +187,8 @@ enum srcloc_encoding type_encoding(Dwarf_Die type)
 	case DW_TAG_class_type:
 	case DW_TAG_union_type: return SRCLOC_STRUCT;
 	case DW_TAG_array_type:
-		type_of(&type, &next);
-		return type_encoding(next) == SRCLOC_CHAR ? SRCLOC_CHAR : SRCLOC_ARRAY;
+		srcloc_die_of(&type, &next);
+		return srcloc_die_encoding(next) == SRCLOC_CHAR ? SRCLOC_CHAR : SRCLOC_ARRAY;
 	default: return SRCLOC_OTHER;
 	}
 }
@@ -224,7 +224,7 @@ static bool member_at(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint
 {
 	Dwarf_Die child, inner;
 
-	if (depth > MAX_HOPS || !type_is_struct(peeled) || dwarf_child(peeled, &child))
+	if (depth > MAX_HOPS || !srcloc_die_is_struct(peeled) || dwarf_child(peeled, &child))
 		return false;
 	do {
 		int tag = dwarf_tag(&child);
@@ -233,13 +233,13 @@ static bool member_at(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint
 		uint64_t at = *offset + member_offset(&child);
 		if (tag == DW_TAG_member && is_word(dwarf_diename(&child), name)) {
 			*offset = at;
-			type_of(&child, type);
+			srcloc_die_of(&child, type);
 			return true;
 		}
 		if (tag == DW_TAG_member && dwarf_diename(&child))
 			continue;
-		type_of(&child, &inner);
-		inner = type_peel(inner);
+		srcloc_die_of(&child, &inner);
+		inner = srcloc_die_peel(inner);
 		if (member_at(&inner, name, type, &at, depth + 1)) {
 			*offset = at;
 			return true;
@@ -248,12 +248,12 @@ static bool member_at(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint
 	return false;
 }
 
-bool type_member(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint64_t *offset)
+bool srcloc_die_member(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint64_t *offset)
 {
 	return member_at(peeled, name, type, offset, 0);
 }
 
-const struct srcloc_type *store_type(struct object *obj, Dwarf_Die die)
+const struct srcloc_type *srcloc_cached_type(struct object *obj, Dwarf_Die die)
 {
 	struct store *store = obj->store;
 	uint64_t old;
@@ -269,14 +269,14 @@ const struct srcloc_type *store_type(struct object *obj, Dwarf_Die die)
 
 const char *srcloc_type_name(const struct srcloc_type *t)
 {
-	return type_name(t->obj, t->die, 0);
+	return srcloc_die_name(t->obj, t->die, 0);
 }
 
 uint64_t srcloc_type_size(const struct srcloc_type *t)
 {
 	Dwarf_Die die = t->die;
 
-	return type_size(&die);
+	return srcloc_die_size(&die);
 }
 
 /* ---- all members in a range ---- */
@@ -300,10 +300,10 @@ static void walk_leaf(struct walk *w, Dwarf_Die type, uint64_t at)
 		w->out[w->n] = (struct srcloc_lvalue){
 			.type = srcloc_type_name(w->type),
 			.member = srcloc_pool_add(&obj->store->pool, w->path.p),
-			.member_type = type_name(obj, type, 0),
+			.member_type = srcloc_die_name(obj, type, 0),
 			.offset = at,
-			.size = type_size(&type),
-			.encoding = type_encoding(type),
+			.size = srcloc_die_size(&type),
+			.encoding = srcloc_die_encoding(type),
 			.in = w->type,
 		};
 		w->path.n--;
@@ -315,7 +315,7 @@ static void walk_leaf(struct walk *w, Dwarf_Die type, uint64_t at)
 static void add_subscripts(struct buf *b, Dwarf_Die *array, uint64_t index)
 {
 	uint64_t n[TYPE_DIMENSIONS], below = 1;
-	unsigned dims = type_dimensions(array, n);
+	unsigned dims = srcloc_die_dimensions(array, n);
 
 	for (unsigned i = 1; i < dims; i++)
 		below *= n[i] ? n[i] : 1;
@@ -331,10 +331,10 @@ static void walk_array(struct walk *w, Dwarf_Die *array, uint64_t at, int depth)
 {
 	Dwarf_Die element;
 	size_t before = w->path.n;
-	uint64_t count = type_count(array), first, last;
+	uint64_t count = srcloc_die_count(array), first, last;
 
-	type_of(array, &element);
-	uint64_t size = type_size(&element);
+	srcloc_die_of(array, &element);
+	uint64_t size = srcloc_die_size(&element);
 	if (!size)
 		return;
 	/* int x[] goes on as far as anybody asks */
@@ -365,7 +365,7 @@ static void walk_struct(struct walk *w, Dwarf_Die *peeled, uint64_t at, int dept
 			continue;
 		if (name)
 			buf_printf(&w->path, "%s%s", before ? "." : "", name);
-		type_of(&child, &type);
+		srcloc_die_of(&child, &type);
 		walk_type(w, type, at + member_offset(&child), depth + 1);
 		w->path.n = before;
 	} while (!dwarf_siblingof(&child, &child));
@@ -373,16 +373,16 @@ static void walk_struct(struct walk *w, Dwarf_Die *peeled, uint64_t at, int dept
 
 static void walk_type(struct walk *w, Dwarf_Die type, uint64_t at, int depth)
 {
-	Dwarf_Die peeled = type_peel(type);
-	uint64_t size = type_size(&peeled);
+	Dwarf_Die peeled = srcloc_die_peel(type);
+	uint64_t size = srcloc_die_size(&peeled);
 	/* int x[] as the last member goes beyond its struct */
-	bool open_end = !depth || (is_array(&peeled) && !type_count(&peeled));
+	bool open_end = !depth || (is_array(&peeled) && !srcloc_die_count(&peeled));
 
 	if (depth > MAX_HOPS || at >= w->to || (!open_end && at + size <= w->from))
 		return;
-	if (type_is_struct(&peeled))
+	if (srcloc_die_is_struct(&peeled))
 		walk_struct(w, &peeled, at, depth);
-	else if (is_array(&peeled) && (open_end || type_encoding(peeled) != SRCLOC_CHAR))
+	else if (is_array(&peeled) && (open_end || srcloc_die_encoding(peeled) != SRCLOC_CHAR))
 		walk_array(w, &peeled, at, depth);
 	else
 		walk_leaf(w, type, at);

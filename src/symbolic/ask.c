@@ -72,7 +72,7 @@ static bool solve(struct symbolic *s, const struct question *q, expr goal,
 				     .ninput = in->n };
 	uint8_t *out = xmalloc(in->n + 1);
 	bool assigned = symbolic_assign(s, &query, out);
-	enum solve_answer answer = assigned ? SOLVE_SAT : solver_ask(s->solver, &query, out);
+	enum solve_answer answer = assigned ? SOLVE_SAT : solve_solver_ask(s->solver, &query, out);
 
 	if (answer == SOLVE_SAT)
 		memcpy(in->byte, out, in->n);
@@ -94,7 +94,7 @@ static bool ask_branch(struct symbolic *s, const struct candidate *c, struct sym
 	if (symbolic_tree_find(&s->tree, symbolic_tree_hash(before, step->ip, step->kind,
 							    !step->value)) == SYMBOLIC_NONE) {
 		collect(s, step->parent, keep_all, &q);
-		found = solve(s, &q, pool_not(s->pool, step->cond), in);
+		found = solve(s, &q, solve_pool_not(s->pool, step->cond), in);
 		in->expects = symbolic_tree_hash(q.hash, step->ip, step->kind, !step->value);
 		in->before = q.hash;
 		in->depth = step->depth;
@@ -105,9 +105,10 @@ static bool ask_branch(struct symbolic *s, const struct candidate *c, struct sym
 
 static expr other_than(struct symbolic *s, expr node, uint64_t value)
 {
-	unsigned w = EXPR_W(pool_word(s->pool, node));
+	unsigned w = EXPR_W(solve_pool_word(s->pool, node));
 
-	return pool_not(s->pool, pool_eq(s->pool, node, pool_const(s->pool, w, value)));
+	return solve_pool_not(s->pool,
+			      solve_pool_eq(s->pool, node, solve_pool_const(s->pool, w, value)));
 }
 
 static bool ask_target(struct symbolic *s, const struct candidate *c, struct symbolic_input *in)
@@ -124,7 +125,7 @@ static bool ask_target(struct symbolic *s, const struct candidate *c, struct sym
 			VEC_PUSH(&q.must, other_than(s, step.node, t->value.p[i]));
 	found = solve(s, &q, other_than(s, step.node, step.value), in);
 	if (found) {
-		value = pool_eval(s->pool, step.node, in->byte, in->n);
+		value = solve_pool_eval(s->pool, step.node, in->byte, in->n);
 		symbolic_targets_add(t, value);
 		in->expects = symbolic_tree_hash(q.hash, step.ip, step.kind, value);
 		in->before = q.hash;
@@ -169,7 +170,7 @@ bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic
 {
 	struct way *way = &s->cover.ways.p[c->way], *round = &s->cover.ways.p[c->round];
 	struct way *line = &s->cover.ways.p[c->line];
-	uint64_t undecided = s->stats.undecided, z3 = solver_stats(s->solver)->z3;
+	uint64_t undecided = s->stats.undecided, z3 = solve_solver_stats(s->solver)->z3;
 	bool found = false;
 
 	symbolic_base_unpack(s, c->base, out);
@@ -188,9 +189,9 @@ bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic
 	round->tried += found && way != round;
 	line->tried += found && line != round;
 	if (!found) {
-		uint32_t cost = s->stats.undecided > undecided     ? TIMEOUT_COSTS
-				: solver_stats(s->solver)->z3 > z3 ? Z3_COSTS
-								   : NO_COSTS;
+		uint32_t cost = s->stats.undecided > undecided           ? TIMEOUT_COSTS
+				: solve_solver_stats(s->solver)->z3 > z3 ? Z3_COSTS
+									 : NO_COSTS;
 
 		round->failed += cost;
 		way->failed += way == round ? 0 : cost;

@@ -21,15 +21,15 @@
 /* Sets the bytes that `e` consists of, so that it has this value. */
 static bool set(const struct symbolic *s, expr e, uint64_t value, uint8_t *byte, unsigned depth)
 {
-	uint32_t word = pool_word(s->pool, e), in;
-	expr a = pool_operand(s->pool, e, 0), b = pool_operand(s->pool, e, 1);
+	uint32_t word = solve_pool_word(s->pool, e), in;
+	expr a = solve_pool_operand(s->pool, e, 0), b = solve_pool_operand(s->pool, e, 1);
 	unsigned low;
 
 	if (depth == MAX_DEPTH)
 		return false;
 	switch (EXPR_OP(word)) {
 	case EXPR_INPUT:
-		in = *pool_inputs(s->pool, e, &(size_t){ 0 });
+		in = *solve_pool_inputs(s->pool, e, &(size_t){ 0 });
 		if (in >= s->n || (s->fixed && s->fixed[in]) || (s->lo && value < s->lo[in]) ||
 		    (s->hi && value > s->hi[in]))
 			return false;
@@ -48,7 +48,7 @@ static bool set(const struct symbolic *s, expr e, uint64_t value, uint8_t *byte,
 static bool holds(const struct symbolic *s, const expr *must, size_t n, const uint8_t *byte)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!pool_eval(s->pool, must[i], byte, s->n))
+		if (!solve_pool_eval(s->pool, must[i], byte, s->n))
 			return false;
 	return true;
 }
@@ -59,15 +59,16 @@ static bool solve_for(const struct symbolic *s, const struct solve_query *q, exp
 	uint64_t known;
 
 	memcpy(out, q->input, q->ninput);
-	return !pool_is_const(s->pool, other, &known) &&
-	       set(s, side, pool_eval(s->pool, other, q->input, q->ninput), out, 0) &&
+	return !solve_pool_is_const(s->pool, other, &known) &&
+	       set(s, side, solve_pool_eval(s->pool, other, q->input, q->ninput), out, 0) &&
 	       holds(s, &q->goal, 1, out) && holds(s, q->must, q->nmust, out);
 }
 
 bool symbolic_assign(const struct symbolic *s, const struct solve_query *q, uint8_t *out)
 {
-	uint32_t word = pool_word(s->pool, q->goal);
-	expr a = pool_operand(s->pool, q->goal, 0), b = pool_operand(s->pool, q->goal, 1);
+	uint32_t word = solve_pool_word(s->pool, q->goal);
+	expr a = solve_pool_operand(s->pool, q->goal, 0),
+	     b = solve_pool_operand(s->pool, q->goal, 1);
 
 	return EXPR_OP(word) == EXPR_EQ && q->ninput == s->n &&
 	       (solve_for(s, q, a, b, out) || solve_for(s, q, b, a, out));

@@ -343,7 +343,7 @@ static uint32_t enter(struct symbolic_run *run, uint32_t at, const struct decisi
 		old = &s->tree.step.p[id];
 		if (old->cond && old->cond != d->cond &&
 		    (old->sizes != run->sizes ||
-		     !pool_eval(s->pool, old->cond, run->in.byte, run->in.n))) {
+		     !solve_pool_eval(s->pool, old->cond, run->in.byte, run->in.n))) {
 			what.hash = hash_mix(hash_mix(what.hash, d->cond), run->sizes);
 			id = symbolic_tree_find(&s->tree, what.hash);
 		} else if (!old->cond) {

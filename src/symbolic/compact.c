@@ -26,7 +26,7 @@ size_t symbolic_memory(const struct symbolic *s)
 	size_t slots = s->leaf.cap + s->behaviour.cap + s->made.cap + s->cover.vex.cap +
 		       s->cover.block.cap + s->cover.way.cap + s->cover.follows.cap;
 
-	return pool_memory(s->pool) + symbolic_tree_memory(&s->tree) +
+	return solve_pool_memory(s->pool) + symbolic_tree_memory(&s->tree) +
 	       symbolic_candidates_memory(&s->candidates) + slots * 17 +
 	       s->cover.ways.cap * sizeof(struct way);
 }
@@ -190,7 +190,7 @@ static void new_pool(struct symbolic *s)
 	for (size_t i = 0; i < s->active.n; i++)
 		copy_run(s->active.p[i], &c);
 	symbolic_retire_solver(s);
-	pool_free(s->pool);
+	solve_pool_free(s->pool);
 	s->pool = c.to;
 	s->solver = symbolic_solver(s);
 	symbolic_copy_free(&c);

@@ -6,8 +6,8 @@
 
 void symbolic_copy_init(struct copy *c, struct pool *from)
 {
-	*c = (struct copy){ .from = from, .to = pool_new() };
-	c->is = xcalloc(pool_count(from) + 2, sizeof *c->is);
+	*c = (struct copy){ .from = from, .to = solve_pool_new() };
+	c->is = xcalloc(solve_pool_count(from) + 2, sizeof *c->is);
 }
 
 void symbolic_copy_free(struct copy *c)
@@ -18,21 +18,22 @@ void symbolic_copy_free(struct copy *c)
 
 static expr copy_one(struct copy *c, expr old)
 {
-	uint32_t word = pool_word(c->from, old);
+	uint32_t word = solve_pool_word(c->from, old);
 	expr o[3] = { 0 };
 	uint64_t value;
 	size_t n;
 
-	if (pool_is_const(c->from, old, &value))
-		return pool_const(c->to, EXPR_W(word), value);
+	if (solve_pool_is_const(c->from, old, &value))
+		return solve_pool_const(c->to, EXPR_W(word), value);
 	if (EXPR_OP(word) == EXPR_INPUT)
-		return pool_input(c->to, *pool_inputs(c->from, old, &n));
+		return solve_pool_input(c->to, *solve_pool_inputs(c->from, old, &n));
 	for (unsigned i = 0; i < 3; i++)
-		if (pool_operand(c->from, old, i))
-			o[i] = c->is[pool_operand(c->from, old, i)];
+		if (solve_pool_operand(c->from, old, i))
+			o[i] = c->is[solve_pool_operand(c->from, old, i)];
 	if (EXPR_OP(word) == EXPR_TABLE)
-		return pool_table(c->to, EXPR_W(word), o[0], pool_entries(c->from, old));
-	return pool_node(c->to, word, o[0], o[1], o[2]);
+		return solve_pool_table(c->to, EXPR_W(word), o[0],
+					solve_pool_entries(c->from, old));
+	return solve_pool_node(c->to, word, o[0], o[1], o[2]);
 }
 
 /* Without recursion: expressions may be very deep. */
@@ -46,7 +47,7 @@ expr symbolic_copy(struct copy *c, expr root)
 		size_t before = c->stack.n;
 
 		for (unsigned i = 0; i < 3 && !c->is[at]; i++) {
-			expr o = pool_operand(c->from, at, i);
+			expr o = solve_pool_operand(c->from, at, i);
 
 			if (o && !c->is[o])
 				VEC_PUSH(&c->stack, o);

@@ -177,7 +177,7 @@ static void fixed_lines(const struct miss *m, const struct miss_store *st, struc
 
 static expr node2(struct pool *p, enum expr_op op, unsigned w, unsigned aw, expr a, expr b)
 {
-	return pool_node(p, EXPR_WORD(op, w, aw, 0), a, b, 0);
+	return solve_pool_node(p, EXPR_WORD(op, w, aw, 0), a, b, 0);
 }
 
 static expr both(struct pool *p, expr a, expr b)
@@ -187,7 +187,7 @@ static expr both(struct pool *p, expr a, expr b)
 
 static expr line_of(struct pool *p, expr addr)
 {
-	return node2(p, EXPR_LSHR, 64, 64, addr, pool_const(p, 64, LINE_SHIFT));
+	return node2(p, EXPR_LSHR, 64, 64, addr, solve_pool_const(p, 64, LINE_SHIFT));
 }
 
 /* The byte at `addr` is in no line that is flushed after the store. */
@@ -199,16 +199,17 @@ static expr misses(struct symbolic *s, const struct miss *m, const struct miss_s
 
 	for (size_t i = 0; i < fixed->n; i++) {
 		const struct range *r = &fixed->r[i];
-		expr from = node2(p, EXPR_SUB, 64, 64, addr, pool_const(p, 64, r->lo));
-		expr in = node2(p, EXPR_ULT, 1, 64, from, pool_const(p, 64, r->hi - r->lo));
+		expr from = node2(p, EXPR_SUB, 64, 64, addr, solve_pool_const(p, 64, r->lo));
+		expr in = node2(p, EXPR_ULT, 1, 64, from, solve_pool_const(p, 64, r->hi - r->lo));
 
-		goal = both(p, goal, pool_not(p, in));
+		goal = both(p, goal, solve_pool_not(p, in));
 	}
 	for (size_t i = 0, n = 0; i < m->flush.n && n < MAX_RANGES; i++)
 		if (m->flush.p[i].node && m->flush.p[i].order > st->order) {
 			expr line = line_of(p, m->flush.p[i].node);
 
-			goal = both(p, goal, pool_not(p, pool_eq(p, line_of(p, addr), line)));
+			goal = both(p, goal,
+				    solve_pool_not(p, solve_pool_eq(p, line_of(p, addr), line)));
 			n++;
 		}
 	return goal;
@@ -217,14 +218,14 @@ static expr misses(struct symbolic *s, const struct miss *m, const struct miss_s
 static expr question(struct symbolic *s, const struct miss *m, const struct miss_store *st)
 {
 	struct pool *p = s->pool;
-	expr addr = st->node ? st->node : pool_const(p, 64, st->addr), last, goal;
+	expr addr = st->node ? st->node : solve_pool_const(p, 64, st->addr), last, goal;
 	struct ranges fixed;
 
 	fixed_lines(m, st, &fixed);
 	goal = misses(s, m, st, addr, &fixed);
 	if (st->size == 1 || !st->node)
 		return goal;
-	last = node2(p, EXPR_ADD, 64, 64, addr, pool_const(p, 64, st->size - 1));
+	last = node2(p, EXPR_ADD, 64, 64, addr, solve_pool_const(p, 64, st->size - 1));
 	return node2(p, EXPR_OR, 1, 1, goal, misses(s, m, st, last, &fixed));
 }
 
@@ -251,7 +252,7 @@ void symbolic_miss_candidates(struct symbolic_run *run, uint32_t leaf, uint32_t 
 		if (times >= MAX_ASKED)
 			continue;
 		c.goal = question(s, m, st);
-		if (!c.goal || (pool_is_const(s->pool, c.goal, &value) && !value))
+		if (!c.goal || (solve_pool_is_const(s->pool, c.goal, &value) && !value))
 			continue;
 		hmap_put(&s->candidates.asked, key, times + 1);
 		c.pair = key;

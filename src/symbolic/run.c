@@ -84,11 +84,11 @@ static bool operand(struct symbolic_run *run, const struct trace_event *e, unsig
 
 	if (e->flags >> i & 1) {
 		out->v = arg & expr_mask(w);
-		out->e = pool_const(run->s->pool, w, out->v);
+		out->e = solve_pool_const(run->s->pool, w, out->v);
 		return true;
 	}
 	*out = known_node(run, arg);
-	return out->e && EXPR_W(pool_word(run->s->pool, out->e)) == w;
+	return out->e && EXPR_W(solve_pool_word(run->s->pool, out->e)) == w;
 }
 
 static struct value input_node(struct symbolic_run *run, uint64_t byte)
@@ -100,9 +100,9 @@ static struct value input_node(struct symbolic_run *run, uint64_t byte)
 		return r;
 	r.v = byte < run->in.n ? run->in.byte[byte] : 0;
 	if (s->fixed && s->fixed[byte])
-		r.e = pool_const(s->pool, 8, r.v);
+		r.e = solve_pool_const(s->pool, 8, r.v);
 	else
-		r.e = pool_input(s->pool, (uint32_t)byte);
+		r.e = solve_pool_input(s->pool, (uint32_t)byte);
 	return r;
 }
 
@@ -113,7 +113,7 @@ static struct value table_node(struct symbolic_run *run, const struct trace_even
 
 	if (e->size < 256 * bytes || !operand(run, e, 0, &index))
 		return r;
-	r.e = pool_table(run->s->pool, w, index.e, e->data);
+	r.e = solve_pool_table(run->s->pool, w, index.e, e->data);
 	for (unsigned i = 0; i < bytes; i++)
 		r.v |= (uint64_t)e->data[index.v * bytes + i] << 8 * i;
 	r.v &= expr_mask(w);
@@ -135,7 +135,7 @@ static struct value make_node(struct symbolic_run *run, const struct trace_event
 		if (!operand(run, e, i, &o[i]))
 			return r;
 	r.v = expr_apply(word, o[0].v, o[1].v, o[2].v);
-	r.e = pool_node(run->s->pool, word, o[0].e, o[1].e, o[2].e);
+	r.e = solve_pool_node(run->s->pool, word, o[0].e, o[1].e, o[2].e);
 	return r;
 }
 
@@ -164,8 +164,8 @@ static void on_verify(struct symbolic_run *run, const struct trace_event *e)
 
 	if (!v.e)
 		return;
-	mask = expr_mask(EXPR_W(pool_word(run->s->pool, v.e)));
-	v.v = pool_eval(run->s->pool, v.e, run->in.byte, run->in.n);
+	mask = expr_mask(EXPR_W(solve_pool_word(run->s->pool, v.e)));
+	v.v = solve_pool_eval(run->s->pool, v.e, run->in.byte, run->in.n);
 	if (v.v != (e->arg[1] & mask))
 		symbolic_note_wrong(run->s, v.e, e->ip, v.v, e->arg[1] & mask);
 }
@@ -174,11 +174,11 @@ static void on_verify(struct symbolic_run *run, const struct trace_event *e)
 
 static expr condition(struct symbolic *s, unsigned kind, expr node, uint64_t value)
 {
-	unsigned w = EXPR_W(pool_word(s->pool, node));
+	unsigned w = EXPR_W(solve_pool_word(s->pool, node));
 
 	if (kind == SYM_COND && w == 1)
-		return value ? node : pool_not(s->pool, node);
-	return pool_eq(s->pool, node, pool_const(s->pool, w, value));
+		return value ? node : solve_pool_not(s->pool, node);
+	return solve_pool_eq(s->pool, node, solve_pool_const(s->pool, w, value));
 }
 
 static void met_or_not(struct symbolic_run *run)
@@ -191,7 +191,7 @@ static void decide(struct symbolic_run *run, const struct decision *d)
 {
 	uint64_t before;
 
-	if (pool_is_const(run->s->pool, d->cond, &before) || run->path.n == MAX_PATH ||
+	if (solve_pool_is_const(run->s->pool, d->cond, &before) || run->path.n == MAX_PATH ||
 	    hmap_get(&run->on_path, d->cond, NULL))
 		return;
 	hmap_put(&run->on_path, d->cond, 1);
@@ -223,7 +223,7 @@ static void on_branch(struct symbolic_run *run, const struct trace_event *e)
 		run->new_blocks += symbolic_cover_ran(run->s, went);
 	if (d.kind == SYM_JUMP && binary_view_saw_jump(run->s->view, d.ip, d.value))
 		run->s->learnt = true;
-	w = EXPR_W(pool_word(run->s->pool, v.e));
+	w = EXPR_W(solve_pool_word(run->s->pool, v.e));
 	if (d.kind == SYM_PM_STORE && w == 64)
 		run->store = (struct pending_address){ d.ip, d.value, v.e };
 	if (d.kind == SYM_FLUSH && w == 64)

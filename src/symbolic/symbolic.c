@@ -71,7 +71,7 @@ struct solver *symbolic_solver(struct symbolic *s)
 				   .hi = s->hi,
 				   .nrange = s->lo && s->hi ? s->n : 0 };
 
-	return solver_new(s->pool, &opts);
+	return solve_solver_new(s->pool, &opts);
 }
 
 static void copy_options(struct symbolic *s, const struct symbolic_opts *opts)
@@ -111,7 +111,7 @@ struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 	}
 	s = xcalloc(1, sizeof *s);
 	copy_options(s, opts);
-	s->pool = pool_new();
+	s->pool = solve_pool_new();
 	s->solver = symbolic_solver(s);
 	s->view = binary_view_new(opts->cache);
 	s->priority = view_priority;
@@ -153,8 +153,8 @@ void symbolic_free(struct symbolic *s)
 	symbolic_tree_free(&s->tree);
 	symbolic_cover_free(&s->cover);
 	symbolic_behave_free(&s->before);
-	solver_free(s->solver);
-	pool_free(s->pool);
+	solve_solver_free(s->solver);
+	solve_pool_free(s->pool);
 	binary_view_free(s->view);
 	free_lists(s);
 	free(s->source);
@@ -284,8 +284,8 @@ static void add_solved(struct solve_stats *to, const struct solve_stats *more)
 
 void symbolic_retire_solver(struct symbolic *s)
 {
-	add_solved(&s->solved, solver_stats(s->solver));
-	solver_free(s->solver);
+	add_solved(&s->solved, solve_solver_stats(s->solver));
+	solve_solver_free(s->solver);
 	s->solver = NULL;
 }
 
@@ -296,10 +296,10 @@ const struct symbolic_stats *symbolic_stats(struct symbolic *s)
 	s->stats.blocks_all = binary_view_blocks(s->view);
 	s->stats.pm = s->cover.own_pm;
 	s->stats.pm_all = binary_view_pm(s->view);
-	s->stats.nodes = pool_count(s->pool);
+	s->stats.nodes = solve_pool_count(s->pool);
 	s->stats.memory = symbolic_memory(s);
 	s->stats.solve = s->solved;
-	add_solved(&s->stats.solve, solver_stats(s->solver));
+	add_solved(&s->stats.solve, solve_solver_stats(s->solver));
 	s->stats.solve.queries += s->assigned;
 	s->stats.solve.sat += s->assigned;
 	s->stats.solve.trivial += s->assigned;
@@ -329,7 +329,7 @@ void symbolic_note_wrong(struct symbolic *s, expr e, uint64_t ip, uint64_t is, u
 	if (e) {
 		buf_printf(&buf, "at %#llx: expected %#llx, has %#llx: ", (unsigned long long)ip,
 			   (unsigned long long)should, (unsigned long long)is);
-		pool_print(s->pool, e, &buf);
+		solve_pool_print(s->pool, e, &buf);
 	} else {
 		buf_printf(&buf, "at %#llx: a node that makes no sense (%#llx, %#llx)",
 			   (unsigned long long)ip, (unsigned long long)is,

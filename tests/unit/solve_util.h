@@ -70,7 +70,7 @@ static inline void terms_begin(struct terms *g, struct pool *pool, unsigned byte
 	for (unsigned i = 0; i < sizeof g->table; i++)
 		g->table[i] = (uint8_t)rnd();
 	for (unsigned b = 0; b < bytes; b++) {
-		struct term t = { .e = pool_input(pool, b), .w = 8 };
+		struct term t = { .e = solve_pool_input(pool, b), .w = 8 };
 		for (unsigned i = 0; i < LANES; i++)
 			t.v[i] = g->input[i][b];
 		VEC_PUSH(&g->t, t);
@@ -86,7 +86,7 @@ static inline struct term term_const(struct terms *g, unsigned w)
 	struct term t = { .w = w };
 	uint64_t k = some_value(w);
 
-	t.e = pool_const(g->pool, w, k);
+	t.e = solve_pool_const(g->pool, w, k);
 	for (unsigned i = 0; i < LANES; i++)
 		t.v[i] = k;
 	return t;
@@ -97,7 +97,7 @@ static inline struct term term_apply(struct terms *g, uint32_t word, struct term
 {
 	struct term t = { .w = EXPR_W(word) };
 
-	t.e = pool_node(g->pool, word, a.e, b.e, c.e);
+	t.e = solve_pool_node(g->pool, word, a.e, b.e, c.e);
 	for (unsigned i = 0; i < LANES; i++)
 		t.v[i] = expr_apply(word, a.v[i], b.v[i], c.v[i]);
 	return t;
@@ -163,7 +163,7 @@ static inline struct term some_table(struct terms *g)
 	struct term index = term_of_width(g, 8), t = { .w = some_width(g) };
 	unsigned size = (t.w + 7) / 8;
 
-	t.e = pool_table(g->pool, t.w, index.e, g->table);
+	t.e = solve_pool_table(g->pool, t.w, index.e, g->table);
 	for (unsigned i = 0; i < LANES; i++) {
 		memcpy(&t.v[i], g->table + index.v[i] * size, size);
 		t.v[i] &= expr_mask(t.w);
@@ -182,8 +182,8 @@ static inline struct term some_term(struct terms *g, enum expr_op op)
 	} else {
 		word = some_word(g, op);
 		for (unsigned i = 0; i < 3; i++)
-			if (expr_operand_width(word, i))
-				x[i] = term_of_width(g, expr_operand_width(word, i));
+			if (solve_operand_width(word, i))
+				x[i] = term_of_width(g, solve_operand_width(word, i));
 		t = term_apply(g, word, x[0], x[1], x[2]);
 	}
 	VEC_PUSH(&g->t, t);

@@ -119,18 +119,18 @@ static void compare_byte(struct model *m, const struct reference *r, size_t off)
 	const struct model_line *l = model_line_at(m, 0, BASE + off);
 	uint64_t bit = 1ull << (off % 64);
 	char got = !l || !(l->open & bit) ? 'g' : model_pending(m, l) & bit ? 'p' : 'd';
-	assert_int_equal(got, reference_state(r, off));
-	assert_int_equal(l && l->ever & bit, reference_ever(r, off));
+	assert_int_equal(got, model_reference_state(r, off));
+	assert_int_equal(l && l->ever & bit, model_reference_ever(r, off));
 	for (uint32_t id = 0; l && id < THREADS; id++)
 		assert_int_equal((model_pending_by(m, l, id) & bit) != 0,
-				 reference_pending_by(r, off, model_thread(m, id)->thread));
+				 model_reference_pending_by(r, off, model_thread(m, id)->thread));
 }
 
 static void random_history(const struct model_ops *ops, unsigned events, unsigned lines,
 			   unsigned every, unsigned seed)
 {
 	struct model *m = model_new(ops, &defs, NULL);
-	struct reference *r = reference_new(ops, &defs, BASE, SIZE);
+	struct reference *r = model_reference_new(ops, &defs, BASE, SIZE);
 	counter = 0;
 	struct trace_event e = map_event();
 	model_feed(m, &e);
@@ -141,14 +141,14 @@ static void random_history(const struct model_ops *ops, unsigned events, unsigne
 	for (unsigned i = 0; i < events; i++) {
 		e = random_event(&seed, lines);
 		model_feed(m, &e);
-		reference_feed(r, &e);
+		model_reference_feed(r, &e);
 		if (i % every == 0)
 			for (size_t off = 0; off < lines * 64u; off++)
 				compare_byte(m, r, off);
 	}
 	for (size_t off = 0; off < lines * 64u; off++)
 		compare_byte(m, r, off);
-	reference_free(r);
+	model_reference_free(r);
 	model_free(m);
 }
 
