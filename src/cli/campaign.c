@@ -130,15 +130,15 @@ int campaign_check(const struct campaign_opts *o, struct err *err)
 /* ---- from opening to closing ---- */
 
 int campaign_open(struct campaign *c, const char *dir, const struct campaign_opts *o,
-		  enum store_mode mode, struct err *err)
+		  enum campaign_db_mode mode, struct err *err)
 {
 	const char *why;
 	*c = (struct campaign){ .o = *o, .dir = xstrdup(dir) };
 	c->started = now_seconds();
-	if (!(c->reader = trace_open(dir, err)) || !(c->store = store_open(dir, mode, err)))
+	if (!(c->reader = trace_open(dir, err)) || !(c->db = campaign_db_open(dir, mode, err)))
 		return -1;
 	c->whole = trace_is_whole(c->reader, &why);
-	if (mode == STORE_RESUME || mode == STORE_READ)
+	if (mode == CAMPAIGN_DB_RESUME || mode == CAMPAIGN_DB_READ)
 		return campaign_load(c, err);
 	return campaign_check(&c->o, err) || campaign_save(c, err) ? -1 : 0;
 }
@@ -146,8 +146,8 @@ int campaign_open(struct campaign *c, const char *dir, const struct campaign_opt
 int campaign_peek(struct campaign *c, const char *dir, struct err *err)
 {
 	*c = (struct campaign){ .dir = xstrdup(dir) };
-	c->store = store_open(dir, STORE_READ, err);
-	return c->store ? 0 : -1;
+	c->db = campaign_db_open(dir, CAMPAIGN_DB_READ, err);
+	return c->db ? 0 : -1;
 }
 
 static unsigned cores(void)
@@ -165,7 +165,7 @@ static void say_view(const struct campaign *c, size_t nfiles)
 /* Relative paths in the recovery command are meant from where the campaign was begun. */
 static struct runner *start_cells(struct campaign *c, const struct runner_opts *ro, struct err *err)
 {
-	const char *home = store_get(c->store, "cwd");
+	const char *home = campaign_db_get(c->db, "cwd");
 	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct runner *r = NULL;
 	if (home && chdir(home))
@@ -249,7 +249,7 @@ void campaign_close(struct campaign *c)
 	if (c->crash)
 		crash_free(c->crash); /* needs the runner still */
 	runner_free(c->runner);
-	if (c->store && store_close(c->store, &err))
+	if (c->db && campaign_db_close(c->db, &err))
 		msg_warn("%s", err.text);
 	if (c->reader)
 		trace_close(c->reader);

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/settings.h"
 #include "crash/crash.h"
-#include "store/store.h"
+#include "campaign/campaign.h"
 
 struct campaign_opts {
 	/* kept with the campaign, so that it can be gone on with and replayed */
@@ -178,7 +178,7 @@ struct campaign {
 	struct trace_reader *reader;
 	struct crash *crash;
 	struct runner *runner;
-	struct store *store;
+	struct campaign_db *db;
 	struct hmap known; /* image hash -> verdict, of an earlier run */
 	struct crash_hooks hooks;
 	struct settings_own own; /* settings that were read from the store */
@@ -194,8 +194,8 @@ struct campaign {
 /* Settings must make sense, before anything is run. */
 int campaign_check(const struct campaign_opts *, struct err *);
 /* Opens the trace and the store; settings come from the store unless it is new. */
-int campaign_open(struct campaign *, const char *dir, const struct campaign_opts *, enum store_mode,
-		  struct err *);
+int campaign_open(struct campaign *, const char *dir, const struct campaign_opts *,
+		  enum campaign_db_mode, struct err *);
 /* Only the store, to look at: also that of an exploration. */
 int campaign_peek(struct campaign *, const char *dir, struct err *);
 /* Reads the history. */

@@ -29,19 +29,19 @@ int campaign_save(struct campaign *c, struct err *err)
 {
 	struct holder h = { .crash = c->o };
 	char cwd[4096];
-	int bad = store_begin(c->store, err);
+	int bad = campaign_db_begin(c->db, err);
 	for (const struct cli_option *opt = settings; opt->name && !bad; opt++) {
 		char *text = settings_text(opt, &h);
 		if (text)
-			bad = store_set(c->store, opt->name, text, err);
+			bad = campaign_db_set(c->db, opt->name, text, err);
 		free(text);
 	}
 	if (!bad && getcwd(cwd, sizeof cwd))
-		bad = store_set(c->store, "cwd", cwd, err);
-	return bad || store_commit(c->store, err) ? -1 : 0;
+		bad = campaign_db_set(c->db, "cwd", cwd, err);
+	return bad || campaign_db_commit(c->db, err) ? -1 : 0;
 }
 
-static void load_verdict(void *arg, const struct store_verdict *v)
+static void load_verdict(void *arg, const struct campaign_db_verdict *v)
 {
 	struct campaign *c = arg;
 	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
@@ -51,7 +51,7 @@ static void load_verdict(void *arg, const struct store_verdict *v)
 static int load_setting(struct campaign *c, const struct cli_option *opt, struct holder *h,
 			const struct holder *given, struct err *err)
 {
-	const char *kept = store_get(c->store, opt->name);
+	const char *kept = campaign_db_get(c->db, opt->name);
 	char *text = settings_text(opt, given);
 	int bad = 0;
 	if (text && (!kept || strcmp(text, kept) != 0)) {
@@ -78,7 +78,7 @@ int campaign_load(struct campaign *c, struct err *err)
 	c->o = h.crash;
 	if (!c->o.recover)
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
-	if (store_each_verdict(c->store, load_verdict, c, err))
+	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
 		return -1;
 	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
 	return 0;
@@ -99,28 +99,28 @@ static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
 static int tested(void *arg, const struct crash_tested *t, struct err *err)
 {
 	struct campaign *c = arg;
-	struct store_verdict v = { .hash = t->hash,
-				   .verdict = t->verdict.verdict,
-				   .status = t->verdict.status,
-				   .event = t->event,
-				   .strategy = t->strategy,
-				   .output = t->output,
-				   .spent = t->spent };
-	return store_put_verdict(c->store, &v, err);
+	struct campaign_db_verdict v = { .hash = t->hash,
+					 .verdict = t->verdict.verdict,
+					 .status = t->verdict.status,
+					 .event = t->event,
+					 .strategy = t->strategy,
+					 .output = t->output,
+					 .spent = t->spent };
+	return campaign_db_put_verdict(c->db, &v, err);
 }
 
 static int put_number(struct campaign *c, const char *key, double value, struct err *err)
 {
 	char text[32];
 	snprintf(text, sizeof text, "%.10g", value);
-	return store_set(c->store, key, text, err);
+	return campaign_db_set(c->db, key, text, err);
 }
 
 static int put_counts(struct campaign *c, const char *state, struct err *err)
 {
 	const struct crash_counts *n = crash_counts(c->crash);
-	return store_set(c->store, "state", state, err) ||
-	       store_set(c->store, "at", n->strategy ? n->strategy : "sanity", err) ||
+	return campaign_db_set(c->db, "state", state, err) ||
+	       campaign_db_set(c->db, "at", n->strategy ? n->strategy : "sanity", err) ||
 	       put_number(c, "points", (double)n->points, err) ||
 	       put_number(c, "point", (double)n->point, err) ||
 	       put_number(c, "generated", (double)n->generated, err) ||
@@ -136,12 +136,12 @@ static int put_findings(struct campaign *c, struct err *err)
 	struct finding_set set = { 0 };
 	int bad;
 	campaign_report(c, &set);
-	bad = store_clear_findings(c->store, err);
+	bad = campaign_db_clear_findings(c->db, err);
 	for (size_t i = 0; i < set.v.n && !bad; i++) {
 		struct finding *f = set.v.p[i];
 		char *json = report_finding_json(f);
-		struct store_finding row = { f->id, json, f->crash->state };
-		bad = store_put_finding(c->store, &row, err);
+		struct campaign_db_finding row = { f->id, json, f->crash->state };
+		bad = campaign_db_put_finding(c->db, &row, err);
 		free(json);
 	}
 	finding_set_free(&set);
@@ -151,20 +151,20 @@ static int put_findings(struct campaign *c, struct err *err)
 static int caused(void *arg, struct err *err)
 {
 	struct campaign *c = arg;
-	if (store_begin(c->store, err))
+	if (campaign_db_begin(c->db, err))
 		return -1;
 	int bad = put_findings(c, err);
-	return store_commit(c->store, err) || bad ? -1 : 0;
+	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
 }
 
 /* For status; what cannot be written here is no loss. */
 static void keep_counts(struct campaign *c)
 {
 	struct err ignored;
-	if (store_begin(c->store, &ignored))
+	if (campaign_db_begin(c->db, &ignored))
 		return;
 	(void)put_counts(c, "running", &ignored);
-	(void)store_commit(c->store, &ignored);
+	(void)campaign_db_commit(c->db, &ignored);
 }
 
 static void progressed(void *arg, const struct crash_counts *n)
@@ -246,11 +246,11 @@ void campaign_hooks(struct campaign *c)
 
 int campaign_finish(struct campaign *c, struct err *err)
 {
-	if (store_begin(c->store, err))
+	if (campaign_db_begin(c->db, err))
 		return -1;
 	int bad = put_findings(c, err) ||
 		  put_counts(c, crash_counts(c->crash)->cut ? "stopped" : "finished", err);
-	return store_commit(c->store, err) || bad ? -1 : 0;
+	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
 }
 
 /* ---- looking at it afterwards ---- */
@@ -286,7 +286,7 @@ struct lookup {
 	unsigned n;
 };
 
-static void match(void *arg, const struct store_finding *f)
+static void match(void *arg, const struct campaign_db_finding *f)
 {
 	struct lookup *l = arg;
 	if (strncmp(f->id, l->id, strlen(l->id)) != 0)
@@ -298,7 +298,7 @@ static void match(void *arg, const struct store_finding *f)
 char *campaign_finding(struct campaign *c, const char *id, struct err *err)
 {
 	struct lookup l = { .id = id };
-	if (store_each_finding(c->store, match, &l, err) == 0 && l.n != 1) {
+	if (campaign_db_each_finding(c->db, match, &l, err) == 0 && l.n != 1) {
 		err_set(err, EXIT_USAGE,
 			l.n ? "%s is the beginning of several ids in %s"
 			    : "there is no finding %s in %s",

@@ -149,7 +149,7 @@ static int cmd_diff(int argc, char **argv)
 		return cli_fail(&err);
 	w.all = o.all;
 	status = EXIT_NOTHING;
-	if (campaign_open(&c, dir, &none, STORE_READ, &err) || diff(&w, argv[0], &err))
+	if (campaign_open(&c, dir, &none, CAMPAIGN_DB_READ, &err) || diff(&w, argv[0], &err))
 		status = cli_fail(&err);
 	campaign_close(&c);
 	free(dir);

@@ -358,7 +358,7 @@ void explore_end(struct explore *x)
 	if (x->sym)
 		symbolic_free(x->sym);
 	explore_plan_free(x->plan);
-	if (x->store && store_close(x->store, &err))
+	if (x->db && campaign_db_close(x->db, &err))
 		msg_warn("%s", err.text);
 	for (size_t i = 0; i < x->hit.n; i++) {
 		symbolic_input_free(&x->hit.p[i].input);

@@ -163,7 +163,7 @@ struct explore {
 	char **argv;
 	size_t argc;
 	struct settings_own own;
-	struct store *store;
+	struct campaign_db *db;
 	struct output out;
 
 	unsigned phase, min_extra, max_extra; /* how many extra arguments there are now */
@@ -295,6 +295,6 @@ void explore_priorities(struct explore *, FILE *);
 /* explore_replay.c: 1 it shows again, 0 it does not, -1 err. *campaign: the folder of the crash
  * campaign that found it, which can replay it; xmalloc'ed, NULL: none. */
 int explore_replay(const char *dir, const char *id, bool gdb, char **campaign, struct err *);
-bool explore_is(struct store *); /* the folder is an exploration's */
+bool explore_is(struct campaign_db *); /* the folder is an exploration's */
 
 #endif

@@ -21,19 +21,19 @@
 static int save_settings(struct explore *x, struct err *err)
 {
 	char key[32], count[32];
-	int bad = store_set(x->store, "verb", "explore", err) ||
-		  store_set(x->store, "cwd", x->cwd, err);
+	int bad = campaign_db_set(x->db, "verb", "explore", err) ||
+		  campaign_db_set(x->db, "cwd", x->cwd, err);
 	for (const struct cli_option *o = explore_options; o->name && !bad; o++) {
 		char *text = explore_kept(o) ? settings_text(o, x->o) : NULL;
 		if (text)
-			bad = store_set(x->store, o->name, text, err);
+			bad = campaign_db_set(x->db, o->name, text, err);
 		free(text);
 	}
 	snprintf(count, sizeof count, "%zu", x->argc);
-	bad = bad || store_set(x->store, "argc", count, err);
+	bad = bad || campaign_db_set(x->db, "argc", count, err);
 	for (size_t i = 0; i < x->argc && !bad; i++) {
 		snprintf(key, sizeof key, "argv.%zu", i);
-		bad = store_set(x->store, key, x->argv[i], err);
+		bad = campaign_db_set(x->db, key, x->argv[i], err);
 	}
 	return bad ? -1 : 0;
 }
@@ -42,7 +42,7 @@ static int save_settings(struct explore *x, struct err *err)
 static int load_setting(struct explore *x, const struct cli_option *o, struct err *err)
 {
 	char *given = settings_text(o, x->o);
-	const char *kept = store_get(x->store, o->name);
+	const char *kept = campaign_db_get(x->db, o->name);
 	int bad = 0;
 	if (given && (!kept || strcmp(given, kept) != 0))
 		bad = err_set(err, EXIT_USAGE,
@@ -56,24 +56,24 @@ static int load_setting(struct explore *x, const struct cli_option *o, struct er
 
 int explore_load(struct explore *x, struct err *err)
 {
-	const char *text = store_get(x->store, "verb");
+	const char *text = campaign_db_get(x->db, "verb");
 	if (!text || strcmp(text, "explore") != 0)
 		return err_set(err, EXIT_USAGE, "%s holds no exploration", x->shown);
 	for (const struct cli_option *o = explore_options; o->name; o++)
 		if (explore_kept(o) && load_setting(x, o, err))
 			return -1;
-	text = store_get(x->store, "argc");
+	text = campaign_db_get(x->db, "argc");
 	x->argc = text ? strtoul(text, NULL, 10) : 0;
 	x->argv = xcalloc(x->argc + 1, sizeof *x->argv);
 	for (size_t i = 0; i < x->argc; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "argv.%zu", i);
-		text = store_get(x->store, key);
+		text = campaign_db_get(x->db, key);
 		char *own = xstrdup(text ? text : "");
 		VEC_PUSH(&x->own, own);
 		x->argv[i] = own;
 	}
-	text = store_get(x->store, "cwd");
+	text = campaign_db_get(x->db, "cwd");
 	free(x->cwd);
 	x->cwd = xstrdup(text ? text : "/");
 	return x->argc ? 0 : err_set(err, EXIT_USAGE, "%s holds no exploration", x->shown);
@@ -101,19 +101,21 @@ static void clear_folder(const struct explore *x)
 int explore_open(struct explore *x, struct err *err)
 {
 	const struct campaign_opts *o = &x->o->crash;
-	enum store_mode mode = o->resume ? STORE_RESUME : o->fresh ? STORE_FRESH : STORE_NEW;
+	enum campaign_db_mode mode = o->resume  ? CAMPAIGN_DB_RESUME
+				     : o->fresh ? CAMPAIGN_DB_FRESH
+						: CAMPAIGN_DB_NEW;
 	if (o->resume && o->fresh)
 		return err_set(err, EXIT_USAGE, "--resume and --fresh exclude each other");
 	if (!o->resume && explore_mkdir(x->dir, err))
 		return -1;
-	if (!(x->store = store_open(x->dir, mode, err)))
+	if (!(x->db = campaign_db_open(x->dir, mode, err)))
 		return -1;
-	if (mode == STORE_RESUME) {
+	if (mode == CAMPAIGN_DB_RESUME) {
 		x->resumed = true;
-		return explore_load(x, err) || store_begin(x->store, err);
+		return explore_load(x, err) || campaign_db_begin(x->db, err);
 	}
 	clear_folder(x);
-	return store_begin(x->store, err) || save_settings(x, err);
+	return campaign_db_begin(x->db, err) || save_settings(x, err);
 }
 
 /* ---- inputs ---- */
@@ -134,15 +136,15 @@ int explore_keep_input(struct explore *x, const struct symbolic_input *in, struc
 	for (size_t i = 0; i < x->plan->source.n; i++)
 		buf_printf(&what, " %u", in->now[i]);
 	buf_add(&what, "", 1);
-	struct store_input row = { x->next_input++, what.p, in->byte, in->n };
-	int bad = store_put_input(x->store, &row, err);
+	struct campaign_db_input row = { x->next_input++, what.p, in->byte, in->n };
+	int bad = campaign_db_put_input(x->db, &row, err);
 	buf_free(&what);
 	return bad;
 }
 
 /* "PHASE NOW NOW …"; false: it is not of this phase, or damaged. */
-static bool parse_input(const struct explore_plan *p, unsigned phase, const struct store_input *row,
-			struct symbolic_input *in)
+static bool parse_input(const struct explore_plan *p, unsigned phase,
+			const struct campaign_db_input *row, struct symbolic_input *in)
 {
 	char *end;
 	if (strtoul(row->what, &end, 10) != phase || row->n != p->n)
@@ -159,7 +161,7 @@ static bool parse_input(const struct explore_plan *p, unsigned phase, const stru
 	return true;
 }
 
-static void seed_again(void *arg, const struct store_input *row)
+static void seed_again(void *arg, const struct campaign_db_input *row)
 {
 	struct explore *x = arg;
 	struct symbolic_input in;
@@ -175,7 +177,7 @@ static void seed_again(void *arg, const struct store_input *row)
 
 int explore_seeds_kept(struct explore *x, struct err *err)
 {
-	return store_each_input(x->store, seed_again, x, err);
+	return campaign_db_each_input(x->db, seed_again, x, err);
 }
 
 struct export_to {
@@ -187,7 +189,7 @@ struct export_to {
 	struct err *err;
 };
 
-static void export_one(void *arg, const struct store_input *row)
+static void export_one(void *arg, const struct campaign_db_input *row)
 {
 	struct export_to *e = arg;
 	struct symbolic_input in;
@@ -218,7 +220,7 @@ int explore_export(struct explore *x, struct err *err)
 	if (!x->o->export_dir)
 		return 0;
 	int bad = explore_mkdir(x->o->export_dir, err) ||
-		  store_each_input(x->store, export_one, &e, err) || e.bad;
+		  campaign_db_each_input(x->db, export_one, &e, err) || e.bad;
 	explore_plan_free(e.plan);
 	if (!bad)
 		msg_info("%" PRIu64 " inputs are in %s, each with a script that runs the program",
@@ -308,14 +310,14 @@ static int keep_files(struct explore *x, struct explore_hit *hit, struct err *er
 
 static int keep_findings(struct explore *x, struct err *err)
 {
-	int bad = store_clear_findings(x->store, err);
+	int bad = campaign_db_clear_findings(x->db, err);
 	for (size_t i = 0; i < x->hit.n && !bad; i++) {
 		struct explore_hit *hit = &x->hit.p[i];
 		bad = keep_files(x, hit, err);
 		char *json = bad ? NULL : report_finding_json(hit->f);
 		char *witness = bad ? NULL : explore_witness(hit);
-		struct store_finding row = { hit->f->id, json, witness };
-		bad = bad || store_put_finding(x->store, &row, err);
+		struct campaign_db_finding row = { hit->f->id, json, witness };
+		bad = bad || campaign_db_put_finding(x->db, &row, err);
 		free(json);
 		free(witness);
 	}
@@ -329,14 +331,14 @@ static int put_number(struct explore *x, const char *key, double value, struct e
 {
 	char text[32];
 	snprintf(text, sizeof text, "%.10g", value);
-	return store_set(x->store, key, text, err);
+	return campaign_db_set(x->db, key, text, err);
 }
 
 static int keep_counts(struct explore *x, const char *state, struct err *err)
 {
 	struct symbolic_stats s = explore_stats(x);
-	return store_set(x->store, "state", state, err) ||
-	       store_set(x->store, "at", x->o->strategy ? x->o->strategy : "pm", err) ||
+	return campaign_db_set(x->db, "state", state, err) ||
+	       campaign_db_set(x->db, "at", x->o->strategy ? x->o->strategy : "pm", err) ||
 	       put_number(x, "runs", (double)s.runs, err) ||
 	       put_number(x, "paths", (double)s.paths, err) ||
 	       put_number(x, "candidates", (double)s.candidates, err) ||
@@ -355,7 +357,7 @@ int explore_keep_now(struct explore *x, bool all, struct err *err)
 		return 0;
 	x->kept = now;
 	int bad = ((x->news || all) && keep_findings(x, err)) || keep_counts(x, "running", err);
-	return store_commit(x->store, err) || bad || store_begin(x->store, err) ? -1 : 0;
+	return campaign_db_commit(x->db, err) || bad || campaign_db_begin(x->db, err) ? -1 : 0;
 }
 
 int explore_keep_end(struct explore *x, struct err *err)
@@ -363,7 +365,7 @@ int explore_keep_end(struct explore *x, struct err *err)
 	bool through = !x->cut && !explore_interrupted();
 	char *path = xasprintf("%s/coverage.csv", x->dir), *tried = xasprintf("%s/try", x->dir);
 	int bad = keep_counts(x, through ? "finished" : "stopped", err);
-	bad = store_commit(x->store, err) || bad;
+	bad = campaign_db_commit(x->db, err) || bad;
 	bad = bad || explore_csv(x, path, err) || (x->o->csv && explore_csv(x, x->o->csv, err));
 	nftw(tried, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	free(tried);

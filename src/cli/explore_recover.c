@@ -20,7 +20,7 @@ static int run_campaign(struct explore *x, struct campaign *c, const char *dir, 
 	o.resume = o.fresh = false;
 	o.budget = o.budget ? o.budget : BUDGET;
 	o.jobs = o.jobs ? o.jobs : explore_cores();
-	return campaign_open(c, dir, &o, STORE_FRESH, err) || campaign_start(c, 0, err) ||
+	return campaign_open(c, dir, &o, CAMPAIGN_DB_FRESH, err) || campaign_start(c, 0, err) ||
 	       campaign_run(c, err);
 }
 

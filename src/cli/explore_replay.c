@@ -10,9 +10,9 @@
 #include "cli/explore.h"
 #include "report/report.h"
 
-bool explore_is(struct store *s)
+bool explore_is(struct campaign_db *s)
 {
-	const char *verb = store_get(s, "verb");
+	const char *verb = campaign_db_get(s, "verb");
 	return verb && !strcmp(verb, "explore");
 }
 
@@ -22,7 +22,7 @@ struct wanted {
 	char *json, *witness;
 };
 
-static void match(void *arg, const struct store_finding *row)
+static void match(void *arg, const struct campaign_db_finding *row)
 {
 	struct wanted *w = arg;
 	if (strncmp(row->id, w->id, strlen(w->id)) != 0 || w->n++)
@@ -113,7 +113,7 @@ static int replay(struct explore *x, const struct explore_hit *hit, bool gdb, st
 
 static int prepare(struct explore *x, struct wanted *w, struct explore_hit *hit, struct err *err)
 {
-	if (store_each_finding(x->store, match, w, err))
+	if (campaign_db_each_finding(x->db, match, w, err))
 		return -1;
 	if (w->n != 1)
 		return err_set(err, EXIT_USAGE,
@@ -155,8 +155,8 @@ int explore_replay(const char *dir, const char *id, bool gdb, char **campaign, s
 	x.cwd = getcwd(NULL, 0);
 	if (!x.dir)
 		err_errno(err, EXIT_USAGE, "cannot use %s", dir);
-	else if ((x.store = store_open(x.dir, STORE_READ, err)) && !explore_load(&x, err) &&
-		 !prepare(&x, &w, &hit, err)) {
+	else if ((x.db = campaign_db_open(x.dir, CAMPAIGN_DB_READ, err)) &&
+		 !explore_load(&x, err) && !prepare(&x, &w, &hit, err)) {
 		if (hit.campaign)
 			*campaign = xstrdup(hit.campaign);
 		shows = hit.campaign ? 0 : replay(&x, &hit, gdb, err);

@@ -117,9 +117,9 @@ static int replay_id(struct campaign *c, const struct replay_cli *o, const char 
 static bool of_exploration(const char *dir)
 {
 	struct err ignored;
-	struct store *s = store_open(dir, STORE_READ, &ignored);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_READ, &ignored);
 	bool is = s && explore_is(s);
-	store_close(s, &ignored);
+	campaign_db_close(s, &ignored);
 	return is;
 }
 
@@ -145,7 +145,7 @@ static int cmd_replay(int argc, char **argv)
 			return status < 0 ? cli_fail(&err) : status;
 		dir = campaign;
 	}
-	if (campaign_open(&c, dir, &none, STORE_READ, &err) ||
+	if (campaign_open(&c, dir, &none, CAMPAIGN_DB_READ, &err) ||
 	    (status = replay_id(&c, &o, argv[0], &err)) < 0)
 		status = cli_fail(&err);
 	campaign_close(&c);

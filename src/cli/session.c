@@ -155,9 +155,9 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 {
 	struct session *s = w->s;
 	bool trace = argc == 1 && folder_is(argv[0]);
-	enum store_mode mode = s->crash->resume  ? STORE_RESUME
-			       : s->crash->fresh ? STORE_FRESH
-						 : STORE_NEW;
+	enum campaign_db_mode mode = s->crash->resume  ? CAMPAIGN_DB_RESUME
+				     : s->crash->fresh ? CAMPAIGN_DB_FRESH
+						       : CAMPAIGN_DB_NEW;
 	s->crash->port = s->run->port;
 	s->crash->ready = s->run->ready;
 	s->crash->stop = s->run->stop;

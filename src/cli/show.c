@@ -36,7 +36,7 @@ struct list {
 	unsigned n;
 };
 
-static void print_line(void *arg, const struct store_finding *row)
+static void print_line(void *arg, const struct campaign_db_finding *row)
 {
 	struct list *list = arg;
 	struct err err;
@@ -55,7 +55,7 @@ static void print_line(void *arg, const struct store_finding *row)
 static int show_all(struct campaign *c, bool json, struct err *err)
 {
 	struct list list = { .json = json };
-	if (store_each_finding(c->store, print_line, &list, err))
+	if (campaign_db_each_finding(c->db, print_line, &list, err))
 		return -1;
 	if (!list.n && !json)
 		printf("no findings\n");

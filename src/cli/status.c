@@ -36,11 +36,11 @@ static const char *const keys[] = { "state",  "at",        "recover",    "verb",
 				    NULL };
 #define TEXTS 4 /* the first ones are no numbers */
 
-static void print_json(struct store *s)
+static void print_json(struct campaign_db *s)
 {
 	const char *sep = "{";
 	for (size_t i = 0; keys[i]; i++) {
-		const char *v = store_get(s, keys[i]);
+		const char *v = campaign_db_get(s, keys[i]);
 		if (!v)
 			continue;
 		printf("%s \"%s\": ", sep, keys[i]);
@@ -68,45 +68,45 @@ static const char * or (const char *text, const char *other)
 }
 
 /* How far it is. True: there is nothing to go on with, or somebody is at it. */
-static bool print_state(struct store *s, const char *dir)
+static bool print_state(struct campaign_db *s, const char *dir)
 {
-	bool running = store_writer(dir) != 0;
-	bool finished = strcmp(or (store_get(s, "state"), ""), "finished") == 0;
-	bool killed = !running && strcmp(or (store_get(s, "state"), ""), "running") == 0;
+	bool running = campaign_db_writer(dir) != 0;
+	bool finished = strcmp(or (campaign_db_get(s, "state"), ""), "finished") == 0;
+	bool killed = !running && strcmp(or (campaign_db_get(s, "state"), ""), "running") == 0;
 	printf("%s: %s", dir,
 	       running  ? "running"
 	       : killed ? "interrupted"
-			: or (store_get(s, "state"), "not begun"));
+			: or (campaign_db_get(s, "state"), "not begun"));
 	return running || finished;
 }
 
 /* One at a time: a text lives until the next one is asked for. */
-static void print_text(struct store *s, const char *dir)
+static void print_text(struct campaign_db *s, const char *dir)
 {
 	bool over = print_state(s, dir);
-	if (strcmp(or (store_get(s, "state"), ""), "finished") != 0) {
-		printf(", strategy %s", or (store_get(s, "at"), "none yet"));
-		printf(", point %.0f", atof(or (store_get(s, "point"), "0")) + 1);
-		printf(" of %s", or (store_get(s, "points"), "?"));
+	if (strcmp(or (campaign_db_get(s, "state"), ""), "finished") != 0) {
+		printf(", strategy %s", or (campaign_db_get(s, "at"), "none yet"));
+		printf(", point %.0f", atof(or (campaign_db_get(s, "point"), "0")) + 1);
+		printf(" of %s", or (campaign_db_get(s, "points"), "?"));
 	}
-	printf("\nimages tested: %s", or (store_get(s, "tested"), "0"));
-	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
-	printf("; states failed: %s", or (store_get(s, "failed"), "0"));
-	printf("; causes: %s\n", or (store_get(s, "causes"), "0"));
-	printf("recovery: %s\n", or (store_get(s, "recover"), "?"));
+	printf("\nimages tested: %s", or (campaign_db_get(s, "tested"), "0"));
+	printf(" in %.0f s", atof(or (campaign_db_get(s, "seconds"), "0")));
+	printf("; states failed: %s", or (campaign_db_get(s, "failed"), "0"));
+	printf("; causes: %s\n", or (campaign_db_get(s, "causes"), "0"));
+	printf("recovery: %s\n", or (campaign_db_get(s, "recover"), "?"));
 	if (!over)
 		printf("go on with: holdfast crash --resume %s\n", dir);
 }
 
-static void print_exploration(struct store *s, const char *dir)
+static void print_exploration(struct campaign_db *s, const char *dir)
 {
 	bool over = print_state(s, dir);
-	printf(", strategy %s\n", or (store_get(s, "at"), "?"));
-	printf("paths: %s", or (store_get(s, "paths"), "0"));
-	printf(" in %.0f s", atof(or (store_get(s, "seconds"), "0")));
-	printf("; branches left: %s", or (store_get(s, "candidates"), "?"));
-	printf("; PM sites: %s", or (store_get(s, "pm_sites"), "0"));
-	printf("; findings: %s\n", or (store_get(s, "findings"), "0"));
+	printf(", strategy %s\n", or (campaign_db_get(s, "at"), "?"));
+	printf("paths: %s", or (campaign_db_get(s, "paths"), "0"));
+	printf(" in %.0f s", atof(or (campaign_db_get(s, "seconds"), "0")));
+	printf("; branches left: %s", or (campaign_db_get(s, "candidates"), "?"));
+	printf("; PM sites: %s", or (campaign_db_get(s, "pm_sites"), "0"));
+	printf("; findings: %s\n", or (campaign_db_get(s, "findings"), "0"));
 	if (!over)
 		printf("go on with: holdfast explore --resume %s\n", dir);
 }
@@ -121,7 +121,7 @@ static int cmd_status(int argc, char **argv)
 	if (argc > 1)
 		return cli_usage(&verb_status, "one folder at most");
 	char *dir = campaign_find(argc ? argv[0] : NULL, &err);
-	struct store *s = dir ? store_open(dir, STORE_READ, &err) : NULL;
+	struct campaign_db *s = dir ? campaign_db_open(dir, CAMPAIGN_DB_READ, &err) : NULL;
 	if (!s) {
 		free(dir);
 		return cli_fail(&err);
@@ -133,5 +133,5 @@ static int cmd_status(int argc, char **argv)
 	else
 		print_text(s, dir);
 	free(dir);
-	return store_close(s, &err) ? cli_fail(&err) : EXIT_NOTHING;
+	return campaign_db_close(s, &err) ? cli_fail(&err) : EXIT_NOTHING;
 }

@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "store/store.h"
+#include "campaign/campaign.h"
 
-static char root[] = "/tmp/holdfast-store-XXXXXX";
+static char root[] = "/tmp/holdfast-campaign-XXXXXX";
 static char dir[64]; /* a fresh folder for each test */
 static struct err err;
 
@@ -49,24 +49,24 @@ static int fresh_folder(void **state)
 	return mkdir(dir, 0777);
 }
 
-static struct store *opened(enum store_mode mode)
+static struct campaign_db *opened(enum campaign_db_mode mode)
 {
-	struct store *s = store_open(dir, mode, &err);
+	struct campaign_db *s = campaign_db_open(dir, mode, &err);
 
 	if (!s)
 		fail_msg("cannot open: %s", err.text);
 	return s;
 }
 
-static void closed(struct store *s)
+static void closed(struct campaign_db *s)
 {
-	assert_int_equal(store_close(s, &err), 0);
+	assert_int_equal(campaign_db_close(s, &err), 0);
 }
 
-static void refused(enum store_mode mode, const char *part)
+static void refused(enum campaign_db_mode mode, const char *part)
 {
 	memset(&err, 0, sizeof err);
-	assert_null(store_open(dir, mode, &err));
+	assert_null(campaign_db_open(dir, mode, &err));
 	assert_int_equal(err.status, EXIT_USAGE);
 	if (!strstr(err.text, part))
 		fail_msg("'%s' does not say '%s'", err.text, part);
@@ -81,9 +81,9 @@ static const char *file(const char *name)
 }
 
 /* The i-th verdict of a sequence that tests can work out again. */
-static struct store_verdict verdict(uint64_t i)
+static struct campaign_db_verdict verdict(uint64_t i)
 {
-	return (struct store_verdict){
+	return (struct campaign_db_verdict){
 		.hash = i * 0x9e3779b97f4a7c15ull,
 		.verdict = i % 5,
 		.status = (int32_t)(i % 7) - 3,
@@ -94,11 +94,11 @@ static struct store_verdict verdict(uint64_t i)
 	};
 }
 
-static void put(struct store *s, uint64_t i)
+static void put(struct campaign_db *s, uint64_t i)
 {
-	struct store_verdict v = verdict(i);
+	struct campaign_db_verdict v = verdict(i);
 
-	if (store_put_verdict(s, &v, &err))
+	if (campaign_db_put_verdict(s, &v, &err))
 		fail_msg("cannot put: %s", err.text);
 }
 
@@ -109,10 +109,10 @@ static void expect_text(const char *got, const char *want)
 		assert_string_equal(got, want);
 }
 
-static void check_verdict(void *arg, const struct store_verdict *got)
+static void check_verdict(void *arg, const struct campaign_db_verdict *got)
 {
 	uint64_t *n = arg;
-	struct store_verdict want = verdict((*n)++);
+	struct campaign_db_verdict want = verdict((*n)++);
 
 	assert_int_equal(got->hash, want.hash);
 	assert_int_equal(got->verdict, want.verdict);
@@ -124,11 +124,11 @@ static void check_verdict(void *arg, const struct store_verdict *got)
 }
 
 /* How many verdicts there are: the first so many of the sequence, in order. */
-static uint64_t verdicts(struct store *s)
+static uint64_t verdicts(struct campaign_db *s)
 {
 	uint64_t n = 0;
 
-	if (store_each_verdict(s, check_verdict, &n, &err))
+	if (campaign_db_each_verdict(s, check_verdict, &n, &err))
 		fail_msg("cannot read: %s", err.text);
 	return n;
 }
@@ -145,7 +145,7 @@ static double now(void)
 
 static void test_many_verdicts(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	double start = now();
 
 	(void)state;
@@ -155,64 +155,65 @@ static void test_many_verdicts(void **state)
 	assert_int_equal(verdicts(s), 100000);
 	closed(s);
 	start = now();
-	s = opened(STORE_RESUME);
+	s = opened(CAMPAIGN_DB_RESUME);
 	assert_int_equal(verdicts(s), 100000);
 	print_message("# %.3f s to read 100,000\n", now() - start);
 	put(s, 100000);
 	closed(s);
-	s = opened(STORE_READ);
+	s = opened(CAMPAIGN_DB_READ);
 	assert_int_equal(verdicts(s), 100001);
 	closed(s);
 }
 
 static void test_settings(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 
 	(void)state;
-	assert_null(store_get(s, "recover"));
-	assert_int_equal(store_set(s, "recover", "./recover 'a b'", &err), 0);
-	assert_int_equal(store_set(s, "done", "1", &err), 0);
-	assert_int_equal(store_set(s, "done", "2", &err), 0);
-	assert_int_equal(store_set(s, "empty", "", &err), 0);
-	assert_string_equal(store_get(s, "recover"), "./recover 'a b'");
-	assert_string_equal(store_get(s, "done"), "2");
-	assert_string_equal(store_get(s, "empty"), "");
-	assert_null(store_get(s, "other"));
+	assert_null(campaign_db_get(s, "recover"));
+	assert_int_equal(campaign_db_set(s, "recover", "./recover 'a b'", &err), 0);
+	assert_int_equal(campaign_db_set(s, "done", "1", &err), 0);
+	assert_int_equal(campaign_db_set(s, "done", "2", &err), 0);
+	assert_int_equal(campaign_db_set(s, "empty", "", &err), 0);
+	assert_string_equal(campaign_db_get(s, "recover"), "./recover 'a b'");
+	assert_string_equal(campaign_db_get(s, "done"), "2");
+	assert_string_equal(campaign_db_get(s, "empty"), "");
+	assert_null(campaign_db_get(s, "other"));
 	closed(s);
-	s = opened(STORE_RESUME); /* begun, though without results */
-	assert_string_equal(store_get(s, "done"), "2");
+	s = opened(CAMPAIGN_DB_RESUME); /* begun, though without results */
+	assert_string_equal(campaign_db_get(s, "done"), "2");
 	closed(s);
-	s = opened(STORE_NEW); /* settings are no results */
-	assert_null(store_get(s, "done"));
+	s = opened(CAMPAIGN_DB_NEW); /* settings are no results */
+	assert_null(campaign_db_get(s, "done"));
 	closed(s);
 }
 
-static void collect(void *arg, const struct store_finding *f)
+static void collect(void *arg, const struct campaign_db_finding *f)
 {
 	buf_printf(arg, "%s=%s/%s ", f->id, f->finding, f->witness ? f->witness : "-");
 }
 
-static void expect_findings(struct store *s, const char *want)
+static void expect_findings(struct campaign_db *s, const char *want)
 {
 	struct buf got = { 0 };
 
-	assert_int_equal(store_each_finding(s, collect, &got, &err), 0);
+	assert_int_equal(campaign_db_each_finding(s, collect, &got, &err), 0);
 	buf_add(&got, "", 1);
 	assert_string_equal(got.p, want);
 	buf_free(&got);
 }
 
-static void put_finding(struct store *s, const char *id, const char *finding, const char *witness)
+static void put_finding(struct campaign_db *s, const char *id, const char *finding,
+			const char *witness)
 {
-	struct store_finding f = { id, finding, witness };
+	struct campaign_db_finding f = { id, finding, witness };
 
-	assert_int_equal(store_put_finding(s, &f, &err), 0);
+	assert_int_equal(campaign_db_put_finding(s, &f, &err), 0);
 }
 
 static void test_findings(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 
 	(void)state;
 	put_finding(s, "b", "{1}", "w1");
@@ -221,9 +222,9 @@ static void test_findings(void **state)
 	put_finding(s, "b", "{3}", "w3");
 	expect_findings(s, "b={3}/w3 a={2}/- ");
 	closed(s);
-	refused(STORE_NEW, "--resume goes on, --fresh starts anew");
-	s = opened(STORE_RESUME);
-	assert_int_equal(store_clear_findings(s, &err), 0);
+	refused(CAMPAIGN_DB_NEW, "--resume goes on, --fresh starts anew");
+	s = opened(CAMPAIGN_DB_RESUME);
+	assert_int_equal(campaign_db_clear_findings(s, &err), 0);
 	expect_findings(s, "");
 	put_finding(s, "c", "{4}", "w4");
 	expect_findings(s, "c={4}/w4 ");
@@ -232,27 +233,27 @@ static void test_findings(void **state)
 
 static void test_transactions(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 
 	(void)state;
-	assert_int_equal(store_begin(s, &err), 0);
+	assert_int_equal(campaign_db_begin(s, &err), 0);
 	put(s, 0);
-	assert_int_equal(store_begin(s, &err), 0);
+	assert_int_equal(campaign_db_begin(s, &err), 0);
 	put(s, 1);
-	assert_int_equal(store_commit(s, &err), 0);
-	struct store *reader = opened(STORE_READ);
+	assert_int_equal(campaign_db_commit(s, &err), 0);
+	struct campaign_db *reader = opened(CAMPAIGN_DB_READ);
 	assert_int_equal(verdicts(reader), 0); /* the last commit counts */
-	assert_int_equal(store_commit(s, &err), 0);
+	assert_int_equal(campaign_db_commit(s, &err), 0);
 	assert_int_equal(verdicts(reader), 2);
 	closed(reader);
-	assert_int_equal(store_commit(s, &err), -1);
-	assert_int_equal(store_begin(s, &err), 0);
+	assert_int_equal(campaign_db_commit(s, &err), -1);
+	assert_int_equal(campaign_db_begin(s, &err), 0);
 	put(s, 2);
 	closed(s);
-	s = opened(STORE_RESUME);
+	s = opened(CAMPAIGN_DB_RESUME);
 	assert_int_equal(verdicts(s), 2); /* what was not committed is undone */
 	closed(s);
-	assert_int_equal(store_close(NULL, &err), 0);
+	assert_int_equal(campaign_db_close(NULL, &err), 0);
 }
 
 /* --- modes --- */
@@ -260,37 +261,37 @@ static void test_transactions(void **state)
 static void test_modes(void **state)
 {
 	(void)state;
-	refused(STORE_READ, "holdfast crash");
-	refused(STORE_RESUME, "no campaign to go on with");
-	struct store *s = opened(STORE_FRESH);
+	refused(CAMPAIGN_DB_READ, "holdfast crash");
+	refused(CAMPAIGN_DB_RESUME, "no campaign to go on with");
+	struct campaign_db *s = opened(CAMPAIGN_DB_FRESH);
 	closed(s);
-	s = opened(STORE_NEW);
+	s = opened(CAMPAIGN_DB_NEW);
 	put(s, 0);
 	closed(s);
-	refused(STORE_NEW, "--resume goes on, --fresh starts anew");
-	s = opened(STORE_RESUME);
+	refused(CAMPAIGN_DB_NEW, "--resume goes on, --fresh starts anew");
+	s = opened(CAMPAIGN_DB_RESUME);
 	assert_int_equal(verdicts(s), 1);
-	assert_int_equal(store_set(s, "k", "v", &err), 0);
+	assert_int_equal(campaign_db_set(s, "k", "v", &err), 0);
 	closed(s);
-	s = opened(STORE_FRESH);
+	s = opened(CAMPAIGN_DB_FRESH);
 	assert_int_equal(verdicts(s), 0);
-	assert_null(store_get(s, "k"));
+	assert_null(campaign_db_get(s, "k"));
 	closed(s);
-	s = opened(STORE_NEW);
+	s = opened(CAMPAIGN_DB_NEW);
 	closed(s);
 }
 
 /* A reader may have the campaign open while another throws it away. */
 static void test_fresh_beside_a_reader(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 
 	(void)state;
 	put(s, 0);
 	closed(s);
-	struct store *reader = opened(STORE_READ);
+	struct campaign_db *reader = opened(CAMPAIGN_DB_READ);
 	assert_int_equal(verdicts(reader), 1);
-	s = opened(STORE_FRESH);
+	s = opened(CAMPAIGN_DB_FRESH);
 	assert_int_equal(verdicts(reader), 0);
 	put(s, 0);
 	put(s, 1);
@@ -317,11 +318,11 @@ static pid_t child(void (*work)(int), int fd)
 /* Puts for ever, and says after each that it is done. */
 static void put_for_ever(int fd)
 {
-	struct store *s = store_open(dir, STORE_NEW, &err);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
 
 	for (uint64_t i = 0; s; i++) {
-		struct store_verdict v = verdict(i);
-		if (store_put_verdict(s, &v, &err) || write(fd, &i, sizeof i) != sizeof i)
+		struct campaign_db_verdict v = verdict(i);
+		if (campaign_db_put_verdict(s, &v, &err) || write(fd, &i, sizeof i) != sizeof i)
 			_exit(1);
 	}
 	_exit(1);
@@ -342,12 +343,12 @@ static void kill_in_the_middle(unsigned puts)
 	while (read(pipes[0], &told, sizeof told) == sizeof told)
 		;
 	close(pipes[0]);
-	struct store *reader = opened(STORE_READ);
+	struct campaign_db *reader = opened(CAMPAIGN_DB_READ);
 	uint64_t n = verdicts(reader);
 	closed(reader);
 	/* All that it had been told of, and at most the one in flight. */
 	assert_true(n == told + 1 || n == told + 2);
-	struct store *s = opened(STORE_RESUME); /* its lock is gone with it */
+	struct campaign_db *s = opened(CAMPAIGN_DB_RESUME); /* its lock is gone with it */
 	assert_int_equal(verdicts(s), n);
 	put(s, n);
 	closed(s);
@@ -365,11 +366,11 @@ static void test_killed(void **state)
 
 static void begin_and_wait(int fd)
 {
-	struct store *s = store_open(dir, STORE_FRESH, &err);
-	struct store_verdict v = verdict(0);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_FRESH, &err);
+	struct campaign_db_verdict v = verdict(0);
 
-	if (!s || store_put_verdict(s, &v, &err) || store_begin(s, &err) ||
-	    store_clear_findings(s, &err) || write(fd, "x", 1) != 1)
+	if (!s || campaign_db_put_verdict(s, &v, &err) || campaign_db_begin(s, &err) ||
+	    campaign_db_clear_findings(s, &err) || write(fd, "x", 1) != 1)
 		_exit(1);
 	for (;;)
 		pause();
@@ -395,18 +396,19 @@ static void test_two_writers(void **state)
 
 	(void)state;
 	snprintf(part, sizeof part, "process %d", (int)pid);
-	refused(STORE_NEW, part);
-	refused(STORE_RESUME, part);
-	refused(STORE_FRESH, part);
-	assert_int_equal(store_writer(dir), pid);
-	struct store *reader = opened(STORE_READ); /* even in the middle of its transaction */
+	refused(CAMPAIGN_DB_NEW, part);
+	refused(CAMPAIGN_DB_RESUME, part);
+	refused(CAMPAIGN_DB_FRESH, part);
+	assert_int_equal(campaign_db_writer(dir), pid);
+	struct campaign_db *reader =
+		opened(CAMPAIGN_DB_READ); /* even in the middle of its transaction */
 	assert_int_equal(verdicts(reader), 1);
 	closed(reader);
-	assert_int_equal(store_writer(dir), pid); /* the reader took nothing away */
+	assert_int_equal(campaign_db_writer(dir), pid); /* the reader took nothing away */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(store_writer(dir), 0);
-	struct store *s = opened(STORE_RESUME);
+	assert_int_equal(campaign_db_writer(dir), 0);
+	struct campaign_db *s = opened(CAMPAIGN_DB_RESUME);
 	assert_int_equal(verdicts(s), 1);
 	closed(s);
 }
@@ -414,25 +416,26 @@ static void test_two_writers(void **state)
 static void expect_refused(int fd)
 {
 	(void)fd;
-	_exit(store_open(dir, STORE_RESUME, &err) || !strstr(err.text, "another campaign runs"));
+	_exit(campaign_db_open(dir, CAMPAIGN_DB_RESUME, &err) ||
+	      !strstr(err.text, "another campaign runs"));
 }
 
 /* Asking who writes, and trying to write twice, do not make the writer lose its lock. */
 static void test_twice_in_one_process(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	int status;
 
 	(void)state;
 	put(s, 0);
-	assert_int_equal(store_writer(dir), 0); /* itself does not count */
-	assert_null(store_open(dir, STORE_RESUME, &err));
+	assert_int_equal(campaign_db_writer(dir), 0); /* itself does not count */
+	assert_null(campaign_db_open(dir, CAMPAIGN_DB_RESUME, &err));
 	assert_non_null(strstr(err.text, "open for writing already"));
 	pid_t pid = child(expect_refused, 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	closed(s);
-	s = opened(STORE_RESUME);
+	s = opened(CAMPAIGN_DB_RESUME);
 	closed(s);
 }
 
@@ -442,10 +445,10 @@ static int orphan_end; /* closed when the orphan may go */
 static void fork_and_go(int fd)
 {
 	close(orphan_end);
-	struct store *s = store_open(dir, STORE_NEW, &err);
-	struct store_verdict v = verdict(0);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
+	struct campaign_db_verdict v = verdict(0);
 
-	if (!s || store_put_verdict(s, &v, &err))
+	if (!s || campaign_db_put_verdict(s, &v, &err))
 		_exit(1);
 	if (!fork()) {
 		char any;
@@ -463,7 +466,7 @@ static void test_orphans_hold_nothing(void **state)
 	orphan_end = pipes[1];
 	pid_t pid = child(fork_and_go, pipes[0]);
 	waitpid(pid, NULL, 0);
-	struct store *s = opened(STORE_RESUME);
+	struct campaign_db *s = opened(CAMPAIGN_DB_RESUME);
 	assert_int_equal(verdicts(s), 1);
 	closed(s);
 	close(pipes[1]);
@@ -472,7 +475,7 @@ static void test_orphans_hold_nothing(void **state)
 
 static void test_reading_beside_a_writer(void **state)
 {
-	struct store *s = opened(STORE_NEW), *reader = opened(STORE_READ);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW), *reader = opened(CAMPAIGN_DB_READ);
 
 	(void)state;
 	for (uint64_t i = 0; i < 3000; i++) {
@@ -480,10 +483,10 @@ static void test_reading_beside_a_writer(void **state)
 		if (i % 500 == 0)
 			assert_int_equal(verdicts(reader), i + 1);
 	}
-	assert_int_equal(store_set(s, "k", "v", &err), 0);
-	assert_string_equal(store_get(reader, "k"), "v");
-	struct store_verdict v = verdict(0);
-	assert_int_equal(store_put_verdict(reader, &v, &err), -1);
+	assert_int_equal(campaign_db_set(s, "k", "v", &err), 0);
+	assert_string_equal(campaign_db_get(reader, "k"), "v");
+	struct campaign_db_verdict v = verdict(0);
+	assert_int_equal(campaign_db_put_verdict(reader, &v, &err), -1);
 	assert_non_null(strstr(err.text, "read-only"));
 	closed(reader);
 	closed(s);
@@ -502,15 +505,16 @@ static void write_text(const char *name, const char *text, long at)
 
 static void test_not_a_database(void **state)
 {
-	static const enum store_mode modes[] = { STORE_READ, STORE_RESUME, STORE_NEW };
-	struct store *s;
+	static const enum campaign_db_mode modes[] = { CAMPAIGN_DB_READ, CAMPAIGN_DB_RESUME,
+						       CAMPAIGN_DB_NEW };
+	struct campaign_db *s;
 
 	(void)state;
 	write_text("campaign.db", "this is no database, and far from being one", 0);
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
 		refused(modes[i], "is damaged");
 	assert_non_null(strstr(err.text, "--fresh"));
-	s = opened(STORE_FRESH);
+	s = opened(CAMPAIGN_DB_FRESH);
 	put(s, 0);
 	assert_int_equal(verdicts(s), 1);
 	closed(s);
@@ -520,14 +524,14 @@ static void test_a_file_without_tables(void **state)
 {
 	(void)state;
 	assert_int_equal(mknod(file("campaign.db"), S_IFREG | 0644, 0), 0);
-	refused(STORE_READ, "nothing in it");
-	refused(STORE_RESUME, "nothing in it");
-	struct store *s = opened(STORE_NEW);
+	refused(CAMPAIGN_DB_READ, "nothing in it");
+	refused(CAMPAIGN_DB_RESUME, "nothing in it");
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	put(s, 0);
 	closed(s);
 }
 
-static void count(void *arg, const struct store_verdict *v)
+static void count(void *arg, const struct campaign_db_verdict *v)
 {
 	(void)v;
 	++*(uint64_t *)arg;
@@ -536,7 +540,7 @@ static void count(void *arg, const struct store_verdict *v)
 /* Pages in the middle are overwritten: an error, at opening or reading, never a wrong answer. */
 static void test_damaged_pages(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	uint64_t n = 0;
 
 	(void)state;
@@ -545,19 +549,19 @@ static void test_damaged_pages(void **state)
 	closed(s);
 	for (long at = 16384; at < 65536; at += 64)
 		write_text("campaign.db", "\xff\xff\xff\xff damaged", at);
-	s = store_open(dir, STORE_RESUME, &err);
-	int status = s ? store_each_verdict(s, count, &n, &err) : -1;
+	s = campaign_db_open(dir, CAMPAIGN_DB_RESUME, &err);
+	int status = s ? campaign_db_each_verdict(s, count, &n, &err) : -1;
 	assert_int_equal(status, -1);
 	assert_int_equal(err.status, EXIT_USAGE);
 	assert_non_null(strstr(err.text, "is damaged"));
-	store_close(s, NULL);
-	s = opened(STORE_FRESH);
+	campaign_db_close(s, NULL);
+	s = opened(CAMPAIGN_DB_FRESH);
 	closed(s);
 }
 
 static void test_cut_short(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	uint64_t n = 0;
 
 	(void)state;
@@ -565,12 +569,12 @@ static void test_cut_short(void **state)
 		put(s, i);
 	closed(s);
 	assert_int_equal(truncate(file("campaign.db"), 20000), 0);
-	s = store_open(dir, STORE_READ, &err);
+	s = campaign_db_open(dir, CAMPAIGN_DB_READ, &err);
 	if (s)
-		assert_int_equal(store_each_verdict(s, count, &n, &err), -1);
+		assert_int_equal(campaign_db_each_verdict(s, count, &n, &err), -1);
 	assert_non_null(strstr(err.text, "is damaged"));
-	store_close(s, NULL);
-	s = opened(STORE_FRESH);
+	campaign_db_close(s, NULL);
+	s = opened(CAMPAIGN_DB_FRESH);
 	put(s, 0);
 	assert_int_equal(verdicts(s), 1);
 	closed(s);
@@ -579,23 +583,23 @@ static void test_cut_short(void **state)
 /* The version is the big-endian word at 60 of the header, the application's number that at 68. */
 static void test_other_versions(void **state)
 {
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 
 	(void)state;
 	put(s, 0);
 	closed(s);
 	int fd = open(file("campaign.db"), O_WRONLY);
 	assert_int_equal(pwrite(fd, "\0\0\0\7", 4, 60), 4);
-	refused(STORE_READ, "of version 7, this holdfast knows version 1");
-	refused(STORE_RESUME, "--fresh starts anew");
-	refused(STORE_NEW, "version 7");
+	refused(CAMPAIGN_DB_READ, "of version 7, this holdfast knows version 1");
+	refused(CAMPAIGN_DB_RESUME, "--fresh starts anew");
+	refused(CAMPAIGN_DB_NEW, "version 7");
 	assert_int_equal(pwrite(fd, "\0\0\0\7", 4, 68), 4);
 	close(fd);
-	refused(STORE_RESUME, "not a campaign of holdfast");
-	s = opened(STORE_FRESH);
+	refused(CAMPAIGN_DB_RESUME, "not a campaign of holdfast");
+	s = opened(CAMPAIGN_DB_FRESH);
 	assert_int_equal(verdicts(s), 0);
 	closed(s);
-	s = opened(STORE_RESUME);
+	s = opened(CAMPAIGN_DB_RESUME);
 	closed(s);
 }
 
@@ -605,13 +609,13 @@ static void test_no_such_folder(void **state)
 {
 	(void)state;
 	assert_int_equal(rmdir(dir), 0);
-	refused(STORE_NEW, "campaign.lock: No such file or directory");
-	refused(STORE_READ, "no campaign");
-	refused(STORE_RESUME, "no campaign to go on with");
-	assert_int_equal(store_writer(dir), 0);
+	refused(CAMPAIGN_DB_NEW, "campaign.lock: No such file or directory");
+	refused(CAMPAIGN_DB_READ, "no campaign");
+	refused(CAMPAIGN_DB_RESUME, "no campaign to go on with");
+	assert_int_equal(campaign_db_writer(dir), 0);
 	snprintf(dir, sizeof dir, "%s/plain", root);
 	assert_int_equal(mknod(dir, S_IFREG | 0644, 0), 0);
-	refused(STORE_NEW, "Not a directory");
+	refused(CAMPAIGN_DB_NEW, "Not a directory");
 }
 
 /* As nobody, in a folder of root's: reading works, writing says why not. */
@@ -620,13 +624,14 @@ static void as_nobody(int fd)
 	(void)fd;
 	if (setgid(65534) || setuid(65534))
 		_exit(1);
-	struct store *s = store_open(dir, STORE_READ, &err);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_READ, &err);
 	uint64_t n = 0;
-	if (!s || store_each_verdict(s, count, &n, &err) || n != 1 || store_close(s, &err)) {
+	if (!s || campaign_db_each_verdict(s, count, &n, &err) || n != 1 ||
+	    campaign_db_close(s, &err)) {
 		print_message("# %s\n", err.text);
 		_exit(2);
 	}
-	if (store_open(dir, STORE_RESUME, &err) || err.status != EXIT_USAGE ||
+	if (campaign_db_open(dir, CAMPAIGN_DB_RESUME, &err) || err.status != EXIT_USAGE ||
 	    !strstr(err.text, strerror(EACCES))) {
 		print_message("# %s\n", err.text);
 		_exit(3);
@@ -648,7 +653,7 @@ static void test_read_only_folder(void **state)
 	if (geteuid())
 		skip();
 	assert_int_equal(chmod(root, 0755), 0);
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	put(s, 0);
 	expect_nobody_reads(); /* beside the writer */
 	closed(s);
@@ -668,14 +673,14 @@ static void test_full_disk(void **state)
 	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=1m"))
 		skip();
-	struct store *s = store_open(dir, STORE_NEW, &err);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
 	for (; s && !status && n < 100000; n += !status) {
-		struct store_verdict v = verdict(n);
-		status = store_put_verdict(s, &v, &err);
+		struct campaign_db_verdict v = verdict(n);
+		status = campaign_db_put_verdict(s, &v, &err);
 	}
 	uint64_t kept = 0;
-	int read_status = s ? store_each_verdict(s, count, &kept, NULL) : -1;
-	store_close(s, NULL);
+	int read_status = s ? campaign_db_each_verdict(s, count, &kept, NULL) : -1;
+	campaign_db_close(s, NULL);
 	umount2(dir, MNT_DETACH);
 	assert_non_null(s);
 	assert_int_equal(status, -1);
@@ -695,10 +700,10 @@ static void over_the_limit(int fd)
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit))
 		_exit(1);
-	struct store *s = store_open(dir, STORE_NEW, &err);
+	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
 	for (uint64_t i = 0; s && !status && i < 100000; i++) {
-		struct store_verdict v = verdict(i);
-		status = store_put_verdict(s, &v, &err);
+		struct campaign_db_verdict v = verdict(i);
+		status = campaign_db_put_verdict(s, &v, &err);
 	}
 	_exit(s && status && err.status == EXIT_INTERNAL && strstr(err.text, "campaign.db") ? 0
 											    : 2);
@@ -712,12 +717,12 @@ static void test_file_size_limit(void **state)
 	pid_t pid = child(over_the_limit, 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	struct store *s = opened(STORE_RESUME);
+	struct campaign_db *s = opened(CAMPAIGN_DB_RESUME);
 	assert_true(verdicts(s) > 10);
 	closed(s);
 }
 
-static void compare_input(void *arg, const struct store_input *in)
+static void compare_input(void *arg, const struct campaign_db_input *in)
 {
 	unsigned *n = arg;
 	static const char *const what[] = { "0 3", "1 0", "0 2" };
@@ -733,30 +738,30 @@ static void compare_input(void *arg, const struct store_input *in)
 
 static void test_inputs(void **state)
 {
-	static const struct store_input inputs[] = {
+	static const struct campaign_db_input inputs[] = {
 		{ 2, "0 2", "no", 2 },
 		{ 0, "0 3", "a\0b", 3 },
 		{ 1, "1 0", NULL, 0 },
 		{ 2, "0 2", "xy", 2 }, /* takes the place of the first */
 	};
-	struct store *s = opened(STORE_NEW);
+	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	unsigned n = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
-		assert_int_equal(store_put_input(s, &inputs[i], &err), 0);
-	assert_int_equal(store_close(s, &err), 0);
+		assert_int_equal(campaign_db_put_input(s, &inputs[i], &err), 0);
+	assert_int_equal(campaign_db_close(s, &err), 0);
 	/* they are results: a new campaign does not begin over them */
-	assert_null(store_open(dir, STORE_NEW, &err));
-	s = opened(STORE_RESUME);
-	assert_int_equal(store_each_input(s, compare_input, &n, &err), 0);
+	assert_null(campaign_db_open(dir, CAMPAIGN_DB_NEW, &err));
+	s = opened(CAMPAIGN_DB_RESUME);
+	assert_int_equal(campaign_db_each_input(s, compare_input, &n, &err), 0);
 	assert_int_equal(n, 3);
-	assert_int_equal(store_close(s, &err), 0);
-	s = opened(STORE_FRESH);
+	assert_int_equal(campaign_db_close(s, &err), 0);
+	s = opened(CAMPAIGN_DB_FRESH);
 	n = 0;
-	assert_int_equal(store_each_input(s, compare_input, &n, &err), 0);
+	assert_int_equal(campaign_db_each_input(s, compare_input, &n, &err), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(store_close(s, &err), 0);
+	assert_int_equal(campaign_db_close(s, &err), 0);
 }
 
 #define IN_A_FOLDER(test) cmocka_unit_test_setup(test, fresh_folder)
@@ -787,5 +792,5 @@ int main(void)
 		IN_A_FOLDER(test_file_size_limit),
 	};
 
-	return cmocka_run_group_tests_name("store", tests, setup, teardown);
+	return cmocka_run_group_tests_name("campaign_db", tests, setup, teardown);
 }

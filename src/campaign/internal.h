@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of src/campaign share. */
+#ifndef HOLDFAST_CAMPAIGN_INTERNAL_H
+#define HOLDFAST_CAMPAIGN_INTERNAL_H
+
+#include <sqlite3.h>
+#include <sys/types.h>
+
+#include "campaign/campaign.h"
+
+#define CAMPAIGN_DB_VERSION 1 /* of the tables; PRAGMA user_version */
+
+/* Statements that are prepared once, when they are first used. */
+enum campaign_db_statement {
+	CAMPAIGN_DB_PUT_SETTING,
+	CAMPAIGN_DB_GET_SETTING,
+	CAMPAIGN_DB_PUT_VERDICT,
+	CAMPAIGN_DB_PUT_FINDING,
+	CAMPAIGN_DB_PUT_INPUT,
+	CAMPAIGN_DB_STATEMENTS,
+};
+
+struct campaign_db {
+	char *path; /* of the database */
+	sqlite3 *sql;
+	sqlite3_stmt *statement[CAMPAIGN_DB_STATEMENTS];
+	int lock;       /* descriptor of the lock file; -1: reading */
+	unsigned depth; /* of campaign_db_begin */
+	char *text;     /* what campaign_db_get returned */
+	dev_t dev;      /* the lock file, while it is locked */
+	ino_t ino;
+	pid_t pid;                /* of who locked it: a forked process does not hold it */
+	struct campaign_db *next; /* of those that this process writes */
+};
+
+/* sql.c: opening, the tables, errors in words. */
+enum campaign_db_content {
+	CAMPAIGN_DB_NO_FILE,
+	CAMPAIGN_DB_EMPTY,    /* a file without tables: its maker was killed at once */
+	CAMPAIGN_DB_SETTINGS, /* begun, without results */
+	CAMPAIGN_DB_RESULTS,
+	CAMPAIGN_DB_FOREIGN, /* damaged, or of another version: err says what */
+};
+int campaign_sql_open(struct campaign_db *, bool write, struct err *);
+void campaign_sql_close(struct campaign_db *);
+enum campaign_db_content campaign_sql_content(struct campaign_db *, struct err *);
+int campaign_sql_create(struct campaign_db *, struct err *);
+int campaign_sql_clear(struct campaign_db *, struct err *);
+int campaign_sql_remove(struct campaign_db *, struct err *);
+int campaign_sql_exec(struct campaign_db *, const char *sql, struct err *);
+int campaign_sql_error(const struct campaign_db *, struct err *); /* what went wrong last; -1 */
+
+#endif
