@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options, start and end of the tracer. `holdfast` starts it; people do not. */
-#include "sym_input.h"
+#include "world/world.h"
 
 struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True, False, NULL, False };
 Bool sym_on = False;

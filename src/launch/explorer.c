@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs a program again and again with other inputs: launch.h has the interface, the tool's side
- * is tracer/sym_server.c.
+ * is tracer/world/server.c.
  *
  *   forks    one tracer; each run is a child of it, from just before the input's first use
  *   fresh    one tracer for each run: where the program cannot be forked, or one run disturbs

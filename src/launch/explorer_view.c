@@ -7,7 +7,7 @@
  *
  * Everything that this is made of lies in one tmpfs, the view. It is mounted beneath /proc, where
  * no path leads to. The tool has a descriptor of it: each child of the fork server makes the
- * same mounts again in a namespace of its own (tracer/sym_view.c).
+ * same mounts again in a namespace of its own (tracer/world/view.c).
  *
  *   view/  l0  u0  w0    the folder as it is, what the program changes, overlayfs's own
  *          s1            a symbolic file, or what is mounted below one of the folders
@@ -65,7 +65,7 @@ static int map_ids(uid_t uid, gid_t gid)
 }
 
 /* The tool makes mounts for its children; the right to do so must survive exec. The tool does
- * not let the program use it (tracer/sym_view.c). */
+ * not let the program use it (tracer/world/view.c). */
 static int keep_mounting(void)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };

@@ -4,7 +4,7 @@
 
 usage: gen_symbolic.py asm|c COUNT OUTPUT
 
-Assembly: snippets of a few instructions, all that sym_ops.c, sym_vec.c and sym_flags.c know,
+Assembly: snippets of a few instructions, all that expr/ops.c, expr/vec.c and expr/flags.c know,
 in all widths, with branches; registers come from the input or are constants. %rdi points to
 struct area of symbolic.h. C: functions as people write them: fields, loops, tables, switches,
 strings. The same numbers come out each time.

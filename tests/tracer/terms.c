@@ -2,8 +2,7 @@
 /*
  * Are the tracer's expressions right for every input, not only for that of the run?
  *
- * tracer/sym_term.c and sym_cmp.c simplify what they make; tracer/sym_flags.c says what x86 flags
- * are. They are linked here without Valgrind: nodes are kept in an array, random terms are made
+ * In tracer/expr, term.c and cmp.c simplify what they make; flags.c says what x86 flags are. They are linked here without Valgrind: nodes are kept in an array, random terms are made
  * from random terms, and the result is evaluated for many inputs and compared with what the
  * operation itself gives, or, for flags, with VEX's own helpers.
  */
@@ -15,14 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../../tracer/sym_term.h"
+#include "expr/term.h"
 
 /* VEX's, in the library that the tracer is linked with. */
 ULong amd64g_calculate_condition(ULong cond, ULong op, ULong dep1, ULong dep2, ULong ndep);
 ULong amd64g_calculate_rflags_all(ULong op, ULong dep1, ULong dep2, ULong ndep);
 ULong amd64g_calculate_rflags_c(ULong op, ULong dep1, ULong dep2, ULong ndep);
 
-/* ---- what the tool has in sym_node.c and Valgrind ---- */
+/* ---- what the tool has in expr/node.c and Valgrind ---- */
 
 #define MAX_NODES 60000u
 #define INPUTS 8u /* bytes */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the path depended on: conditions of jumps, and values that could not be kept symbolic.
+ *
+ * A load at a symbolic address that depends on one input byte is a table look-up, if all places
+ * that it can reach are readable and concrete: it becomes a TABLE node with the 256 results.
+ * Which values the byte can have on this path is worked out from the conditions so far that are
+ * about this byte alone.
+ *
+ * String functions find the first byte that differs with vector operations and load the byte
+ * there: an address with few possible values, one behind the other. What is loaded becomes a
+ * choice between the bytes, so that one step of solving gets from any string to an equal one.
+ *
+ * All other symbolic addresses are pinned to what they are.
+ */
+#include "exec.h"
+#include "expr/term.h"
+
+#define SPREAD 65536u /* places of a table are that near to each other */
+#define CHOICES 16u   /* bytes in a vector */
+
+/* ---- saying it ---- */
+
+/* Conditions on one input byte; in the order of the path. */
+struct condition {
+	UInt node;
+	ULong value;
+};
+static XArray *conditions;
+
+static void note_condition(UInt node, ULong value)
+{
+	struct condition c = { node, value };
+	if (sym_single_input(node) < 0)
+		return;
+	if (!conditions)
+		conditions = VG_(newXA)(VG_(malloc), "hf.cond", VG_(free), sizeof c);
+	VG_(addToXA)(conditions, &c);
+}
+
+static void say(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
+{
+	ULong args[4] = { node, value, to ? to[0] : 0, to ? to[1] : 0 };
+	emit(TRACE_SYM_BRANCH, kind, emit_site(ip, TRACE_SITE_OTHER, 0), ctx_node(), 4, args, NULL,
+	     0);
+}
+
+/* `to`: where it goes if the node is set, and if not; only for SYM_COND. */
+void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
+{
+	struct sym_operand arg[3];
+	Addr swapped[2];
+	Bool always = kind == SYM_PM_STORE || kind == SYM_FLUSH;
+	while (kind == SYM_COND && EXPR_OP(sym_args(node, arg)) == EXPR_NOT) {
+		node = arg[0].node;
+		value ^= 1;
+		swapped[0] = to[1];
+		swapped[1] = to[0];
+		to = swapped;
+	}
+	if (sym_decided(node)) {
+		if (always)
+			say(kind, node, value, ip, to);
+		return;
+	}
+	note_condition(node, value);
+	say(kind, node, value, ip, to);
+}
+
+void sym_pin(enum sym_branch kind, const struct sym_value *x, Addr ip)
+{
+	for (UInt i = 0; i * 64 < x->bits; i++)
+		if (x->node[i])
+			sym_branch(kind, x->node[i], sym_value_of(x->node[i]), ip, NULL);
+}
+
+void sym_reg_pin(ThreadId tid, UInt offset)
+{
+	struct sym_value x = { .bits = 64 };
+	sym_switch(tid);
+	if (!(sym_groups & sym_group((Int)offset, 8)))
+		return;
+	VG_(get_shadow_regs_area)(tid, (UChar *)&x.v[0], 0, (PtrdiffT)offset, 8);
+	sym_reg_get((Int)offset, &x);
+	sym_pin(SYM_SYSCALL, &x, VG_(get_IP)(tid) - 2);
+}
+
+/* ---- tables ---- */
+
+struct domain {
+	UInt byte;
+	Word done; /* conditions that were looked at */
+	Bool can[256];
+};
+static XArray *domains;
+
+static struct domain *domain_of(UInt byte)
+{
+	struct domain new = { byte, 0, { 0 } };
+	if (!domains)
+		domains = VG_(newXA)(VG_(malloc), "hf.domain", VG_(free), sizeof new);
+	for (Word i = 0; i < VG_(sizeXA)(domains); i++) {
+		struct domain *d = VG_(indexXA)(domains, i);
+		if (d->byte == byte)
+			return d;
+	}
+	VG_(memset)(new.can, True, sizeof new.can);
+	return VG_(indexXA)(domains, VG_(addToXA)(domains, &new));
+}
+
+/* Which values the conditions leave for this byte. */
+static const Bool *possible(UInt byte)
+{
+	struct domain *d = domain_of(byte);
+	ULong all[256];
+	for (; conditions && d->done < VG_(sizeXA)(conditions); d->done++) {
+		struct condition *c = VG_(indexXA)(conditions, d->done);
+		if (sym_single_input(c->node) != (Long)byte || !sym_eval_all(c->node, all))
+			continue;
+		for (UInt i = 0; i < 256; i++)
+			if (all[i] != c->value)
+				d->can[i] = False;
+	}
+	return d->can;
+}
+
+static Bool usable(Addr a, UInt size)
+{
+	return VG_(am_is_valid_for_client)(a, size, VKI_PROT_READ) && !sym_any(a, size);
+}
+
+/* All places that are possible can be read, and hold nothing symbolic. */
+static Bool places_usable(const ULong place[256], const Bool *can, UInt size)
+{
+	ULong lo = ~0ull, hi = 0;
+	for (UInt i = 0; i < 256; i++) {
+		if (can && !can[i])
+			continue;
+		lo = place[i] < lo ? place[i] : lo;
+		hi = place[i] > hi ? place[i] : hi;
+	}
+	if (lo > hi || hi - lo > SPREAD || hi + size < hi)
+		return False;
+	if (usable(lo, (UInt)(hi - lo) + size))
+		return True;
+	for (UInt i = 0; i < 256; i++)
+		if ((!can || can[i]) && !usable(place[i], size))
+			return False;
+	return True;
+}
+
+static UInt table_word(UInt index, const ULong place[256], const Bool *can, UInt at, UInt size,
+		       ULong now)
+{
+	UChar entries[256 * 8];
+	Bool same = True;
+	for (UInt i = 0; i < 256; i++) {
+		const void *from = !can || can[i] ? (const void *)(place[i] + at) : &now;
+		VG_(memcpy)(entries + i * size, from, size);
+		same = same && VG_(memcmp)(entries + i * size, entries, size) == 0;
+	}
+	return same ? 0 : sym_table_node(size * 8, index, entries);
+}
+
+static Bool load_table(const struct sym_value *a, struct sym_value *r)
+{
+	UInt word = r->bits < 64 ? r->bits / 8 : 8, size = r->bits / 8;
+	Long byte = sym_single_input(a->node[0]);
+	const Bool *can = NULL;
+	ULong place[256];
+	if (byte < 0 || !sym_eval_all(a->node[0], place))
+		return False;
+	if (!places_usable(place, NULL, size)) {
+		can = possible((UInt)byte);
+		if (!places_usable(place, can, size))
+			return False;
+	}
+	for (UInt i = 0; i * 64 < r->bits; i++)
+		r->node[i] =
+			table_word(sym_input_node((UInt)byte, 0), place, can, i * 8, word, r->v[i]);
+	return True;
+}
+
+/* ---- choices ---- */
+
+/* No value is larger. Looks only into what indices in vectors are made of. */
+static ULong at_most(struct term t, UInt depth)
+{
+	struct sym_operand arg[3];
+	struct term x;
+	UInt word;
+	if (!t.node || !depth)
+		return t.node ? expr_mask(t.w) : t.v;
+	word = sym_args(t.node, arg);
+	x = (struct term){ arg[0].node, EXPR_AW(word), arg[0].value };
+	switch (EXPR_OP(word)) {
+	case EXPR_CTZ:
+	case EXPR_CLZ: return t.w;
+	case EXPR_ZEXT: return at_most(x, depth - 1);
+	case EXPR_EXTRACT:
+		if (!EXPR_LO(word) && at_most(x, depth - 1) <= expr_mask(t.w))
+			return at_most(x, depth - 1);
+		return expr_mask(t.w);
+	default: return expr_mask(t.w);
+	}
+}
+
+/* base + index, the index at most 64? */
+static Bool split(struct term a, struct term *index, Addr *base)
+{
+	struct sym_operand arg[3];
+	UInt word = sym_args(a.node, arg);
+	*index = a;
+	*base = 0;
+	if (EXPR_OP(word) == EXPR_ADD && arg[0].node && !arg[1].node) {
+		*index = (struct term){ arg[0].node, 64, arg[0].value };
+		*base = arg[1].value;
+	}
+	return at_most(*index, 4) <= 64;
+}
+
+static struct term byte_at(Addr a, UInt bits)
+{
+	struct sym_value x = { bits, { 0 }, { 0 } };
+	VG_(memcpy)(&x.v[0], (const void *)a, bits / 8);
+	sym_load(a, &x);
+	return t_of(&x, 0);
+}
+
+static Bool load_choice(const struct sym_value *a, struct sym_value *r, Addr ip)
+{
+	struct term index, all, within;
+	UInt n = CHOICES;
+	Addr base;
+	if (r->bits > 16 || !split(t_of(a, 0), &index, &base))
+		return False;
+	while (n && !VG_(am_is_valid_for_client)(base, n + r->bits / 8 - 1, VKI_PROT_READ))
+		n /= 2;
+	if (index.v >= n)
+		return False;
+	within = t_cmp(EXPR_ULT, index, t_const(64, n));
+	if (within.node)
+		sym_branch(SYM_PIN, within.node, 1, ip, NULL);
+	all = byte_at(base + n - 1, r->bits);
+	for (UInt i = n - 1; i-- > 0;)
+		all = t_ite(t_cmp(EXPR_EQ, index, t_const(64, i)), byte_at(base + i, r->bits), all);
+	t_to(r, 0, all);
+	return True;
+}
+
+void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip)
+{
+	if (load_table(a, r) || load_choice(a, r, ip))
+		return;
+	sym_pin(SYM_LOAD, a, ip);
+	sym_load(a->v[0], r);
+}
+
+void sym_store_at(const struct sym_value *a, UInt size, Addr ip)
+{
+	Addr to = a->v[0];
+	Bool pm = region_find(to) != NULL || region_next(to) < to + size;
+	sym_pin(pm ? SYM_PM_STORE : SYM_STORE, a, ip);
+}
+
+/* ---- what is not followed ---- */
+
+struct unfollowed {
+	const HChar *name;
+	ULong count;
+};
+static XArray *unfollowed;
+
+void sym_concrete(const HChar *name)
+{
+	struct unfollowed u = { name, 1 };
+	if (!unfollowed)
+		unfollowed = VG_(newXA)(VG_(malloc), "hf.concrete", VG_(free), sizeof u);
+	for (Word i = 0; i < VG_(sizeXA)(unfollowed); i++) {
+		struct unfollowed *old = VG_(indexXA)(unfollowed, i);
+		if (old->name == name || VG_(strcmp)(old->name, name) == 0) {
+			old->count++;
+			return;
+		}
+	}
+	u.name = VG_(strdup)("hf.concrete", name);
+	VG_(addToXA)(unfollowed, &u);
+}
+
+/* VEX prints the names of its operations but does not give them: catch what it prints. */
+extern void (*vex_log_bytes)(const HChar *, SizeT);
+static HChar caught[64];
+static SizeT ncaught;
+
+static void catch (const HChar *text, SizeT n)
+{
+	for (SizeT i = 0; i < n && ncaught + 1 < sizeof caught; i++)
+		caught[ncaught++] = text[i];
+	caught[ncaught] = 0;
+}
+
+void sym_concrete_op(IROp op)
+{
+	void (*print)(const HChar *, SizeT) = vex_log_bytes;
+	ncaught = 0;
+	caught[0] = 0;
+	vex_log_bytes = catch;
+	ppIROp(op);
+	vex_log_bytes = print;
+	sym_concrete(caught);
+}
+
+void sym_say_concrete(void)
+{
+	for (Word i = 0; unfollowed && i < VG_(sizeXA)(unfollowed); i++) {
+		const struct unfollowed *u = VG_(indexXA)(unfollowed, i);
+		emit(TRACE_SYM_CONCRETE, 0, 0, 0, 1, &u->count, u->name,
+		     (UInt)VG_(strlen)(u->name));
+	}
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which bytes are symbolic, and what they are.
+ *
+ * Every byte of memory and of the guest state has a cell: nothing, or byte `at` of a node's
+ * value. Memory has cells by the page, where there is something; a thread has them for its whole
+ * guest state. What is stored is taken apart as far as bytes go, down to the expressions that it
+ * was put together from, and what is loaded is put together again:
+ *
+ *   store 4: CONCAT(0x00, x, y, z)    cells:  z0  y0  x0  -        load 2: CONCAT(y, z)
+ *
+ * Three summaries let the generated code test in line: sym_line[] for memory, sym_groups for the
+ * registers of the current thread, sym_live for everything in memory.
+ */
+#include "cell.h"
+#include "expr/term.h"
+
+#define INPUT 0xffffffffu /* a cell's node: input byte `at`, which has no node yet */
+
+struct page {
+	Addr number;
+	UInt count; /* of symbolic bytes */
+	struct cell cell[VKI_PAGE_SIZE];
+};
+
+UChar sym_line[SYM_LINES];
+UInt sym_live;
+
+static UInt line_count[SYM_LINES];
+static struct page **pages; /* open addressing, power of two */
+static UInt npages, pages_cap;
+static struct page *last_page;
+
+/* ---- bytes of nodes ---- */
+
+/* Is it put together, or cut out, of whole bytes? Where. */
+static Bool whole_bytes(UInt word, UInt *split)
+{
+	switch (EXPR_OP(word)) {
+	case EXPR_CONCAT: *split = EXPR_W(word) - EXPR_AW(word); break;
+	case EXPR_ZEXT: *split = EXPR_AW(word); break;
+	case EXPR_EXTRACT: *split = EXPR_LO(word); break;
+	default: return False;
+	}
+	return *split % 8 == 0;
+}
+
+/* Byte `at` of a node: of which smaller expression it is a byte. No node: a constant. */
+struct cell cell_of(UInt node, UInt at)
+{
+	struct sym_operand arg[3];
+	UInt split, word;
+	while (node && whole_bytes(word = sym_args(node, arg), &split)) {
+		Bool above = at >= split / 8;
+		switch (EXPR_OP(word)) {
+		case EXPR_CONCAT:
+			node = above ? arg[0].node : arg[1].node;
+			at -= above ? split / 8 : 0;
+			break;
+		case EXPR_ZEXT: node = above ? 0 : arg[0].node; break;
+		default:
+			node = arg[0].node;
+			at += split / 8;
+			break;
+		}
+	}
+	return (struct cell){ node, at };
+}
+
+/* The n bytes, at most 8, that are `v` in this run: 0 if none is symbolic. */
+UInt cell_join(struct cell *c, UInt n, ULong v)
+{
+	struct term all = { 0 };
+	for (UInt i = 0, run; i < n; i += run) {
+		struct term part;
+		if (c[i].node == INPUT)
+			c[i] = (struct cell){ sym_input_node(c[i].at, (UChar)(v >> i * 8)), 0 };
+		for (run = 1; i + run < n; run++)
+			if (c[i + run].node != c[i].node ||
+			    (c[i].node && c[i + run].at != c[i].at + run))
+				break;
+		part = t_const(run * 8, v >> i * 8);
+		if (c[i].node) {
+			struct term x = { c[i].node, EXPR_W(sym_word(c[i].node)),
+					  sym_value_of(c[i].node) };
+			part = t_extract(x, c[i].at * 8, run * 8);
+		}
+		all = i ? t_concat(part, all) : part;
+	}
+	return all.node;
+}
+
+/* ---- pages ---- */
+
+static UInt page_slot(Addr number)
+{
+	UInt i = (UInt)(number * 0x9E3779B97F4A7C15ull >> 40) & (pages_cap - 1);
+	while (pages[i] && pages[i]->number != number)
+		i = (i + 1) & (pages_cap - 1);
+	return i;
+}
+
+static void pages_grow(void)
+{
+	struct page **old = pages;
+	UInt n = pages_cap;
+	pages_cap = n ? n * 2 : 256;
+	pages = VG_(calloc)("hf.pages", pages_cap, sizeof(struct page *));
+	for (UInt i = 0; i < n; i++)
+		if (old[i])
+			pages[page_slot(old[i]->number)] = old[i];
+	if (old)
+		VG_(free)(old);
+}
+
+static struct page *page_of(Addr a, Bool make)
+{
+	Addr number = a / VKI_PAGE_SIZE;
+	UInt i;
+	if (LIKELY(last_page && last_page->number == number))
+		return last_page;
+	if (!make && !npages)
+		return NULL;
+	if (npages * 2 >= pages_cap)
+		pages_grow();
+	i = page_slot(number);
+	if (!pages[i]) {
+		if (!make)
+			return NULL;
+		pages[i] = VG_(calloc)("hf.page", 1, sizeof(struct page));
+		pages[i]->number = number;
+		npages++;
+	}
+	return last_page = pages[i];
+}
+
+/* An access reaches the byte if it begins in its line, or a little before. */
+static void line_add(Addr a, UInt by)
+{
+	Addr line = a >> SYM_LINE_BITS, before = (a - (SYM_REACH - 1)) >> SYM_LINE_BITS;
+	line_count[line % SYM_LINES] += by;
+	sym_line[line % SYM_LINES] = line_count[line % SYM_LINES] != 0;
+	if (before == line)
+		return;
+	line_count[before % SYM_LINES] += by;
+	sym_line[before % SYM_LINES] = line_count[before % SYM_LINES] != 0;
+}
+
+static void set(Addr a, struct cell c)
+{
+	struct page *p = page_of(a, c.node != 0);
+	struct cell *to;
+	if (!p)
+		return;
+	to = &p->cell[a % VKI_PAGE_SIZE];
+	if (!to->node != !c.node) {
+		UInt by = c.node ? 1 : (UInt)-1;
+		p->count += by;
+		sym_live += by;
+		line_add(a, by);
+	}
+	*to = c;
+}
+
+/* ---- memory ---- */
+
+void sym_mark(Addr a, SizeT len, UInt first_input)
+{
+	for (SizeT i = 0; i < len; i++)
+		set(a + i, (struct cell){ INPUT, first_input + (UInt)i });
+}
+
+void sym_clear(Addr a, SizeT len)
+{
+	Addr end = a + len, stop;
+	for (; a < end && sym_live; a = stop) {
+		struct page *p = page_of(a, False);
+		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
+		if (stop > end)
+			stop = end;
+		if (p && p->count)
+			for (; a < stop; a++)
+				set(a, (struct cell){ 0, 0 });
+	}
+}
+
+void sym_move(Addr from, Addr to, SizeT len)
+{
+	sym_clear(to, len);
+	for (SizeT i = 0, n; i < len && sym_live; i += n) {
+		struct page *p = page_of(from + i, False);
+		UInt at = (UInt)((from + i) % VKI_PAGE_SIZE);
+		n = VKI_PAGE_SIZE - at;
+		for (SizeT k = 0; p && p->count && k < n && i + k < len; k++)
+			if (p->cell[at + k].node)
+				set(to + i + k, p->cell[at + k]);
+	}
+}
+
+Bool sym_any(Addr a, SizeT len)
+{
+	Addr end = a + len, stop;
+	for (; a < end && sym_live; a = stop) {
+		struct page *p = page_of(a, False);
+		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
+		if (stop > end)
+			stop = end;
+		if (p && p->count)
+			for (; a < stop; a++)
+				if (p->cell[a % VKI_PAGE_SIZE].node)
+					return True;
+	}
+	return False;
+}
+
+static void load_word(Addr a, UInt n, ULong v, UInt *node)
+{
+	struct cell c[8];
+	UInt any = 0;
+	for (UInt i = 0; i < n; i++) {
+		struct page *p = page_of(a + i, False);
+		c[i] = p ? p->cell[(a + i) % VKI_PAGE_SIZE] : (struct cell){ 0, 0 };
+		any |= c[i].node;
+	}
+	*node = any ? cell_join(c, n, v) : 0;
+}
+
+void sym_load(Addr a, struct sym_value *r)
+{
+	for (UInt i = 0; i * 64 < r->bits; i++)
+		load_word(a + i * 8, cell_bytes(r), r->v[i], &r->node[i]);
+}
+
+void sym_store(Addr a, const struct sym_value *x)
+{
+	UInt n = cell_bytes(x);
+	for (UInt i = 0; i * 64 < x->bits; i++)
+		for (UInt k = 0; k < n; k++)
+			set(a + i * 8 + k, cell_of(x->node[i], k));
+}
+
+UInt sym_pin_memory(Addr a, SizeT len, Addr ip)
+{
+	UInt n = 0;
+	for (Addr end = a + len; a < end && sym_live; a++) {
+		struct sym_value x = { 8, { 0 }, { 0 } };
+		if (!sym_any(a, 1))
+			continue;
+		x.v[0] = *(UChar *)a;
+		sym_load(a, &x);
+		sym_pin(SYM_PIN, &x, ip);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The calling context of every thread, in O(1) per event.
+ *
+ * Each thread has a shadow stack of frames. Generated code (instrument.c) pushes one at a
+ * call and pops one at a return; both are a handful of inline instructions. What the frame
+ * means, a node of the calling-context tree, is only looked up when an event needs it, and
+ * is then kept in the frame:
+ *
+ *      bottom   main        insert      persist   <- ctx_top
+ *      [node 0] [node 7]    [node 9]    [    ?  ]    an event here: look up (9, call, target)
+ *
+ * A frame remembers the stack pointer at the callee's entry. A return that does not fit the
+ * topmost frame (longjmp, exceptions, hand-made jumps) goes through ctx_return(), which drops
+ * every frame below the new stack pointer; so does an indirect jump that raises it. Signal
+ * handlers push a frame of their own; on an alternate stack, whose addresses compare with
+ * nothing else, the frame knows the stack's bounds. A tail call leaves the frame as it is:
+ * its `target` still names the function that was called.
+ *
+ * Programs that switch stacks by hand (coroutines) get shallow contexts, never wrong memory.
+ */
+#include "exec/exec.h"
+
+#define FIRST_FRAMES 4096u
+#define MAX_DEPTH 1024u /* deeper recursion is cut: TRACE_CTX_CUT stands for what is left out */
+
+struct watch {
+	struct frame *frame;
+	UInt fn;
+};
+
+struct thread {
+	UInt id; /* never reused, unlike Valgrind's */
+	struct frame *base, *top, *limit;
+	UInt alt_frames;     /* FRAME_ALT frames on the stack */
+	Bool signal_pending; /* a handler's frame waits for its stack pointer */
+	Addr alt_lo, alt_hi;
+	Bool fence_needed;
+	XArray *watches; /* struct watch: watched functions that are running */
+};
+
+struct frame *ctx_top, *ctx_limit;
+static struct thread *threads; /* by Valgrind's thread id */
+static struct thread *cur;
+static ThreadId cur_tid = VG_INVALID_THREADID;
+static UInt last_thread;
+
+/* ---- the tree's nodes ---- */
+
+struct node {
+	UInt parent, id;
+	Addr call_ip, target;
+};
+static struct node *nodes; /* open addressing, power of two */
+static UInt *node_depth;   /* by id */
+static UInt nnodes = TRACE_CTX_FIRST, nodes_cap, depth_cap;
+
+static UInt node_slot(const struct node *tab, UInt cap, UInt parent, Addr call_ip, Addr target)
+{
+	ULong h = (call_ip * 0x9E3779B97F4A7C15ull) ^ ((target + parent) * 0xC2B2AE3D27D4EB4Full);
+	UInt i = (UInt)((h ^ h >> 32) & (cap - 1));
+	while (tab[i].id &&
+	       !(tab[i].parent == parent && tab[i].call_ip == call_ip && tab[i].target == target))
+		i = (i + 1) & (cap - 1);
+	return i;
+}
+
+static void nodes_grow(void)
+{
+	UInt cap = nodes_cap ? nodes_cap * 2 : 8192;
+	struct node *tab = VG_(calloc)("hf.nodes", cap, sizeof *tab);
+	for (UInt i = 0; i < nodes_cap; i++)
+		if (nodes[i].id)
+			tab[node_slot(tab, cap, nodes[i].parent, nodes[i].call_ip,
+				      nodes[i].target)] = nodes[i];
+	if (nodes)
+		VG_(free)(nodes);
+	nodes = tab;
+	nodes_cap = cap;
+	node_depth = VG_(realloc)("hf.depth", node_depth, cap * sizeof *node_depth);
+	if (depth_cap == 0)
+		node_depth[TRACE_CTX_ROOT] = node_depth[TRACE_CTX_CUT] = 0;
+	depth_cap = cap;
+}
+
+static UInt node_intern(UInt parent, Addr call_ip, Addr target)
+{
+	if (nnodes * 2 >= nodes_cap)
+		nodes_grow();
+	if (node_depth[parent] >= MAX_DEPTH)
+		parent = TRACE_CTX_CUT;
+	UInt i = node_slot(nodes, nodes_cap, parent, call_ip, target);
+	if (nodes[i].id == 0) {
+		ULong args[3] = { parent, call_ip, target };
+		UInt id = nnodes++;
+		nodes[i] = (struct node){ parent, id, call_ip, target };
+		node_depth[id] = node_depth[parent] + 1;
+		emit(TRACE_DEF_CTX, 0, 0, id, 3, args, NULL, 0);
+	}
+	return nodes[i].id;
+}
+
+/* The watched functions of this frame will not return. */
+static void watched_left(const struct frame *f)
+{
+	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
+		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
+		if (w->frame != f)
+			break;
+		ULong args[3] = { w->fn, 0, 0 };
+		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0),
+		     f->node, 3, args, NULL, 0);
+		VG_(dropTailXA)(cur->watches, 1);
+	}
+}
+
+static void watched_moved(const struct frame *from, struct frame *to)
+{
+	for (Word i = 0; i < VG_(sizeXA)(cur->watches); i++) {
+		struct watch *w = VG_(indexXA)(cur->watches, i);
+		if (w->frame == from)
+			w->frame = to;
+	}
+}
+
+/* Is this frame on the alternate stack, or the handler's that runs there? */
+static Bool on_alternate(const struct frame *f)
+{
+	Addr sp = f->sp & ~(Addr)1;
+	return f->flags & FRAME_ALT || (f > cur->base && sp >= cur->alt_lo && sp < cur->alt_hi);
+}
+
+/* Drops the frames of a signal handler that was left by siglongjmp from an alternate stack. */
+static void drop_left_handlers(void)
+{
+	Addr sp = VG_(get_SP)(cur_tid);
+	if (sp >= cur->alt_lo && sp < cur->alt_hi)
+		return;
+	struct frame *to = cur->base, *f;
+	for (f = ctx_top; f > cur->base; f--)
+		if (f->flags & FRAME_WATCHED && on_alternate(f))
+			watched_left(f);
+	for (f = cur->base; f <= ctx_top; f++) {
+		if (on_alternate(f))
+			continue;
+		if (to != f) {
+			*to = *f;
+			to->node = 0;
+			if (f->flags & FRAME_WATCHED)
+				watched_moved(f, to);
+		}
+		to++;
+	}
+	ctx_top = to - 1;
+	cur->alt_frames = 0;
+}
+
+UInt ctx_node(void)
+{
+	if (UNLIKELY(cur->alt_frames))
+		drop_left_handlers();
+	struct frame *f = ctx_top;
+	if (LIKELY(f->node))
+		return f->node;
+	while (f->node == 0 && f > cur->base)
+		f--;
+	UInt node = f == cur->base ? TRACE_CTX_ROOT : f->node;
+	while (f < ctx_top) {
+		f++;
+		node = f->node = node_intern(node, f->call_ip, f->target);
+	}
+	return node;
+}
+
+/* ---- watched functions ---- */
+
+void ctx_watch(UInt fn)
+{
+	struct watch w = { ctx_top, fn };
+	if (ctx_top == cur->base)
+		return; /* entered without a call: there will be no return */
+	ctx_top->flags |= FRAME_WATCHED;
+	ctx_top->sp |= 1;
+	VG_(addToXA)(cur->watches, &w);
+}
+
+/* The watched functions whose frame is the topmost return now. */
+static void watched_return(Bool normal)
+{
+	UWord result[2] = { 0, 0 }; /* a structure of two words comes back in RAX and RDX */
+	if (normal) {
+		VG_(get_shadow_regs_area)
+		(cur_tid, (UChar *)&result[0], 0, offsetof(VexGuestAMD64State, guest_RAX), 8);
+		VG_(get_shadow_regs_area)
+		(cur_tid, (UChar *)&result[1], 0, offsetof(VexGuestAMD64State, guest_RDX), 8);
+	}
+	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
+		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
+		if (w->frame < ctx_top)
+			break;
+		ULong args[3] = { w->fn, result[0], result[1] };
+		emit(TRACE_RETURN, normal ? 0 : TRACE_F_UNWOUND,
+		     emit_site(ctx_top->target, TRACE_SITE_OTHER, 0), ctx_node(), 3, args, NULL, 0);
+		VG_(dropTailXA)(cur->watches, 1);
+	}
+}
+
+/* ---- returns, jumps and signals ---- */
+
+static void pop(Bool normal)
+{
+	if (ctx_top->flags & FRAME_WATCHED)
+		watched_return(normal);
+	if (ctx_top->flags & FRAME_ALT)
+		cur->alt_frames--;
+	ctx_top--;
+}
+
+/* Drops every frame that the stack pointer has left behind. */
+VG_REGPARM(1) void ctx_resync(Addr sp)
+{
+	if (cur->alt_frames)
+		drop_left_handlers();
+	while (ctx_top > cur->base && (ctx_top->sp & ~(Addr)1) < sp) {
+		Bool alt = (ctx_top->flags & FRAME_ALT) != 0;
+		pop(False);
+		if (alt)
+			break;
+	}
+}
+
+/* A return after which the inline code found the frame and the stack pointer at odds. */
+VG_REGPARM(1) void ctx_return(Addr sp)
+{
+	ctx_top++; /* the inline code has popped it already */
+	if (ctx_top > cur->base && (ctx_top->sp & ~(Addr)1) + 8 == sp) {
+		pop(True);
+		return;
+	}
+	ctx_resync(sp);
+}
+
+void ctx_signal(ThreadId tid, Int sig, Bool alt)
+{
+	ULong arg = (ULong)sig;
+	ctx_switch(tid);
+	if (sym_on)
+		sym_signal(tid);
+	emit(TRACE_SIGNAL, 0, 0, ctx_node(), 1, &arg, NULL, 0);
+	if (ctx_top + 1 >= ctx_limit)
+		ctx_grow();
+	*++ctx_top = (struct frame){ (Addr)sig, 0, 0, 0, FRAME_SIGNAL | (alt ? FRAME_ALT : 0) };
+	cur->signal_pending = True;
+	if (alt) {
+		cur->alt_frames++;
+		cur->alt_lo = VG_(thread_get_altstack_min)(tid);
+		cur->alt_hi = cur->alt_lo + VG_(thread_get_altstack_size)(tid);
+	}
+}
+
+/* ---- threads ---- */
+
+static void stack_alloc(struct thread *t, UInt frames)
+{
+	SizeT size = frames * sizeof(struct frame);
+	struct frame *f = VG_(am_shadow_alloc)(size);
+	if (f == NULL)
+		VG_(out_of_memory_NORETURN)("holdfast: shadow stack", size);
+	t->base = f;
+	t->limit = f + frames;
+}
+
+void ctx_grow(void)
+{
+	struct thread old = *cur;
+	SizeT used = (SizeT)(ctx_top - cur->base) + 1, frames = (SizeT)(cur->limit - cur->base);
+	stack_alloc(cur, (UInt)(frames * 2));
+	VG_(memcpy)(cur->base, old.base, used * sizeof(struct frame));
+	for (Word i = 0; i < VG_(sizeXA)(cur->watches); i++) {
+		struct watch *w = VG_(indexXA)(cur->watches, i);
+		w->frame = cur->base + (w->frame - old.base);
+	}
+	ctx_top = cur->base + (used - 1);
+	ctx_limit = cur->limit - 1;
+	VG_(am_munmap_valgrind)((Addr)old.base, frames * sizeof(struct frame));
+}
+
+void ctx_thread_create(ThreadId parent, ThreadId tid)
+{
+	if (threads == NULL)
+		threads = VG_(calloc)("hf.threads", VG_N_THREADS, sizeof *threads);
+	struct thread *t = &threads[tid];
+	if (t->base == NULL) {
+		stack_alloc(t, FIRST_FRAMES);
+		t->watches = VG_(newXA)(VG_(malloc), "hf.watches", VG_(free), sizeof(struct watch));
+	}
+	/* Whoever had the place before may have ended inside a watched function. */
+	VG_(dropTailXA)(t->watches, VG_(sizeXA)(t->watches));
+	/* The bottom frame never fits a return and is never dropped. */
+	*t->base = (struct frame){ 0, ~(Addr)0xff, 0, 0, 0 };
+	t->top = t->base;
+	t->id = ++last_thread;
+	t->alt_frames = 0;
+	t->signal_pending = t->fence_needed = False;
+	if (sym_on)
+		sym_thread(parent, tid);
+	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads[parent].id };
+	if (parent != VG_INVALID_THREADID)
+		ctx_switch(parent);
+	emit(TRACE_THREAD_START, 0, 0, parent == VG_INVALID_THREADID ? 0 : ctx_node(), 2, args,
+	     NULL, 0);
+}
+
+void ctx_thread_exit(ThreadId tid)
+{
+	ULong arg = threads[tid].id;
+	Bool cut = exit_seen && tid != exit_tid;
+	ctx_switch(tid);
+	emit(TRACE_THREAD_EXIT, cut ? TRACE_F_UNWOUND : 0, 0, 0, 1, &arg, NULL, 0);
+}
+
+void ctx_switch(ThreadId tid)
+{
+	if (tid != cur_tid) {
+		if (cur) {
+			cur->top = ctx_top;
+			cur->fence_needed = fence_needed;
+		}
+		cur_tid = tid;
+		cur = &threads[tid];
+		ctx_top = cur->top;
+		ctx_limit = cur->limit - 1;
+		fence_needed = cur->fence_needed;
+		if (sym_on)
+			sym_switch(tid);
+	}
+	emit_thread(cur->id);
+}
+
+/* The scheduler is about to run tid's code: a handler's stack pointer is known by now. */
+void ctx_run(ThreadId tid, ULong blocks)
+{
+	Bool pending = tid == cur_tid ? cur->signal_pending : threads[tid].signal_pending;
+	ctx_switch(tid);
+	if (UNLIKELY(pending)) {
+		for (struct frame *f = ctx_top; f > cur->base && f->sp == 0; f--)
+			f->sp = VG_(get_SP)(tid) | (f->flags & FRAME_ALT ? 1 : 0);
+		cur->signal_pending = False;
+	}
+}
+
+UInt ctx_thread_id(ThreadId tid)
+{
+	return threads[tid].id;
+}

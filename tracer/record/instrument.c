@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is put into each superblock.
+ *
+ * Stores: after the store, a call of on_store() guarded by an inline look-up of the address's
+ * granule; the bytes are read back from memory, which works for any width. Plain stores at an
+ * address that comes from the stack pointer are left alone: stacks are not PM.
+ *
+ * Loads, with --hf-loads: before the load, a call of on_load() behind the same look-up. What
+ * VEX has found to be of no use is not loaded, and no matter.
+ *
+ * Flushes: VEX cannot decode clwb and clflushopt, and takes clflush for an instruction-cache
+ * flush that throws away translations; all three end a block. Both ends are rewritten into a
+ * call of on_flush() and a plain jump to the next instruction.
+ *
+ * Fences: sfence and mfence call on_fence(). A LOCK-prefixed instruction or an XCHG with
+ * memory orders flushes too, but is only recorded when there is something to order.
+ *
+ * Calls and returns: context.c says what is kept; here it is written down inline.
+ */
+#include "exec/exec.h"
+
+/* ---- small pieces of IR ---- */
+
+#define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
+
+struct block {
+	IRSB *out;
+	IRExpr **def; /* what each temporary was made from */
+	Bool *is_sp;  /* temporaries that are the stack pointer plus a constant */
+	UInt ntemps;
+	Addr ip; /* of the current instruction */
+	struct decoded insn;
+	Bool any; /* an instruction has begun */
+};
+
+static IRExpr *u64(ULong v)
+{
+	return IRExpr_Const(IRConst_U64(v));
+}
+
+static IRExpr *assign(IRSB *sb, IRType ty, IRExpr *e)
+{
+	IRTemp t = newIRTemp(sb->tyenv, ty);
+	addStmtToIRSB(sb, IRStmt_WrTmp(t, e));
+	return IRExpr_RdTmp(t);
+}
+
+static IRExpr *binop64(IRSB *sb, IROp op, IRExpr *a, IRExpr *b)
+{
+	return assign(sb, Ity_I64, IRExpr_Binop(op, a, b));
+}
+
+static IRExpr *load64(IRSB *sb, IRExpr *addr)
+{
+	return assign(sb, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, addr));
+}
+
+static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **args, IRExpr *guard)
+{
+	IRDirty *d = unsafeIRDirty_0_N(regparms, name, VG_(fnptr_to_fnentry)(fn), args);
+	if (guard)
+		d->guard = guard;
+	addStmtToIRSB(sb, IRStmt_Dirty(d));
+}
+
+/* A statement of the program's. */
+static void keep(IRSB *sb, IRStmt *st)
+{
+	if (sym_on)
+		sym_before(sb, st);
+	addStmtToIRSB(sb, st);
+	if (sym_on)
+		sym_after(sb, st);
+}
+
+/* guard && extra; either may be NULL (always) */
+static IRExpr *both(IRSB *sb, IRExpr *guard, IRExpr *extra)
+{
+	if (!guard || !extra)
+		return guard ? guard : extra;
+	IRExpr *a = assign(sb, Ity_I64, IRExpr_Unop(Iop_1Uto64, guard));
+	IRExpr *b = assign(sb, Ity_I64, IRExpr_Unop(Iop_1Uto64, extra));
+	return assign(sb, Ity_I1, IRExpr_Unop(Iop_64to1, binop64(sb, Iop_And64, a, b)));
+}
+
+/* The inline test: may addr be PM? */
+static IRExpr *maybe_pm(IRSB *sb, IRExpr *addr)
+{
+	IRExpr *g = binop64(sb, Iop_Shr64, addr, IRExpr_Const(IRConst_U8(GRANULE_BITS)));
+	g = binop64(sb, Iop_And64, g, u64(GRANULES - 1));
+	g = binop64(sb, Iop_Add64, g, u64((Addr)region_granule));
+	g = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, g));
+	return assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, g, IRExpr_Const(IRConst_U8(0))));
+}
+
+/* ---- stores ---- */
+
+static Bool from_sp(const struct block *b, const IRExpr *addr)
+{
+	return addr->tag == Iex_RdTmp && addr->Iex.RdTmp.tmp < b->ntemps &&
+	       b->is_sp[addr->Iex.RdTmp.tmp];
+}
+
+/* Remembers what a temporary is made from, and whether it is SP-relative. */
+static void note_def(struct block *b, const IRStmt *st)
+{
+	IRExpr *e = st->Ist.WrTmp.data;
+	IRTemp t = st->Ist.WrTmp.tmp;
+	if (t >= b->ntemps)
+		return;
+	b->def[t] = e;
+	b->is_sp[t] = (e->tag == Iex_Get && e->Iex.Get.offset == OFF(RSP)) ||
+		      (e->tag == Iex_Binop &&
+		       (e->Iex.Binop.op == Iop_Add64 || e->Iex.Binop.op == Iop_Sub64) &&
+		       from_sp(b, e->Iex.Binop.arg1) && e->Iex.Binop.arg2->tag == Iex_Const) ||
+		      (e->tag == Iex_RdTmp && from_sp(b, e));
+}
+
+/* maskmovdqu and maskmovq load only in VEX's rendering of them. */
+static void add_load(struct block *b, IRExpr *addr, UInt size, IRExpr *guard)
+{
+	if (!opt.loads || from_sp(b, addr) || b->insn.insn == INSN_MASKED_NT_STORE)
+		return;
+	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	call(b->out, "on_load", on_load, 3, mkIRExprVec_3(addr, u64(b->ip), u64(size)), guard);
+}
+
+static void do_wrtmp(struct block *b, IRStmt *st)
+{
+	IRExpr *e = st->Ist.WrTmp.data;
+	note_def(b, st);
+	if (e->tag == Iex_Load)
+		add_load(b, e->Iex.Load.addr, (UInt)sizeofIRType(e->Iex.Load.ty), NULL);
+	keep(b->out, st);
+}
+
+static void do_loadg(struct block *b, IRStmt *st)
+{
+	IRLoadG *lg = st->Ist.LoadG.details;
+	IRType loaded, widened;
+	typeOfIRLoadGOp(lg->cvt, &widened, &loaded);
+	add_load(b, lg->addr, (UInt)sizeofIRType(loaded), lg->guard);
+	keep(b->out, st);
+}
+
+static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
+{
+	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
+	enum trace_site class = atomic ? TRACE_SITE_ATOMIC
+				: nt   ? TRACE_SITE_NT_STORE
+				       : TRACE_SITE_STORE;
+	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
+	if (from_sp(b, addr) && !nt)
+		return;
+	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	call(b->out, "on_store", on_store, 2,
+	     mkIRExprVec_2(addr, u64(PACK(emit_site(b->ip, class, size), size, flags))), guard);
+}
+
+static IRExpr *def_of(const struct block *b, IRExpr *e, IROp op)
+{
+	if (e->tag != Iex_RdTmp || e->Iex.RdTmp.tmp >= b->ntemps)
+		return NULL;
+	e = b->def[e->Iex.RdTmp.tmp];
+	return e && e->tag == Iex_Binop && e->Iex.Binop.op == op ? e : NULL;
+}
+
+/* maskmovdqu and maskmovq: VEX stores (new & mask) | (old & ~mask); find the mask. */
+static Bool add_masked_store(struct block *b, IRExpr *addr, IRExpr *data, UInt size)
+{
+	IROp or_op = size == 16 ? Iop_OrV128 : Iop_Or64,
+	     and_op = size == 16 ? Iop_AndV128 : Iop_And64;
+	IRExpr *e = def_of(b, data, or_op), *mask, *lo, *hi;
+	if (e == NULL || (e = def_of(b, e->Iex.Binop.arg1, and_op)) == NULL)
+		return False;
+	mask = e->Iex.Binop.arg2;
+	lo = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128to64, mask)) : mask;
+	hi = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128HIto64, mask)) : u64(0);
+	call(b->out, "on_masked_store", on_masked_store, 3,
+	     mkIRExprVec_4(
+		     addr, lo, hi,
+		     u64(PACK(emit_site(b->ip, TRACE_SITE_NT_STORE, size), size, TRACE_F_NT))),
+	     maybe_pm(b->out, addr));
+	return True;
+}
+
+static void do_store(struct block *b, IRStmt *st)
+{
+	IRExpr *data = st->Ist.Store.data, *addr = st->Ist.Store.addr;
+	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, data));
+	keep(b->out, st);
+	if (b->insn.insn != INSN_MASKED_NT_STORE || !add_masked_store(b, addr, data, size))
+		add_store(b, addr, size, False, NULL);
+}
+
+static void do_storeg(struct block *b, IRStmt *st)
+{
+	IRStoreG *sg = st->Ist.StoreG.details;
+	UInt size = (UInt)sizeofIRType(typeOfIRExpr(b->out->tyenv, sg->data));
+	keep(b->out, st);
+	add_store(b, sg->addr, size, False, sg->guard);
+}
+
+/* LOCK-prefixed or XCHG: a fence, if there is something to order. */
+static void add_atomic_fence(struct block *b, UInt size)
+{
+	IRSB *sb = b->out;
+	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
+	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
+	call(sb, "on_fence", on_fence, 1,
+	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))),
+	     need);
+}
+
+/*
+ * A store if it succeeds. VEX also makes these of a CMPXCHG8B or CMPXCHG16B without LOCK,
+ * which is neither atomic nor a fence.
+ */
+static void do_cas(struct block *b, IRStmt *st)
+{
+	IRCAS *cas = st->Ist.CAS.details;
+	IRSB *sb = b->out;
+	IRType ty = typeOfIRExpr(sb->tyenv, cas->dataLo);
+	UInt size = (UInt)sizeofIRType(ty) * (cas->dataHi ? 2 : 1);
+	IROp eq = ty == Ity_I8    ? Iop_CasCmpEQ8
+		  : ty == Ity_I16 ? Iop_CasCmpEQ16
+		  : ty == Ity_I32 ? Iop_CasCmpEQ32
+				  : Iop_CasCmpEQ64;
+	IRExpr *done, *hi;
+	if (b->insn.atomic)
+		add_atomic_fence(b, size);
+	add_load(b, cas->addr, size, NULL);
+	keep(sb, st);
+	if (from_sp(b, cas->addr))
+		return;
+	done = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldLo), cas->expdLo));
+	if (cas->dataHi) {
+		hi = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldHi), cas->expdHi));
+		done = both(sb, done, hi);
+	}
+	add_store(b, cas->addr, size, b->insn.atomic, done);
+}
+
+static void do_dirty(struct block *b, IRStmt *st)
+{
+	IRDirty *d = st->Ist.Dirty.details;
+	if (VG_(strncmp)(d->cee->name, "amd64g_dirtyhelper_CPUID", 24) == 0) {
+		hook_cpuid_stock = d->cee->addr;
+		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
+	}
+	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
+		add_load(b, d->mAddr, (UInt)d->mSize, d->guard);
+	keep(b->out, st);
+	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
+		add_store(b, d->mAddr, (UInt)d->mSize, False, d->guard);
+}
+
+static void do_fence(struct block *b)
+{
+	enum trace_site class = b->insn.insn == INSN_SFENCE ? TRACE_SITE_SFENCE : TRACE_SITE_MFENCE;
+	if (b->insn.insn == INSN_SFENCE || b->insn.insn == INSN_MFENCE)
+		call(b->out, "on_fence", on_fence, 1,
+		     mkIRExprVec_1(u64(PACK(emit_site(b->ip, class, 0), 0, 0))), NULL);
+}
+
+/* ---- flushes: the end of a block ---- */
+
+static IRExpr *effective_address(IRSB *sb, const struct amode *m)
+{
+	IRExpr *a = u64((ULong)m->disp);
+	if (m->base >= 0)
+		a = binop64(sb, Iop_Add64, a,
+			    assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->base * 8, Ity_I64)));
+	if (m->index >= 0) {
+		IRExpr *i = assign(sb, Ity_I64, IRExpr_Get(OFF(RAX) + m->index * 8, Ity_I64));
+		i = binop64(sb, Iop_Shl64, i, IRExpr_Const(IRConst_U8((UChar)m->scale)));
+		a = binop64(sb, Iop_Add64, a, i);
+	}
+	if (m->addr32)
+		a = binop64(sb, Iop_And64, a, u64(0xffffffffull));
+	if (m->seg != SEG_NONE) {
+		Int off = m->seg == SEG_FS ? OFF(FS_CONST) : OFF(GS_CONST);
+		a = binop64(sb, Iop_Add64, a, assign(sb, Ity_I64, IRExpr_Get(off, Ity_I64)));
+	}
+	return a;
+}
+
+/* The block covers one instruction more than VEX knows: say so, or it outlives its code. */
+static void extend(const VexGuestExtents *vge, Addr ip, UInt len)
+{
+	VexGuestExtents *e = (VexGuestExtents *)vge;
+	for (UInt i = 0; i < e->n_used; i++)
+		if (e->base[i] + e->len[i] == ip)
+			e->len[i] = (UShort)(e->len[i] + len);
+}
+
+/*
+ * Code outside of files may be rewritten in place. VEX has blocks of such code check themselves,
+ * but not this instruction, which it does not know: leave and translate anew if it has changed.
+ */
+static void leave_if_rewritten(struct block *b)
+{
+	NSegment const *seg = VG_(am_find_nsegment)(b->ip);
+	IRSB *sb = b->out;
+	if (seg && seg->kind == SkFileC)
+		return;
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMSTART), u64(b->ip)));
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMLEN), u64(b->insn.len)));
+	for (UInt i = 0; i < b->insn.len; i++) {
+		IRExpr *is = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64(b->ip + i)));
+		IRExpr *was = IRExpr_Const(IRConst_U8(((const UChar *)b->ip)[i]));
+		IRExpr *other = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, is, was));
+		addStmtToIRSB(sb,
+			      IRStmt_Exit(other, Ijk_InvalICache, IRConst_U64(b->ip), OFF(RIP)));
+	}
+}
+
+static void end_flush(struct block *b, const VexGuestExtents *vge)
+{
+	static const enum trace_site class[] = { [INSN_CLFLUSH] = TRACE_SITE_CLFLUSH,
+						 [INSN_CLFLUSHOPT] = TRACE_SITE_CLFLUSHOPT,
+						 [INSN_CLWB] = TRACE_SITE_CLWB };
+	IRSB *sb = b->out;
+	Bool ordered = b->insn.insn == INSN_CLFLUSH;
+	UInt site = emit_site(b->ip, class[b->insn.insn], TRACE_LINE);
+	IRExpr *addr;
+	leave_if_rewritten(b);
+	addr = effective_address(sb, &b->insn.mem);
+	if (sym_on)
+		sym_flush(sb, b->ip, &b->insn.mem, addr);
+	call(sb, "on_flush", on_flush, 2, mkIRExprVec_2(addr, u64(PACK(site, !ordered, 0))), NULL);
+	if (sb->jumpkind == Ijk_NoDecode)
+		extend(vge, b->ip, b->insn.len);
+	sb->next = u64(b->ip + b->insn.len);
+	sb->jumpkind = Ijk_Boring;
+}
+
+/* ---- calls and returns ---- */
+
+static void push_frame(struct block *b, IRExpr *target)
+{
+	IRSB *sb = b->out;
+	IRExpr *next =
+		binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+	IRExpr *limit = load64(sb, u64((Addr)&ctx_limit));
+	IRExpr *full = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLE64U, limit, next));
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	call(sb, "ctx_grow", ctx_grow, 0, mkIRExprVec_0(), full);
+	next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+#define FIELD(f) binop64(sb, Iop_Add64, next, u64(offsetof(struct frame, f)))
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, next, u64(b->ip)));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(sp), sp));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(target), target));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(node), u64(0))); /* and flags */
+#undef FIELD
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top), next));
+}
+
+static void end_return(IRSB *sb)
+{
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
+	IRExpr *odd = assign(sb, Ity_I1,
+			     IRExpr_Binop(Iop_CmpNE64, binop64(sb, Iop_Add64, fsp, u64(8)), sp));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top),
+				       binop64(sb, Iop_Sub64, top, u64(sizeof(struct frame)))));
+	call(sb, "ctx_return", ctx_return, 1, mkIRExprVec_1(sp), odd);
+}
+
+/* longjmp ends in an indirect jump with the stack pointer above the current frame's. */
+static void end_indirect_jump(IRSB *sb)
+{
+	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
+	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
+	IRExpr *left = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, fsp, sp));
+	call(sb, "ctx_resync", ctx_resync, 1, mkIRExprVec_1(sp), left);
+}
+
+static void end_block(struct block *b, const VexGuestExtents *vge)
+{
+	IRSB *sb = b->out;
+	switch (sb->jumpkind) {
+	case Ijk_NoDecode: /* clwb, clflushopt, and clflush behind several segment prefixes */
+	case Ijk_InvalICache:
+		if (b->insn.insn == INSN_CLWB || b->insn.insn == INSN_CLFLUSHOPT ||
+		    b->insn.insn == INSN_CLFLUSH)
+			end_flush(b, vge);
+		break;
+	case Ijk_Call: push_frame(b, sb->next); break;
+	case Ijk_Ret: end_return(sb); break;
+	case Ijk_Boring:
+		if (sb->next->tag != Iex_Const)
+			end_indirect_jump(sb);
+		break;
+	default: break;
+	}
+}
+
+/* ---- one block ---- */
+
+/* At a function's first instruction: is it watched? */
+static void enter_function(struct block *b, Addr entry)
+{
+	const HChar *name;
+	if (VG_(sizeXA)(opt.watch) == 0 ||
+	    !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), entry, &name) ||
+	    !glob_any(opt.watch, name))
+		return;
+	call(b->out, "on_watched", on_watched, 2,
+	     mkIRExprVec_2(u64(emit_string(name)), u64(emit_site(entry, TRACE_SITE_OTHER, 0))),
+	     NULL);
+}
+
+/* A new instruction. If the last one was a call that VEX followed, its frame is due. */
+static void do_imark(struct block *b, IRStmt *st)
+{
+	Addr ip = st->Ist.IMark.addr;
+	if (b->any && b->insn.insn == INSN_CALL && ip == b->insn.target)
+		push_frame(b, u64(ip));
+	keep(b->out, st);
+	b->ip = ip;
+	decode(ip, &b->insn);
+	if (!b->any)
+		enter_function(b, ip);
+	b->any = True;
+}
+
+static void do_stmt(struct block *b, IRStmt *st)
+{
+	switch (st->tag) {
+	case Ist_IMark: do_imark(b, st); return;
+	case Ist_Store: do_store(b, st); return;
+	case Ist_StoreG: do_storeg(b, st); return;
+	case Ist_CAS: do_cas(b, st); return;
+	case Ist_Dirty: do_dirty(b, st); return;
+	case Ist_WrTmp: do_wrtmp(b, st); return;
+	case Ist_LoadG: do_loadg(b, st); return;
+	case Ist_MBE:
+		if (st->Ist.MBE.event == Imbe_Fence)
+			do_fence(b);
+		break;
+	default: break;
+	}
+	keep(b->out, st);
+}
+
+IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+		 const VexGuestExtents *vge, const VexArchInfo *arch, IRType gty, IRType hty)
+{
+	struct block b = { deepCopyIRSBExceptStmts(in),
+			   NULL,
+			   NULL,
+			   (UInt)in->tyenv->types_used,
+			   0,
+			   { 0 },
+			   False };
+	Int i = 0;
+	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
+	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
+	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
+		addStmtToIRSB(b.out, in->stmts[i]);
+	if (sym_on)
+		sym_begin(b.out, in, closure->nraddr);
+	for (; i < in->stmts_used; i++)
+		do_stmt(&b, in->stmts[i]);
+	if (sym_on)
+		sym_finish(b.out);
+	end_block(&b, vge);
+	VG_(free)(b.def);
+	VG_(free)(b.is_sp);
+	return b.out;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recording: what a program does to persistent memory.
+ *
+ *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
+ *   instrument.c  puts the calls into each superblock
+ *   hooks.c       what is called there
+ *   context.c     the calling context of the current thread, in O(1)
+ *   region.c      which addresses are persistent memory
+ *   file.c        which files are behind them
+ *   module.c      where the program's code is
+ *   loads.c       loads from persistent memory, if they are asked for
+ *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
+ *   request.c     client requests: our markers, and pmemcheck's
+ *   debuginfo.c   keeps Valgrind from reading what we do not need
+ *   emit.c        records -> the ring that holdfast drains
+ *
+ * Valgrind runs one thread at a time, so nothing here needs a lock.
+ */
+#ifndef HOLDFAST_TRACER_RECORD_H
+#define HOLDFAST_TRACER_RECORD_H
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_basics.h"
+#include "pub_tool_clreq.h"
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_guest.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_libcsignal.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_seqmatch.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "pub_tool_xarray.h"
+
+#include "trace/format.h"
+
+/* Parts of the core that are not in the tool headers but that we link against. */
+extern SysRes VG_(do_syscall)(UWord no, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int fd, Off64T off);
+extern Int VG_(safe_fd)(Int oldfd);
+extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
+extern Long VG_(fsize)(Int fd);
+extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
+extern Bool VG_(clo_trace_children);
+extern Int VG_(count_living_threads)(void);
+extern Int VG_(kill)(Int pid, Int sig);
+extern DiEpoch VG_(current_DiEpoch)(void);
+extern XArray *VG_(args_for_client);
+extern const HChar *VG_(args_the_exename);
+
+/* ---- options (main.c) ---- */
+enum cpu { CPU_CLFLUSH, CPU_CLFLUSHOPT, CPU_CLWB };
+extern struct options {
+	const HChar *ring; /* path of the shared memory */
+	XArray *pm;        /* const HChar *: globs; empty: every writable shared file mapping */
+	XArray *watch;     /* const HChar *: globs of function names */
+	enum cpu cpu;
+	Bool follow_forks;
+	Bool pmemcheck;   /* answer pmemcheck's requests */
+	Bool loads;       /* record what is read from PM, too */
+	const HChar *sym; /* path of the control block of symbolic execution */
+	Bool sym_verify;  /* say what each expression should be */
+} opt;
+Bool glob_any(XArray *globs, const HChar *text);
+
+/* ---- emit.c ---- */
+extern Bool emit_on; /* False: record nothing (not started, told to stop, unfollowed child) */
+void emit_init(void);
+void emit_fork_child(void);
+void emit_sync(void); /* before other processes may hear from this one */
+void emit_end(void);
+void emit_bell(void);      /* holdfast should look now */
+ULong emit_position(void); /* where the ring's head stands */
+Bool emit_nobody(void);    /* holdfast is gone, or does not want to hear any more */
+void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
+void emit_become_child(void);  /* a child of the fork server: goes on in the same slot */
+void emit_thread(UInt thread); /* whose events follow */
+/* Generic record: args, then a payload of `size` bytes (may be NULL). */
+void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
+	  const void *payload, UInt size);
+Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size);
+void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx);
+/* The id of an instruction; the definition is sent when it is first seen. */
+UInt emit_site(Addr ip, enum trace_site class, UInt size);
+void emit_sites_stale(void); /* a module was unloaded: addresses may mean something else */
+UInt emit_string(const HChar *s);
+
+/* ---- context.c ---- */
+/*
+ * A frame of the shadow call stack. Its layout is known to the code that instrument.c
+ * generates. `sp` is the stack pointer at the callee's entry; its lowest bit is set to
+ * make the inline return check fail, so that ctx_return() gets to see the frame.
+ */
+struct frame {
+	Addr call_ip; /* the call instruction; a signal's number for a handler's frame */
+	Addr sp;
+	Addr target;
+	UInt node; /* context id, 0: not yet looked up */
+	UInt flags;
+};
+enum { FRAME_SIGNAL = 1, FRAME_ALT = 2, FRAME_WATCHED = 4 };
+extern struct frame *ctx_top;   /* current thread's innermost frame */
+extern struct frame *ctx_limit; /* first frame that may not be used */
+UInt ctx_node(void);            /* context id of the current thread */
+void ctx_thread_create(ThreadId parent, ThreadId tid);
+void ctx_thread_exit(ThreadId tid);
+void ctx_switch(ThreadId tid);            /* what follows is tid's */
+void ctx_run(ThreadId tid, ULong blocks); /* tid is about to run client code */
+UInt ctx_thread_id(ThreadId tid);
+void ctx_signal(ThreadId tid, Int sig, Bool alt);
+void ctx_watch(UInt fn); /* the current frame belongs to a watched function */
+extern void ctx_grow(void);
+extern VG_REGPARM(1) void ctx_return(Addr sp);
+extern VG_REGPARM(1) void ctx_resync(Addr sp);
+
+/* ---- region.c ---- */
+/*
+ * One byte per hashed 1 MiB granule of address space, non-zero where PM may be: the inline
+ * test in front of every store looks here; region_find() then decides.
+ */
+#define GRANULE_BITS 20
+#define GRANULES 65536u
+extern UChar region_granule[GRANULES];
+enum region_kind {
+	REGION_PM,
+	REGION_SHARED,  /* a shared file mapping that is not PM yet: no write permission */
+	REGION_PRIVATE, /* with --hf-loads: a private mapping of a PM file */
+};
+struct region {
+	Addr lo, hi;
+	UInt file; /* file id, or NO_FILE: a range that the program registered, or nobody asked */
+	ULong off; /* file offset of lo */
+	enum region_kind kind;
+};
+#define NO_FILE 0xffffffffu
+const struct region *region_find(Addr a); /* PM region that holds a, or NULL */
+Addr region_next(Addr a);                 /* the first PM address from a on; ~0 if there is none */
+const struct region *region_loaded(Addr a); /* with --hf-loads: the first that ends behind a */
+Bool region_covers(Addr a, SizeT len);
+void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
+		 Addr hint);
+void region_munmap(ThreadId tid, Addr a, SizeT len);
+void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot);
+void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_len);
+void region_register(Addr a, SizeT len);
+void region_unregister(Addr a, SizeT len);
+void region_forget_all(void);
+Bool region_ever(void);         /* was there PM at any time? */
+Bool region_of_file(UInt file); /* is it mapped? */
+
+/* ---- file.c, module.c ---- */
+/* The id of the tracked file behind fd or path; NO_FILE if it backs no PM. */
+UInt file_by_fd(Int fd);
+UInt file_by_path(const HChar *path);
+UInt file_by_name(const HChar *path); /* not through a symbolic link */
+UInt file_opened(Int fd);             /* by fd; with --hf-loads files get to be tracked here */
+UInt file_announce(Int fd, const struct vg_stat *, const HChar *path);
+Bool file_is_pm(const struct vg_stat *, const HChar *path); /* if mapped so that stores reach it */
+Bool file_is_loaded(Int fd, const struct vg_stat *, const HChar *path);
+void file_unlinked(UInt file);
+void module_scan(void);
+void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
+void module_unmapped(ThreadId tid, Addr lo, Addr hi);
+
+/* ---- syscall.c, request.c ---- */
+UInt syscall_site(ThreadId tid);
+void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULong *args,
+		      const void *payload, UInt size);
+void syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
+void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);
+void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
+Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
+extern Bool exit_seen; /* the program asked to exit, so it did not die from a signal */
+extern Int exit_status;
+extern ThreadId exit_tid; /* who asked */
+
+/* ---- decode.c ---- */
+enum insn {
+	INSN_OTHER,
+	INSN_CLFLUSH,
+	INSN_CLFLUSHOPT,
+	INSN_CLWB,
+	INSN_SFENCE,
+	INSN_MFENCE,
+	INSN_LFENCE,
+	INSN_NT_STORE,
+	INSN_MASKED_NT_STORE,
+	INSN_CALL,
+};
+/* An effective address: seg_base + base + index * (1 << scale) + disp, maybe cut to 32 bits. */
+struct amode {
+	Int base, index; /* guest register numbers 0..15, -1: none */
+	UInt scale;
+	Long disp; /* RIP-relative addresses come with the target in disp */
+	enum { SEG_NONE, SEG_FS, SEG_GS } seg;
+	Bool addr32;
+};
+struct decoded {
+	enum insn insn;
+	Bool atomic; /* LOCK-prefixed, or an XCHG, which with memory locks anyway */
+	UInt len;    /* of the whole instruction; only set for flushes and calls */
+	struct amode mem;
+	Addr target; /* of a direct call */
+};
+void decode(Addr ip, struct decoded *);
+
+/* ---- hooks.c ---- */
+/* site and size and flags in one word, to save an argument */
+#define PACK(site, size, flags) ((ULong)(site) | (ULong)(size) << 32 | (ULong)(flags) << 56)
+extern VG_REGPARM(2) void on_store(Addr a, ULong pack);
+extern VG_REGPARM(3) void on_masked_store(Addr a, ULong lo, ULong hi, ULong pack);
+extern VG_REGPARM(2) void on_flush(Addr a, ULong pack); /* size: does it need a fence? */
+extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
+extern VG_REGPARM(2) void on_watched(ULong fn, ULong site);
+extern void on_cpuid(VexGuestAMD64State *st);
+extern void (*hook_cpuid_stock)(VexGuestAMD64State *); /* what on_cpuid stands in for */
+extern Bool
+	fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+
+/* ---- loads.c ---- */
+extern VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size);
+void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len);
+void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a);
+void loads_stored(Addr a, SizeT size); /* what was loaded there is no more */
+void loads_forget(void);
+
+/* ---- instrument.c ---- */
+IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
+		 const VexArchInfo *, IRType, IRType);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which addresses are persistent memory, and what is behind them.
+ *
+ * PM is every writable MAP_SHARED mapping of a regular file or a DAX device whose path fits
+ * --hf-pm, and every range that the program registers itself. Mappings that are shared but
+ * not writable are remembered too: mprotect may make them PM later. With --hf-loads they are
+ * told as well, as mappings that are not PM, and so are private ones, since what is loaded
+ * there comes from the file.
+ */
+#include "record.h"
+
+UChar region_granule[GRANULES];
+
+static struct region *regions; /* sorted, disjoint */
+static UInt nregions, regions_cap;
+static const struct region *last_hit;
+static Addr gap_lo, gap_hi; /* no PM here: what region_next() found last */
+static Bool ever;
+
+/* ---- the sorted array ---- */
+
+static UInt lower(Addr a) /* first region that ends after a */
+{
+	UInt lo = 0, hi = nregions;
+	while (lo < hi) {
+		UInt mid = (lo + hi) / 2;
+		if (regions[mid].hi <= a)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Is anything recorded there: stores, or only loads? */
+static Bool is_watched(const struct region *r)
+{
+	return r->kind == REGION_PM || opt.loads;
+}
+
+static void granules_rebuild(void)
+{
+	VG_(memset)(region_granule, 0, sizeof region_granule);
+	for (UInt i = 0; i < nregions; i++) {
+		if (!is_watched(&regions[i]))
+			continue;
+		/* The page before it counts: a store may begin there. */
+		Addr g = (regions[i].lo - VKI_PAGE_SIZE) >> GRANULE_BITS;
+		Addr last = (regions[i].hi - 1) >> GRANULE_BITS;
+		if (last - g >= GRANULES)
+			last = g + GRANULES - 1;
+		for (; g <= last; g++)
+			region_granule[g % GRANULES] = 1;
+	}
+	last_hit = NULL;
+	gap_lo = gap_hi = 0;
+	if (opt.loads)
+		loads_forget();
+}
+
+static void insert_at(UInt i, struct region r)
+{
+	if (nregions == regions_cap) {
+		regions_cap = regions_cap ? regions_cap * 2 : 64;
+		regions = VG_(realloc)("hf.regions", regions, regions_cap * sizeof *regions);
+	}
+	VG_(memmove)(regions + i + 1, regions + i, (nregions - i) * sizeof *regions);
+	regions[i] = r;
+	nregions++;
+}
+
+/* Cuts [lo, hi) out of all regions; calls `cut` for each piece. */
+static Bool cut_out(Addr lo, Addr hi, void (*cut)(const struct region *piece, void *), void *arg)
+{
+	Bool any = False;
+	for (UInt i = lower(lo); i < nregions && regions[i].lo < hi;) {
+		struct region r = regions[i], piece = r;
+		piece.lo = r.lo > lo ? r.lo : lo;
+		piece.hi = r.hi < hi ? r.hi : hi;
+		piece.off = r.off + (piece.lo - r.lo);
+		VG_(memmove)(regions + i, regions + i + 1, (nregions - i - 1) * sizeof *regions);
+		nregions--;
+		if (piece.hi < r.hi) {
+			struct region after = r;
+			after.lo = piece.hi;
+			after.off = r.off + (after.lo - r.lo);
+			insert_at(i, after);
+		}
+		if (r.lo < piece.lo) {
+			struct region before = r;
+			before.hi = piece.lo;
+			insert_at(i, before);
+			i++;
+		}
+		if (cut)
+			cut(&piece, arg);
+		any = True;
+	}
+	return any;
+}
+
+static void add(struct region r)
+{
+	insert_at(lower(r.lo), r);
+	if (r.kind == REGION_PM)
+		ever = True;
+	granules_rebuild();
+}
+
+const struct region *region_find(Addr a)
+{
+	if (LIKELY(last_hit && a >= last_hit->lo && a < last_hit->hi))
+		return last_hit;
+	if (a >= gap_lo && a < gap_hi)
+		return NULL;
+	UInt i = lower(a);
+	if (i == nregions || a < regions[i].lo || regions[i].kind != REGION_PM)
+		return NULL;
+	return last_hit = &regions[i];
+}
+
+Addr region_next(Addr a)
+{
+	if (LIKELY(a >= gap_lo && a < gap_hi))
+		return gap_hi;
+	UInt i = lower(a), before = i;
+	while (i < nregions && regions[i].kind != REGION_PM)
+		i++;
+	if (i < nregions && regions[i].lo <= a)
+		return a;
+	gap_lo = before ? regions[before - 1].hi : 0;
+	return gap_hi = i < nregions ? regions[i].lo : ~(Addr)0;
+}
+
+const struct region *region_loaded(Addr a)
+{
+	UInt i = lower(a);
+	return i < nregions ? &regions[i] : NULL;
+}
+
+Bool region_covers(Addr a, SizeT len)
+{
+	Addr end = a + len;
+	while (a < end) {
+		const struct region *r = region_find(a);
+		if (r == NULL)
+			return False;
+		a = r->hi;
+	}
+	return True;
+}
+
+Bool region_ever(void)
+{
+	return ever;
+}
+
+Bool region_of_file(UInt file)
+{
+	for (UInt i = 0; i < nregions; i++)
+		if (regions[i].file == file)
+			return True;
+	return False;
+}
+
+void region_forget_all(void)
+{
+	nregions = 0;
+	granules_rebuild();
+}
+
+/* ---- mappings ---- */
+
+static void send_map(ThreadId tid, const struct region *r, UInt prot, UInt flags, Bool fixed)
+{
+	ULong args[6] = { r->lo, r->hi - r->lo, r->file, r->off, prot, flags };
+	UInt how = (r->kind == REGION_PM ? TRACE_F_PM : 0) | (fixed ? TRACE_F_FIXED : 0);
+	if (is_watched(r))
+		event_at_syscall(tid, TRACE_MAP, how, 6, args, NULL, 0);
+}
+
+static void send_unmap(const struct region *piece, void *tid)
+{
+	ULong args[2] = { piece->lo, piece->hi - piece->lo };
+	if (is_watched(piece))
+		event_at_syscall(*(ThreadId *)tid, TRACE_UNMAP, 0, 2, args, NULL, 0);
+}
+
+void region_munmap(ThreadId tid, Addr a, SizeT len)
+{
+	Addr end = a + VG_PGROUNDUP(len);
+	module_unmapped(tid, a, end);
+	if (cut_out(a, end, send_unmap, &tid))
+		granules_rebuild();
+}
+
+static enum region_kind kind_of(UInt prot, UInt flags)
+{
+	/* MAP_SHARED is 1, MAP_SHARED_VALIDATE 3, MAP_PRIVATE 2 */
+	if ((flags & 3) == VKI_MAP_PRIVATE)
+		return REGION_PRIVATE;
+	return prot & VKI_PROT_WRITE ? REGION_PM : REGION_SHARED;
+}
+
+void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
+		 Addr hint)
+{
+	struct vg_stat st;
+	const HChar *path;
+	len = VG_PGROUNDUP(len);
+	region_munmap(tid, a, len);
+	if (flags & VKI_MAP_ANONYMOUS || fd < 0 || VG_(fstat)(fd, &st) != 0 ||
+	    !VG_(resolve_filename)(fd, &path))
+		return;
+	if (prot & VKI_PROT_EXEC)
+		module_mapped(tid, a, len, off, path);
+	struct region r = { a, a + len, NO_FILE, off, kind_of(prot, flags) };
+	if (r.kind == REGION_PRIVATE ? !file_is_loaded(fd, &st, path) : !file_is_pm(&st, path))
+		return;
+	if (is_watched(&r))
+		r.file = file_announce(fd, &st, path);
+	add(r);
+	send_map(tid, &r, prot, flags, hint == a);
+}
+
+/* A shared file mapping gets write permission: from now on it is PM. */
+static void become_pm(ThreadId tid, struct region *r, UInt prot)
+{
+	NSegment const *seg = VG_(am_find_nsegment)(r->lo);
+	const HChar *path = seg ? VG_(am_get_filename)(seg) : NULL;
+	struct vg_stat st;
+	if (path == NULL || sr_isError(VG_(stat)(path, &st)))
+		return;
+	r->file = file_announce(-1, &st, path);
+	r->kind = REGION_PM;
+	ever = True;
+	granules_rebuild();
+	send_map(tid, r, prot, VKI_MAP_SHARED, False);
+}
+
+void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot)
+{
+	Addr end = a + VG_PGROUNDUP(len);
+	ULong args[3] = { a, len, prot };
+	Bool pm = False;
+	for (UInt i = lower(a); i < nregions && regions[i].lo < end; i++) {
+		if (regions[i].kind == REGION_PM)
+			pm = True;
+		else if (regions[i].kind == REGION_SHARED && prot & VKI_PROT_WRITE)
+			become_pm(tid, &regions[i], prot);
+	}
+	if (pm)
+		event_at_syscall(tid, TRACE_PROTECT, 0, 3, args, NULL, 0);
+}
+
+struct move {
+	ThreadId tid;
+	Addr from, to;
+	XArray *pieces;
+};
+
+static void take_piece(const struct region *piece, void *arg)
+{
+	struct move *m = arg;
+	send_unmap(piece, &m->tid);
+	VG_(addToXA)(m->pieces, piece);
+}
+
+/* The last piece of the moved mapping grows or shrinks with it. */
+void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_len)
+{
+	struct move m = { tid, from, to, NULL };
+	old_len = VG_PGROUNDUP(old_len);
+	new_len = VG_PGROUNDUP(new_len);
+	m.pieces = VG_(newXA)(VG_(malloc), "hf.move", VG_(free), sizeof(struct region));
+	if (!cut_out(from, from + old_len, take_piece, &m)) {
+		VG_(deleteXA)(m.pieces);
+		return;
+	}
+	region_munmap(tid, to, new_len);
+	for (Word i = 0; i < VG_(sizeXA)(m.pieces); i++) {
+		struct region r = *(struct region *)VG_(indexXA)(m.pieces, i);
+		Bool last = r.hi == from + old_len;
+		r.lo = r.lo - from + to;
+		r.hi = last ? to + new_len : r.hi - from + to;
+		if (r.lo >= r.hi || r.lo >= to + new_len)
+			continue;
+		add(r);
+		send_map(tid, &r, VKI_PROT_READ | (r.kind == REGION_PM ? VKI_PROT_WRITE : 0),
+			 r.kind == REGION_PRIVATE ? VKI_MAP_PRIVATE : VKI_MAP_SHARED, False);
+	}
+	VG_(deleteXA)(m.pieces);
+	granules_rebuild();
+}
+
+/* ---- ranges that the program names ---- */
+
+void region_register(Addr a, SizeT len)
+{
+	struct region r = { a, a + len, NO_FILE, 0, REGION_PM };
+	if (len == 0 || region_covers(a, len))
+		return;
+	cut_out(a, a + len, NULL, NULL);
+	add(r);
+}
+
+/* Only what has no file behind it: a range inside a pool stays recorded. */
+void region_unregister(Addr a, SizeT len)
+{
+	const struct region *r = region_find(a);
+	if (r && r->file == NO_FILE) {
+		cut_out(a, a + len, NULL, NULL);
+		granules_rebuild();
+	}
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the program asks of the kernel: mappings, files that back PM, children, its end; and
+ * what the kernel writes into PM on its behalf.
+ */
+#include "world/world.h"
+
+#define CHUNK 32768u /* payload of one FILE_WRITE record */
+#define CLONE_THREAD 0x10000
+
+Bool exit_seen = False;
+Int exit_status = 0;
+ThreadId exit_tid = VG_INVALID_THREADID;
+
+/* After a syscall, and before, the guest's IP is behind the two-byte instruction. */
+UInt syscall_site(ThreadId tid)
+{
+	return emit_site(VG_(get_IP)(tid) - 2, TRACE_SITE_SYSCALL, 0);
+}
+
+void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULong *args,
+		      const void *payload, UInt size)
+{
+	if (tid == VG_INVALID_THREADID) { /* before the program's first instruction */
+		emit(kind, flags, 0, 0, nargs, args, payload, size);
+		return;
+	}
+	ctx_switch(tid);
+	emit(kind, flags, syscall_site(tid), ctx_node(), nargs, args, payload, size);
+}
+
+void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
+{
+	Addr end = a + len, stop;
+	if (sym_on)
+		sym_clear(a, len);
+	if (part != Vg_CoreSysCall || !emit_on)
+		return;
+	for (; (a = region_next(a)) < end; a = stop) {
+		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
+		if (stop > region_find(a)->hi)
+			stop = region_find(a)->hi;
+		if (stop > end)
+			stop = end;
+		ctx_switch(tid);
+		emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, syscall_site(tid), ctx_node());
+	}
+}
+
+/* ---- writes to files that back PM ---- */
+
+static void wrote_bytes(ThreadId tid, UInt file, ULong off, const UChar *p, SizeT len)
+{
+	while (len) {
+		UInt n = len > CHUNK ? CHUNK : (UInt)len;
+		ULong args[2] = { file, off };
+		event_at_syscall(tid, TRACE_FILE_WRITE, 0, 2, args, p, n);
+		off += n;
+		p += n;
+		len -= n;
+	}
+}
+
+static void wrote_vector(ThreadId tid, UInt file, ULong off, Addr iov, UWord n, SizeT len)
+{
+	struct vki_iovec *v = (struct vki_iovec *)iov;
+	for (UWord i = 0; i < n && len; i++) {
+		SizeT k = v[i].iov_len < len ? v[i].iov_len : len;
+		wrote_bytes(tid, file, off, v[i].iov_base, k);
+		off += k;
+		len -= k;
+	}
+}
+
+/* write, pwrite, writev, …: `off` is -1 for the file's own position, already moved. */
+static void wrote(ThreadId tid, Int fd, UWord buf, UWord count, Long off, SizeT done, Bool vector)
+{
+	UInt file = done ? file_by_fd(fd) : NO_FILE;
+	if (file == NO_FILE)
+		return;
+	if (off == -1)
+		off = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)done;
+	else if (VG_(fcntl)(fd, VKI_F_GETFL, 0) & VKI_O_APPEND)
+		off = VG_(fsize)(fd) - (Long)done; /* Linux appends even in pwrite() */
+	if (vector)
+		wrote_vector(tid, file, (ULong)off, buf, count, done);
+	else
+		wrote_bytes(tid, file, (ULong)off, (const UChar *)buf, done);
+}
+
+/* Bytes that went from file to file inside the kernel: holdfast reads them back. */
+static void copied(Int fd, const ULong *off_after, SizeT done)
+{
+	UInt file = done ? file_by_fd(fd) : NO_FILE;
+	if (file == NO_FILE)
+		return;
+	ULong end = off_after ? *off_after : (ULong)VG_(lseek)(fd, 0, VKI_SEEK_CUR);
+	ULong args[4] = { file, (ULong)fd, end - done, done };
+	emit_and_wait(TRACE_DEF_RANGE, 4, args, NULL, 0);
+}
+
+/* ---- reads of files that back PM, or might ---- */
+
+/* `off` is -1 for the file's own position, already moved. */
+static void was_read(ThreadId tid, Int fd, Long off, SizeT done)
+{
+	UInt file = done && opt.loads ? file_opened(fd) : NO_FILE;
+	if (file == NO_FILE)
+		return;
+	if (off == -1)
+		off = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)done;
+	ULong args[3] = { file, (ULong)off, done };
+	event_at_syscall(tid, TRACE_FILE_READ, 0, 3, args, NULL, 0);
+}
+
+static void was_copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
+{
+	was_read(tid, fd, off_after ? (Long)(*off_after - done) : -1, done);
+}
+
+static void reads_post(ThreadId tid, UInt no, const UWord *a, UWord r)
+{
+	switch (no) {
+	case __NR_read:
+	case __NR_readv: was_read(tid, (Int)a[0], -1, r); break;
+	case __NR_pread64:
+	case __NR_preadv:
+	case __NR_preadv2: was_read(tid, (Int)a[0], (Long)a[3], r); break;
+	case __NR_sendfile: was_copied(tid, (Int)a[1], (const ULong *)a[2], r); break;
+	case __NR_splice:
+	case __NR_copy_file_range: was_copied(tid, (Int)a[0], (const ULong *)a[1], r); break;
+	default: break;
+	}
+}
+
+/* ---- names ---- */
+
+/* The path that an *at() call means; relative ones only where the folder is the current one. */
+static const HChar *at_path(Int dirfd, UWord path, HChar *buf, SizeT size)
+{
+	const HChar *p = (const HChar *)path, *dir;
+	if (!VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ) || p[0] == '/' ||
+	    dirfd == VKI_AT_FDCWD || !VG_(resolve_filename)(dirfd, &dir))
+		return p;
+	VG_(snprintf)(buf, (Int)size, "%s/%s", dir, p);
+	return buf;
+}
+
+static UInt doomed = NO_FILE; /* file that the unlink or rename under way is about */
+
+static void names_pre(UInt no, const UWord *a)
+{
+	HChar buf[1024];
+	doomed = NO_FILE;
+	switch (no) {
+	case __NR_unlink:
+	case __NR_rename: doomed = file_by_name((const HChar *)a[0]); break;
+	case __NR_unlinkat:
+	case __NR_renameat:
+	case __NR_renameat2:
+		doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf));
+		break;
+	default: break;
+	}
+}
+
+static void renamed(ThreadId tid, const HChar *to)
+{
+	ULong arg = doomed;
+	if (doomed != NO_FILE)
+		event_at_syscall(tid, TRACE_FILE_RENAME, 0, 1, &arg, to, (UInt)VG_(strlen)(to));
+}
+
+static Bool names_post(ThreadId tid, UInt no, const UWord *a)
+{
+	HChar buf[1024];
+	ULong arg = doomed;
+	switch (no) {
+	case __NR_unlink:
+	case __NR_unlinkat:
+		if (doomed != NO_FILE) {
+			event_at_syscall(tid, TRACE_FILE_UNLINK, 0, 1, &arg, NULL, 0);
+			file_unlinked(doomed);
+		}
+		return True;
+	case __NR_rename: renamed(tid, (const HChar *)a[1]); return True;
+	case __NR_renameat:
+	case __NR_renameat2: renamed(tid, at_path((Int)a[2], a[3], buf, sizeof buf)); return True;
+	default: return False;
+	}
+}
+
+/* ---- sizes, opening, syncing ---- */
+
+static void file_event(ThreadId tid, UInt kind, UInt file, UInt nargs, ULong b, ULong c, ULong d)
+{
+	ULong args[4] = { file, b, c, d };
+	if (file != NO_FILE)
+		event_at_syscall(tid, kind, 0, nargs, args, NULL, 0);
+}
+
+static void opened(ThreadId tid, Int fd, UWord flags)
+{
+	UInt file = file_opened(fd);
+	file_event(tid, TRACE_FILE_OPEN, file, 2, flags, 0, 0);
+	if (flags & VKI_O_TRUNC)
+		file_event(tid, TRACE_FILE_TRUNCATE, file, 2, 0, 0, 0);
+}
+
+static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
+{
+	switch (no) {
+	case __NR_open: opened(tid, (Int)r, a[1]); break;
+	case __NR_openat: opened(tid, (Int)r, a[2]); break;
+	case __NR_creat: opened(tid, (Int)r, VKI_O_TRUNC); break;
+	case __NR_truncate:
+		file_event(tid, TRACE_FILE_TRUNCATE, file_by_path((const HChar *)a[0]), 2, a[1], 0,
+			   0);
+		break;
+	case __NR_ftruncate:
+		file_event(tid, TRACE_FILE_TRUNCATE, file_by_fd((Int)a[0]), 2, a[1], 0, 0);
+		break;
+	case __NR_fallocate:
+		file_event(tid, TRACE_FILE_ALLOCATE, file_by_fd((Int)a[0]), 4, a[1], a[2], a[3]);
+		break;
+	case __NR_fsync: file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 0, 0, 0); break;
+	case __NR_fdatasync:
+		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 1, 0, 0);
+		break;
+	case __NR_sync_file_range:
+		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 2, a[1], a[2]);
+		break;
+	case __NR_write: wrote(tid, (Int)a[0], a[1], 0, -1, r, False); break;
+	case __NR_writev: wrote(tid, (Int)a[0], a[1], a[2], -1, r, True); break;
+	case __NR_pwrite64: wrote(tid, (Int)a[0], a[1], 0, (Long)a[3], r, False); break;
+	case __NR_pwritev:
+	case __NR_pwritev2: wrote(tid, (Int)a[0], a[1], a[2], (Long)a[3], r, True); break;
+	case __NR_sendfile: copied((Int)a[0], NULL, r); break;
+	case __NR_splice:
+	case __NR_copy_file_range: copied((Int)a[2], (const ULong *)a[3], r); break;
+	default: return False;
+	}
+	return True;
+}
+
+/* ---- mappings ---- */
+
+static Bool maps_post(ThreadId tid, UInt no, const UWord *a, UWord r)
+{
+	ULong sync[3] = { a[0], a[1], a[2] };
+	switch (no) {
+	case __NR_mmap:
+		region_mmap(tid, r, a[1], (UInt)a[2], (UInt)a[3], (Int)a[4], a[5], a[0]);
+		return True;
+	case __NR_munmap: region_munmap(tid, a[0], a[1]); return True;
+	case __NR_mprotect: region_mprotect(tid, a[0], a[1], (UInt)a[2]); return True;
+	case __NR_mremap: region_mremap(tid, a[0], a[1], r, a[2]); return True;
+	case __NR_msync:
+		if (region_ever())
+			event_at_syscall(tid, TRACE_SYNC, 0, 3, sync, NULL, 0);
+		return True;
+	default: return False;
+	}
+}
+
+/* ---- all of them ---- */
+
+static void exec_pre(ThreadId tid, const HChar *path)
+{
+	struct vg_stat st;
+	if (!sr_isError(VG_(stat)(path, &st)) && (st.mode & 0111))
+		event_at_syscall(tid, TRACE_EXEC, 0, 0, NULL, path, (UInt)VG_(strlen)(path));
+}
+
+static Bool is_fork(UInt no, const UWord *a)
+{
+	return no == __NR_fork || no == __NR_vfork || (no == __NR_clone && !(a[0] & CLONE_THREAD));
+}
+
+void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
+{
+	static Bool family = False; /* more than one process is recorded */
+	if (sym_on)
+		sym_syscall_pre(tid, no, a, nargs);
+	if (!emit_on)
+		return;
+	if (opt.follow_forks && is_fork(no, a))
+		family = True;
+	if (family)
+		emit_sync();
+	if (no == __NR_exit_group || (no == __NR_exit && VG_(count_living_threads)() == 1)) {
+		exit_seen = True;
+		exit_tid = tid;
+		exit_status = (Int)a[0] & 0xff;
+	} else if (no == __NR_execve) {
+		exec_pre(tid, (const HChar *)a[0]);
+	} else {
+		names_pre(no, a);
+	}
+}
+
+static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
+{
+	ULong child = sr_Res(res);
+	if (opt.loads)
+		reads_post(tid, no, a, sr_Res(res));
+	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)) ||
+	    names_post(tid, no, a))
+		return;
+	if (child && is_fork(no, a))
+		event_at_syscall(tid, TRACE_FORK, 0, 1, &child, NULL, 0);
+}
+
+void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
+{
+	if (emit_on && !sr_isError(res))
+		tell_post(tid, no, a, res);
+	if (sym_on)
+		sym_syscall_post(tid, no, a, res);
+}
