@@ -101,6 +101,13 @@ void buf_puts(struct buf *, const char *);
 void buf_printf(struct buf *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_free(struct buf *);
 
+/* All of it, however many calls that takes; 0, or -1 with errno. */
+int write_all(int fd, const void *, size_t);
+int write_all_at(int fd, const void *, size_t, uint64_t off);
+int copy_sparse(int from, int to); /* a file into an empty one; zeros and holes become holes */
+/* A word as a POSIX shell reads it, in single quotes if it needs any. */
+void shell_quote(struct buf *, const char *word, size_t n);
+
 /* Messages on stderr, prefixed with the tool's name. Progress only on a terminal. */
 void msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -78,18 +78,12 @@ static struct head *read_file(const char *path, uint64_t id)
 static void write_file(const char *folder, const char *path, const struct buf *text)
 {
 	char *fresh = xasprintf("%s.%d.tmp", path, (int)getpid());
-	bool whole = true;
-	int fd;
+	int fd, bad;
 
 	mkdir(folder, 0777);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	for (size_t n = 0; fd >= 0 && whole && n < text->n;) {
-		ssize_t put = write(fd, text->p + n, text->n - n);
-
-		whole = put > 0 || (put < 0 && errno == EINTR);
-		n += put > 0 ? (size_t)put : 0;
-	}
-	if (fd >= 0 && (close(fd) || !whole || rename(fresh, path)))
+	bad = fd < 0 || write_all(fd, text->p, text->n);
+	if (fd >= 0 && (close(fd) || bad || rename(fresh, path)))
 		unlink(fresh);
 	free(fresh);
 }

@@ -180,16 +180,9 @@ static void progressed(void *arg, const struct crash_counts *n)
 
 /* ---- what recovery reads ---- */
 
-/* A word for the shell. */
 static void quote(struct buf *b, const char *word)
 {
-	buf_puts(b, "'");
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_puts(b, "'\\''");
-		else
-			buf_add(b, word, 1);
-	buf_puts(b, "'");
+	shell_quote(b, word, strlen(word));
 }
 
 static char *reads(void *arg, struct runner *r, unsigned cell)

@@ -44,24 +44,11 @@ const char *dump_flavour(const struct dump *d, const struct trace_event *ev)
 
 void dump_command(const struct trace_process_def *p, struct buf *out)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_@%+=:,./-";
-
 	for (uint32_t at = 0; at < p->command_len;) {
 		const char *word = p->command + at;
 		size_t len = strnlen(word, p->command_len - at);
-		char *copy = xasprintf("%.*s", (int)len, word);
-
 		buf_puts(out, at ? " " : "");
-		if (len && strspn(copy, plain) == len) {
-			buf_puts(out, copy);
-		} else { /* 'it'\''s' */
-			buf_puts(out, "'");
-			for (const char *c = copy; *c; c++)
-				*c == '\'' ? buf_puts(out, "'\\''") : buf_add(out, c, 1);
-			buf_puts(out, "'");
-		}
-		free(copy);
+		shell_quote(out, word, len);
 		at += (uint32_t)len + 1;
 	}
 }

@@ -10,7 +10,6 @@
  * them, or else bound over them in a mount namespace. HOLDFAST_UNDER is put before the program's
  * name; with HOLDFAST_PLACED=1 the files are taken to be where they belong already.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,21 +38,18 @@ int explore_mkdir(const char *path, struct err *err)
 	return bad;
 }
 
-static bool is_plain(const char *text, size_t n)
+static bool is_printable(const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		char c = text[i], lower = (char)(c | 32);
-		if (!c || (!strchr("_-+=./:,%@", c) && !(lower >= 'a' && lower <= 'z') &&
-			   !(c >= '0' && c <= '9')))
+	for (size_t i = 0; i < n; i++)
+		if (text[i] < ' ' || text[i] == 127)
 			return false;
-	}
-	return n > 0;
+	return true;
 }
 
 void explore_quote(struct buf *b, const char *text, size_t n)
 {
-	if (is_plain(text, n)) {
-		buf_add(b, text, n);
+	if (is_printable(text, n)) {
+		shell_quote(b, text, n);
 		return;
 	}
 	buf_puts(b, "$'");
@@ -61,7 +57,7 @@ void explore_quote(struct buf *b, const char *text, size_t n)
 		unsigned char c = (unsigned char)text[i];
 		if (c == '\'' || c == '\\')
 			buf_printf(b, "\\%c", c);
-		else if (c >= ' ' && c != 127 && c < 128)
+		else if (is_printable(text + i, 1))
 			buf_add(b, text + i, 1);
 		else
 			buf_printf(b, "\\x%02x", c);
@@ -75,21 +71,6 @@ static void quote(struct buf *b, const char *text)
 }
 
 /* ---- the files ---- */
-
-static int write_all(int fd, const uint8_t *bytes, size_t n, off_t at)
-{
-	while (n) {
-		ssize_t done = pwrite(fd, bytes, n, at);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return -1;
-		bytes += done;
-		at += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
 
 static int open_new(const char *dir, const char *name, int mode, struct err *err)
 {
@@ -115,27 +96,7 @@ static int put_file(const char *dir, const char *name, const void *bytes, size_t
 		    struct err *err)
 {
 	int fd = open_new(dir, name, mode, err);
-	return fd < 0 ? -1 : finish(fd, write_all(fd, bytes, n, 0), dir, name, err);
-}
-
-/* A copy with its holes. */
-static bool copy_data(int to, int from)
-{
-	char part[65536];
-	off_t at = 0, size = lseek(from, 0, SEEK_END);
-	if (ftruncate(to, size))
-		return false;
-	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
-		off_t end = lseek(from, at, SEEK_HOLE);
-		for (ssize_t n; at < end; at += n) {
-			size_t want =
-				(size_t)(end - at) < sizeof part ? (size_t)(end - at) : sizeof part;
-			n = pread(from, part, want, at);
-			if (n <= 0 || write_all(to, (uint8_t *)part, (size_t)n, at))
-				return false;
-		}
-	}
-	return errno == ENXIO;
+	return fd < 0 ? -1 : finish(fd, write_all(fd, bytes, n), dir, name, err);
 }
 
 /* A file or pool as the program sees it with this input. */
@@ -146,9 +107,9 @@ static int put_whole(const struct explore_plan *p, size_t i, const struct symbol
 	int from = open(s->path, O_RDONLY | O_CLOEXEC);
 	int fd = open_new(dir, p->about.p[i].name, 0666, err);
 	off_t end = from < 0 ? 0 : lseek(from, 0, SEEK_END);
-	bool bad = fd < 0 || (from >= 0 && !copy_data(fd, from));
+	bool bad = fd < 0 || (from >= 0 && copy_sparse(from, fd));
 	if (!bad)
-		bad = write_all(fd, in->byte + s->first, in->now[i], (off_t)s->off);
+		bad = write_all_at(fd, in->byte + s->first, in->now[i], s->off);
 	if (!bad && (uint64_t)end <= s->off + s->len)
 		bad = ftruncate(fd, (off_t)(s->off + in->now[i]));
 	if (from >= 0)

@@ -218,21 +218,6 @@ static int read_all(int fd, uint8_t *p, uint64_t n)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *p, uint64_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t put = pwrite(fd, p, n, (off_t)off);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return -1;
-		p += put;
-		n -= (uint64_t)put;
-		off += (uint64_t)put;
-	}
-	return 0;
-}
-
 static int keep_truth(struct launch_explorer *e, size_t i, struct err *err)
 {
 	const struct sym_source *s = &e->opts.source[i];
@@ -264,14 +249,14 @@ static int put_file(struct launch_explorer *e, size_t i, struct err *err)
 	uint64_t size = f->to_end || s->kind == SYM_SRC_STDIN ? s->off + s->now : f->size;
 	uint64_t n = s->now;
 	if (s->written && f->truth) {
-		if (ftruncate(f->fd, 0) || write_all(f->fd, f->truth, f->size, 0))
+		if (ftruncate(f->fd, 0) || write_all_at(f->fd, f->truth, f->size, 0))
 			return err_errno(err, EXIT_PROGRAM, "cannot write the input");
 	}
 	s->written = 0;
 	if (s->off + n > size)
 		n = size > s->off ? size - s->off : 0;
 	if (ftruncate(f->fd, (off_t)size) ||
-	    write_all(f->fd, e->control->input + s->first, n, s->off))
+	    write_all_at(f->fd, e->control->input + s->first, n, s->off))
 		return err_errno(err, EXIT_PROGRAM, "cannot write the input");
 	return 0;
 }

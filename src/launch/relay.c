@@ -110,20 +110,6 @@ static void look_for_lines(struct relay *r, int i, const char *p, size_t n)
 	}
 }
 
-static bool pass_on(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = write(fd, p, n);
-		if (k < 0 && errno != EINTR)
-			return false;
-		if (k > 0) {
-			p += k;
-			n -= (size_t)k;
-		}
-	}
-	return true;
-}
-
 static void copy(struct relay *r, int i)
 {
 	char bytes[16384];
@@ -134,7 +120,7 @@ static void copy(struct relay *r, int i)
 		look_for_lines(r, i, bytes, (size_t)n);
 	else if (r->line[i].n) /* the last line may lack its end */
 		look_at(r, i);
-	if (n <= 0 || !pass_on(i ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n))
+	if (n <= 0 || write_all(i ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n))
 		close_end(&r->out[i]);
 }
 

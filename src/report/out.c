@@ -5,7 +5,6 @@
  * A report is written to a temporary file in the folder of its path, which is then renamed. What
  * is not a regular file (a pipe, /dev/null) is written in place; a symbolic link stays one.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -60,20 +59,6 @@ cJSON *report_add_text(cJSON *object, const char *name, const char *text)
 
 	cJSON_AddItemToObject(object, name, item);
 	return item;
-}
-
-static int write_all(int fd, const char *data, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, data, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		data += done;
-		n -= (size_t)done;
-	}
-	return 0;
 }
 
 static int write_stdout(const char *data, size_t n, struct err *err)

@@ -163,23 +163,6 @@ void runner_command_free(struct command *c)
 	*c = (struct command){ 0 };
 }
 
-static void add_quoted(struct buf *b, const char *s)
-{
-	if (!s[strspn(s,
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@")]) {
-		buf_puts(b, s);
-		return;
-	}
-	buf_puts(b, "'");
-	for (; *s; s++) {
-		if (*s == '\'')
-			buf_puts(b, "'\\''");
-		else
-			buf_add(b, s, 1);
-	}
-	buf_puts(b, "'");
-}
-
 /* A placeholder of a file that is not there stays as it is, and says so in the output. */
 static char *substitute(const char *text, const struct names *names, bool quote)
 {
@@ -194,7 +177,7 @@ static char *substitute(const char *text, const struct names *names, bool quote)
 		if (!s)
 			buf_add(&b, text, len ? len : 1);
 		else if (quote)
-			add_quoted(&b, s);
+			shell_quote(&b, s, strlen(s));
 		else
 			buf_puts(&b, s);
 		text += len ? len : 1;

@@ -8,21 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int write_all(int fd, const void *data, size_t len, uint64_t off)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-		off += (uint64_t)n;
-	}
-	return 0;
-}
-
 static int failed(const struct runner *r, uint32_t file, struct err *err)
 {
 	const char *path = r->opts->file[file].path;
@@ -55,7 +40,7 @@ int runner_write(struct runner *r, unsigned cell, uint32_t file, uint64_t off, c
 	if (off > s->size || len > s->size - off)
 		return err_set(err, EXIT_INTERNAL, "a write beyond the end of %s",
 			       r->opts->file[file].path);
-	if (write_all(s->image, data, len, off) || write_all(s->truth, data, len, off))
+	if (write_all_at(s->image, data, len, off) || write_all_at(s->truth, data, len, off))
 		return failed(r, file, err);
 	return 0;
 }
@@ -80,22 +65,6 @@ int runner_name(struct runner *r, unsigned cell, uint32_t file, const char *path
 	return 0;
 }
 
-static int copy_sparse(int from, int to, uint64_t size)
-{
-	char *buffer = xmalloc(1 << 20);
-	uint64_t lo, hi;
-	int bad = ftruncate(to, (off_t)size);
-	for (uint64_t pos = 0; !bad && runner_image_extent(from, pos, size, &lo, &hi); pos = hi)
-		for (uint64_t at = lo; !bad && at < hi;) {
-			size_t want = hi - at < 1 << 20 ? (size_t)(hi - at) : 1 << 20;
-			ssize_t n = pread(from, buffer, want, (off_t)at);
-			bad = n <= 0 || write_all(to, buffer, (size_t)n, at);
-			at += n > 0 ? (uint64_t)n : 0;
-		}
-	free(buffer);
-	return bad ? -1 : 0;
-}
-
 /* Names in the folder; where two files have the same, the later ones get a number. */
 static char *export_name(const struct runner *r, uint32_t file)
 {
@@ -114,7 +83,7 @@ int runner_export(struct runner *r, unsigned cell, const char *dir, struct err *
 			continue;
 		char *name = export_name(r, i), *path = xasprintf("%s/%s", dir, name);
 		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		int bad = fd < 0 || copy_sparse(s->truth, fd, s->size);
+		int bad = fd < 0 || copy_sparse(s->truth, fd);
 		if (bad)
 			err_errno(err, EXIT_PROGRAM, "cannot write %s", path);
 		if (fd >= 0 && close(fd) && !bad)

@@ -14,7 +14,6 @@
  */
 #include "runner/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -101,17 +100,6 @@ static void zero(struct image *im, uint64_t lo, uint64_t hi)
 			memset(im->map + p, 0, PAGE);
 }
 
-static int copy(struct image *im, uint64_t lo, uint64_t hi, struct err *err)
-{
-	while (lo < hi) {
-		ssize_t n = pwrite(im->fd, im->want + lo, hi - lo, (off_t)lo);
-		if (n < 0 && errno != EINTR)
-			return err_errno(err, EXIT_PROGRAM, "cannot put an image back");
-		lo += n > 0 ? (uint64_t)n : 0;
-	}
-	return 0;
-}
-
 static int put_back(struct image *im, uint64_t size, uint64_t keep, struct err *err)
 {
 	struct cursor is = { .fd = im->fd, .size = size }, want = { .fd = im->truth, .size = size };
@@ -123,8 +111,8 @@ static int put_back(struct image *im, uint64_t size, uint64_t keep, struct err *
 		if (has && should) {
 			compare(im, pos, end);
 		} else if (should) {
-			if (copy(im, pos, end, err))
-				return -1;
+			if (write_all_at(im->fd, im->want + pos, end - pos, pos))
+				return err_errno(err, EXIT_PROGRAM, "cannot put an image back");
 		} else if (has) {
 			zeros += end - pos;
 			if (zeros > keep &&

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An image's beginning and what is asked of it; image.c has what events do to it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -161,18 +160,8 @@ int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, 
 static int write_page(int fd, const uint8_t *page, uint64_t off, uint64_t size)
 {
 	size_t n = off < size ? (size - off < CHUNK_PAGE ? (size_t)(size - off) : CHUNK_PAGE) : 0;
-	size_t done = 0;
 
-	while (done < n) {
-		ssize_t put = pwrite(fd, page + done, n - done, (off_t)(off + done));
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return -1;
-		done += (size_t)put;
-	}
-	return 0;
+	return write_all_at(fd, page, n, off);
 }
 
 int trace_image_write_file(const struct trace_image *im, uint32_t file, const char *path,

@@ -5,7 +5,6 @@
  * from the front always knows what an id means. Each chunk is one write(): if that fails,
  * the file is cut back to its last whole chunk, stays readable, and nothing more is written.
  */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,25 +30,6 @@ static int fail(struct trace_writer *w, struct err *err)
 		*err = w->failed;
 	/* If this fails too, the reader stops at the last whole chunk anyway. */
 	return ftruncate(w->fd, (off_t)w->offset) ? -1 : -1;
-}
-
-static int write_all(struct trace_writer *w, const void *p, size_t n, struct err *err)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t put =
-			pwrite(w->fd, (const char *)p + done, n - done, (off_t)(w->offset + done));
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put == 0)
-			errno = ENOSPC;
-		if (put <= 0)
-			return fail(w, err);
-		done += (size_t)put;
-	}
-	return 0;
 }
 
 static void reserve(struct buf *b, size_t n)
@@ -99,8 +79,8 @@ int trace_writer_raw(struct trace_writer *w, struct chunk *c, struct err *err)
 
 	c->stored = (uint32_t)(length - CHUNK_HEAD);
 	trace_chunk_pack((uint8_t *)w->out.p, c, (const uint8_t *)w->out.p + CHUNK_HEAD);
-	if (write_all(w, w->out.p, length, err))
-		return -1;
+	if (write_all_at(w->fd, w->out.p, length, w->offset))
+		return fail(w, err);
 	w->offset += length;
 	VEC_PUSH(&w->note, ((struct chunk_note){ length, c->events, c->type }));
 	return 0;

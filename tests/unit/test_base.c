@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* src/base: containers against slow, obvious twins. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -171,6 +177,110 @@ static void hashes_spread(void **state)
 	assert_true(hash_bytes("", 0) == 0x2d06800538d394c2u);
 }
 
+/* A socket pair takes what fits, and lets the writer wait; a reader that is gone is an error. */
+static void writes_are_whole(void **state)
+{
+	static char sent[1 << 20], got[1 << 20];
+	int pair[2], status;
+	size_t n = 0;
+	pid_t pid;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof sent; i++)
+		sent[i] = (char)rnd();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	pid = fork();
+	if (!pid) {
+		close(pair[1]);
+		_exit(write_all(pair[0], sent, sizeof sent));
+	}
+	close(pair[0]);
+	for (ssize_t part; (part = read(pair[1], got + n, 7001)) > 0;)
+		n += (size_t)part;
+	assert_int_equal(n, sizeof sent);
+	assert_memory_equal(got, sent, sizeof sent);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(pair[1]);
+	assert_int_equal(write_all(-1, sent, 1), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(write_all(-1, sent, 0), 0);
+}
+
+static void writes_have_a_place(void **state)
+{
+	int fd = memfd_create("test", 0);
+	char got[8] = "";
+
+	(void)state;
+	assert_int_equal(write_all_at(fd, "lo", 2, 3), 0);
+	assert_int_equal(write_all(fd, "hel", 3), 0);
+	assert_int_equal(pread(fd, got, sizeof got, 0), 5);
+	assert_string_equal(got, "hello");
+	close(fd);
+}
+
+/* Data, a hole, zeros that take room, and a byte at the very end. */
+static void copies_stay_sparse(void **state)
+{
+	enum { SIZE = 3 << 20 };
+	static char zero[1 << 20], was[SIZE], is[SIZE];
+	int from = memfd_create("test", 0), to = memfd_create("test", 0), full;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(write_all_at(from, "begin", 5, 70000), 0);
+	assert_int_equal(write_all_at(from, zero, sizeof zero, 1 << 20), 0);
+	assert_int_equal(write_all_at(from, "!", 1, SIZE - 1), 0);
+	assert_int_equal(copy_sparse(from, to), 0);
+	assert_int_equal(fstat(to, &st), 0);
+	assert_int_equal(st.st_size, SIZE);
+	assert_true(st.st_blocks * 512 <= 3 * 65536);
+	assert_int_equal(pread(from, was, SIZE, 0), SIZE);
+	assert_int_equal(pread(to, is, SIZE, 0), SIZE);
+	assert_memory_equal(is, was, SIZE);
+	full = open("/dev/full", O_WRONLY);
+	assert_int_equal(copy_sparse(from, full), -1);
+	close(from);
+	close(to);
+	close(full);
+}
+
+/* Whatever the bytes: a shell reads the word back. */
+static void words_survive_a_shell(void **state)
+{
+	static const struct {
+		const char *word, *quoted;
+	} as[] = {
+		{ "/a/b-c_1.d", "/a/b-c_1.d" }, { "--x=1,2:3%@+", "--x=1,2:3%@+" }, { "", "''" },
+		{ "it's", "'it'\\''s'" },       { "$x `y` *", "'$x `y` *'" },       { "~", "'~'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
+		struct buf b = { 0 };
+
+		shell_quote(&b, as[i].word, strlen(as[i].word));
+		assert_string_equal(b.p, as[i].quoted);
+		buf_free(&b);
+	}
+	for (int round = 0; round < 20; round++) {
+		struct buf b = { 0 };
+		char word[100], got[101] = "";
+		FILE *f;
+
+		for (size_t i = 0; i < sizeof word; i++)
+			word[i] = (char)(1 + rnd() % 255);
+		buf_puts(&b, "printf %s ");
+		shell_quote(&b, word, sizeof word);
+		f = popen(b.p, "r");
+		assert_int_equal(fread(got, 1, sizeof got, f), sizeof word);
+		assert_memory_equal(got, word, sizeof word);
+		pclose(f);
+		buf_free(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +292,10 @@ int main(void)
 		cmocka_unit_test(imap_is_a_map_of_ranges),
 		cmocka_unit_test(imap_at_the_edges),
 		cmocka_unit_test(hashes_spread),
+		cmocka_unit_test(writes_are_whole),
+		cmocka_unit_test(writes_have_a_place),
+		cmocka_unit_test(copies_stay_sparse),
+		cmocka_unit_test(words_survive_a_shell),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
