@@ -47,21 +47,12 @@ static int parse_budget(const char *text, struct crash_opts *co, struct err *err
 	return n > 0 ? 0 : err_set(err, EXIT_USAGE, "--budget: nothing can be done with 0");
 }
 
-static enum crash_granularity granularity(const char *text)
-{
-	static const char *const names[] = { "persist", "store", "op", "all" };
-	for (unsigned i = 0; text && i < 4; i++)
-		if (strcmp(text, names[i]) == 0)
-			return (enum crash_granularity)i;
-	return CRASH_POINTS_PERSIST;
-}
-
 static int crash_options(const struct campaign_opts *o, struct crash_opts *co, struct err *err)
 {
 	*co = (struct crash_opts){
-		.model = model_find(o->model ? o->model : "adr"),
+		.model = model_find(o->model),
 		.strategy = o->strategy,
-		.points = granularity(o->points),
+		.points = o->points,
 		.max_per_path = o->max_per_path ? o->max_per_path : MAX_PER_PATH,
 		.only = o->only.p,
 		.nonly = o->only.n,
@@ -71,15 +62,6 @@ static int crash_options(const struct campaign_opts *o, struct crash_opts *co, s
 		.no_reduce = o->no_reduce,
 	};
 	return parse_budget(o->budget, co, err);
-}
-
-static enum runner_view view_of(const char *text)
-{
-	static const char *const names[] = { "auto", "mount", "userns", "subst" };
-	for (unsigned i = 0; text && i < 4; i++)
-		if (strcmp(text, names[i]) == 0)
-			return (enum runner_view)i;
-	return RUNNER_VIEW_AUTO;
 }
 
 static int runner_options(const struct campaign_opts *o, struct runner_opts *ro, struct err *err)
@@ -93,7 +75,7 @@ static int runner_options(const struct campaign_opts *o, struct runner_opts *ro,
 		return err_set(err, EXIT_USAGE, "--timeout: %s makes no sense", o->timeout);
 	*ro = (struct runner_opts){
 		.command = o->recover,
-		.view = view_of(o->view),
+		.view = runner_view_named(o->view),
 		.timeout_ms = (unsigned)(timeout * 1000),
 		.output_cap = (size_t)cap,
 		.memory = (uint64_t)memory,

@@ -6,7 +6,7 @@
 #ifndef HOLDFAST_CLI_CAMPAIGN_H
 #define HOLDFAST_CLI_CAMPAIGN_H
 
-#include "cli/cli.h"
+#include "cli/choices.h"
 #include "cli/settings.h"
 #include "crash/crash.h"
 #include "campaign/campaign.h"
@@ -36,12 +36,10 @@ struct campaign_opts {
 		{ "strategy",                                                                       \
 		  0,                                                                                \
 		  CLI_CHOICE,                                                                       \
-		  "auto|prefix|lost|ahead|behind|random|exhaustive",                                \
+		  NULL,                                                                             \
 		  offsetof(T, crash.strategy),                                                      \
-		  "which crash states to test: prefix (program order, all persisted), lost (only "  \
-		  "what is guaranteed), ahead (that, and one or two lines more), behind "           \
-		  "(everything but one line), random (sampled), exhaustive (all that recovery can " \
-		  "tell apart), auto (the first five in turn; the default)" },                      \
+		  "which crash states to test",                                                     \
+		  &choices_strategy },                                                              \
 		{ "budget",                                                                         \
 		  0,                                                                                \
 		  CLI_TEXT,                                                                         \
@@ -49,14 +47,8 @@ struct campaign_opts {
 		  offsetof(T, crash.budget),                                                        \
 		  "stop after this time (90s, 10m, 2h) or this many images; random goes on till "   \
 		  "then" },                                                                         \
-		{ "points",                                                                         \
-		  0,                                                                                \
-		  CLI_CHOICE,                                                                       \
-		  "persist|store|op|all",                                                           \
-		  offsetof(T, crash.points),                                                        \
-		  "where to crash: before flushes, fences and syncs with a store since the last "   \
-		  "one (persist, the default), before stores too (store), before the end of "       \
-		  "operations and transactions (op), or all of these" },                            \
+		{ "points",       0, CLI_CHOICE, NULL, offsetof(T, crash.points), "where to crash", \
+		  &choices_points },                                                                \
 		{ "max-per-path",                                                                   \
 		  0,                                                                                \
 		  CLI_NUMBER,                                                                       \
@@ -80,10 +72,10 @@ struct campaign_opts {
 		{ "model",                                                                          \
 		  0,                                                                                \
 		  CLI_CHOICE,                                                                       \
-		  "adr|eadr|msync",                                                                 \
+		  NULL,                                                                             \
 		  offsetof(T, crash.model),                                                         \
-		  "what survives a crash: adr (stores need a flush and a fence; the default), "     \
-		  "eadr (caches survive), msync (files on ordinary disks)" },                       \
+		  "what survives a crash",                                                          \
+		  &choices_model },                                                                 \
 		{ "timeout",                                                                        \
 		  0,                                                                                \
 		  CLI_TEXT,                                                                         \
@@ -148,9 +140,8 @@ struct campaign_opts {
 		  offsetof(T, crash.no_reduce),                                                     \
 		  "exhaustive: test states that recovery cannot tell apart, too" },                 \
 	{                                                                                           \
-		"view", 0, CLI_CHOICE, "auto|mount|userns|subst", offsetof(T, crash.view),          \
-			"how recovery gets to see the image: in a private mount namespace (as "     \
-			"root, or in a user namespace), or in a folder of its own, by {pool}"       \
+		"view", 0, CLI_CHOICE, NULL, offsetof(T, crash.view),                               \
+			"how recovery gets to see the image", &choices_view                         \
 	}
 
 #define CAMPAIGN_OPTIONS(T)                                                                        \

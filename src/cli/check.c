@@ -21,9 +21,8 @@ struct check_cli {
 };
 
 static const struct cli_option check_options[] = {
-	{ "model", 0, CLI_CHOICE, "adr|eadr|msync", offsetof(struct check_cli, model),
-	  "what survives a crash: adr (stores need a flush and a fence; the default), eadr (caches "
-	  "survive), msync (files on ordinary disks)" },
+	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct check_cli, model), "what survives a crash",
+	  &choices_model },
 	{ "oracle", 0, CLI_LIST, "FILE.so", offsetof(struct check_cli, oracle),
 	  "load a custom oracle; may be given several times" },
 	{ "notes", 0, CLI_FLAG, NULL, offsetof(struct check_cli, notes),
@@ -96,7 +95,7 @@ static struct check *start(struct session *s, const struct trace_defs *defs, con
 			   struct err *err)
 {
 	struct check_opts co = {
-		.model = model_find(s->o->model ? s->o->model : "adr"),
+		.model = model_find(s->o->model),
 		.notes = s->o->notes,
 		.plugin = s->o->oracle.p,
 		.nplugin = s->o->oracle.n,
@@ -184,7 +183,7 @@ static struct report describe(struct session *s, struct finding_set *set,
 	output_filter(&s->out, set);
 	return (struct report){
 		.verb = "check",
-		.model = s->o->model ? s->o->model : "adr",
+		.model = model_find(s->o->model)->name,
 		.command = (const char *const *)s->command,
 		.ncommand = s->ncommand,
 		.incomplete = s->incomplete,

@@ -50,7 +50,8 @@ enum cli_type {
 	CLI_TEXT,   /* const char * */
 	CLI_FILE,   /* const char *; completes to file names */
 	CLI_LIST,   /* struct cli_list: may be given several times */
-	CLI_CHOICE, /* const char *: one of the words in arg, "a|b|c" */
+	CLI_CHOICE, /* const char *: one of the words of `choices` */
+	CLI_FILES,  /* const char *[]: one option --WORD FILE for each word of `choices` */
 	CLI_NUMBER, /* uint64_t */
 	CLI_WORDS, /* struct cli_list: one for each word in arg, "MIN MAX LEN"; the last ones count */
 	CLI_RANGE, /* struct cli_range: [FROM]..[TO] or N; the argument may be left out */
@@ -66,13 +67,27 @@ struct cli_range {
 	uint64_t from, to; /* both included; from 0, to UINT64_MAX where left out */
 };
 
+/*
+ * The words that an option takes come from the table that gives them their meaning (choices.h): help,
+ * man pages, completion and messages have them from there.
+ */
+struct cli_choice {
+	const char *name, *about;
+	bool is_default;
+};
+struct cli_choices {
+	bool (*at)(size_t i, struct cli_choice *out); /* false: past the last */
+	bool joined;                                  /* several may be given: a+b */
+};
+
 struct cli_option {
 	const char *name; /* NULL ends the table */
 	char letter;      /* 0: none */
 	enum cli_type type;
-	const char *arg; /* what help calls the argument */
+	const char *arg; /* what help calls the argument; of a CLI_CHOICE its words */
 	size_t offset;   /* of the field in the struct that cli_parse fills */
 	const char *help;
+	const struct cli_choices *choices; /* CLI_CHOICE, CLI_FILES; else NULL */
 };
 
 struct cli_verb {
@@ -102,6 +117,17 @@ int cli_parse(const struct cli_verb *, void *opts, int *argc, char ***argv);
 /* Says what is wrong and how to get help; returns EXIT_USAGE. */
 int cli_usage(const struct cli_verb *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The options of a verb, one by one, then NULL; a row of CLI_FILES gives several. Begins zeroed. */
+struct cli_walk {
+	const struct cli_option *row;
+	size_t word;
+	struct cli_option made;
+};
+const struct cli_option *cli_next_option(const struct cli_verb *, struct cli_walk *);
+/* "a|b|c", with the separator given; xmalloc'ed. */
+char *cli_choice_words(const struct cli_choices *, char separator);
+bool cli_is_choice(const struct cli_choices *, const char *value);
+
 /* Reports err, returns its status. */
 int cli_fail(const struct err *);
 
@@ -112,10 +138,14 @@ const struct cli_verb *cli_find(const char *name);
 const char *cli_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
 			const void *arg);
 
-/* help.c: what the tables say, for people, for man and for bash. */
+/* What the tables say: help.c for people, man.c for man, complete.c for bash. */
 void cli_help(FILE *);
 void cli_help_verb(FILE *, const struct cli_verb *);
 void cli_man(FILE *, const struct cli_verb *); /* NULL: holdfast(1) itself */
 void cli_completion(FILE *);
+/* "-o, --output DIR", the long name always in the same column; xmalloc'ed. */
+char *cli_option_label(const struct cli_option *);
+extern const char *const cli_intro;
+extern const char *const cli_statuses[][2], *const cli_environment[][2]; /* ended by NULL */
 
 #endif

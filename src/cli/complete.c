@@ -2,11 +2,7 @@
 /* The tables of cli.h as a completion script for bash. */
 #include "cli/cli.h"
 
-static void words(FILE *out, const char *choices)
-{
-	for (const char *p = choices; *p; p++)
-		fputc(*p == '|' ? ' ' : *p, out);
-}
+#include <stdlib.h>
 
 /* What may follow an option: words, file names, or nothing we know. */
 static void arguments(FILE *out, const struct cli_option *o)
@@ -18,9 +14,9 @@ static void arguments(FILE *out, const struct cli_option *o)
 		fprintf(out, "-%c | ", o->letter);
 	fprintf(out, "--%s)\n", o->name);
 	if (o->type == CLI_CHOICE) {
-		fputs("\t\t\t_holdfast_reply -W '", out);
-		words(out, o->arg);
-		fputs("'\n", out);
+		char *words = cli_choice_words(o->choices, ' ');
+		fprintf(out, "\t\t\t_holdfast_reply -W '%s'\n", words);
+		free(words);
 	} else if (o->type == CLI_FILE) {
 		fputs("\t\t\t_holdfast_reply -f\n", out);
 	}
@@ -37,10 +33,12 @@ static void verb(FILE *out, const struct cli_verb *v)
 		      "\t\tfi\n",
 		      out);
 	fputs("\t\tcase $prev in\n", out);
-	for (const struct cli_option *o = v->options; o->name; o++)
+	struct cli_walk walk = { 0 };
+	for (const struct cli_option *o; (o = cli_next_option(v, &walk));)
 		arguments(out, o);
 	fputs("\t\tesac\n\t\toptions='--help", out);
-	for (const struct cli_option *o = v->options; o->name; o++)
+	walk = (struct cli_walk){ 0 };
+	for (const struct cli_option *o; (o = cli_next_option(v, &walk));)
 		fprintf(out, " --%s", o->name);
 	fputs(v->command ? " --'\n" : "'\n", out);
 	fputs("\t\t;;\n", out);

@@ -68,7 +68,7 @@ struct check *explore_check_new(const struct explore *x, const struct explore_sl
 				struct err *err)
 {
 	struct check_opts co = {
-		.model = model_find(x->o->crash.model ? x->o->crash.model : "adr"),
+		.model = model_find(x->o->crash.model),
 		.notes = x->o->notes,
 		.plugin = x->o->oracle.p,
 		.nplugin = x->o->oracle.n,

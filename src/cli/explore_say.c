@@ -334,7 +334,7 @@ int explore_report(struct explore *x, struct err *err)
 	output_filter(&x->out, &x->set);
 	struct report r = {
 		.verb = "explore",
-		.model = x->o->crash.model ? x->o->crash.model : "adr",
+		.model = model_find(x->o->crash.model)->name,
 		.command = (const char *const *)x->argv,
 		.ncommand = x->argc,
 		.incomplete = why,

@@ -25,20 +25,23 @@ void output_filter(const struct output *out, struct finding_set *set)
 	finding_baseline_apply(set, (const char *const *)out->baseline, out->nbaseline);
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
 static bool is_file(const char *path)
 {
 	return path && strcmp(path, "-") != 0;
 }
 
+static bool takes_stdout(const struct output_opts *o)
+{
+	for (size_t i = 0; report_format_at(i); i++)
+		if (o->file[i] && !is_file(o->file[i]))
+			return true;
+	return false;
+}
+
 static int verdict(const struct output_opts *o, const struct finding_set *set)
 {
-	const char *level = o->fail_on ? o->fail_on : "performance";
-	if (strcmp(level, "none") == 0)
+	const char *level = o->fail_on ? o->fail_on : finding_level_name(OUTPUT_FAIL_ON);
+	if (strcmp(level, OUTPUT_FAIL_NEVER) == 0)
 		return EXIT_NOTHING;
 	for (int l = FINDING_ERROR; l < FINDING_LEVELS; l++) {
 		if (finding_count(set, (enum finding_level)l))
@@ -56,32 +59,29 @@ int output_write(const struct output *out, const struct report *r, FILE *text)
 	int bad = 0;
 	if (o->gen_suppressions)
 		finding_suppressions_write(r->findings, stdout);
-	else if (!o->quiet && !(is_stdout(o->json) && text == stdout))
+	else if (!o->quiet && !(takes_stdout(o) && text == stdout))
 		report_text(r, text);
 	/* One that cannot be written does not keep the others from being. */
-	if (o->json && report_json(r, o->json, &err))
-		bad = cli_fail(&err);
-	if (o->sarif && report_sarif(r, o->sarif, &err))
-		bad = cli_fail(&err);
-	if (o->html && report_html(r, o->html, &err))
-		bad = cli_fail(&err);
+	for (size_t i = 0; report_format_at(i); i++)
+		if (o->file[i] && report_format_at(i)->write(r, o->file[i], &err))
+			bad = cli_fail(&err);
 	return bad ? bad : verdict(o, r->findings);
 }
 
 bool output_has_files(const struct output *out)
 {
-	return is_file(out->o->json) || is_file(out->o->sarif) || is_file(out->o->html);
+	for (size_t i = 0; report_format_at(i); i++)
+		if (is_file(out->o->file[i]))
+			return true;
+	return false;
 }
 
 void output_save(const struct output *out, const struct report *r)
 {
 	struct err ignored; /* what cannot be written now is complained of at the end */
-	if (is_file(out->o->json))
-		(void)report_json(r, out->o->json, &ignored);
-	if (is_file(out->o->sarif))
-		(void)report_sarif(r, out->o->sarif, &ignored);
-	if (is_file(out->o->html))
-		(void)report_html(r, out->o->html, &ignored);
+	for (size_t i = 0; report_format_at(i); i++)
+		if (is_file(out->o->file[i]))
+			(void)report_format_at(i)->write(r, out->o->file[i], &ignored);
 }
 
 static void say_stale(void *arg, const char *path, unsigned line, const char *entry)

@@ -3,62 +3,48 @@
 #ifndef HOLDFAST_CLI_OUTPUT_H
 #define HOLDFAST_CLI_OUTPUT_H
 
-#include "cli/cli.h"
+#include "cli/choices.h"
 #include "report/report.h"
 
+#define OUTPUT_FAIL_ON FINDING_PERFORMANCE /* without --fail-on */
+#define OUTPUT_FAIL_NEVER "none"
+
 struct output_opts {
-	const char *json, *sarif, *html, *fail_on, *suppress, *baseline;
+	const char *file[REPORT_MOST_FORMATS]; /* a path for each row of the report formats */
+	const char *fail_on, *suppress, *baseline;
 	bool gen_suppressions, quiet;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct output_opts output`. */
-#define OUTPUT_OPTIONS(T)                                                                                   \
-	{                                                                                                   \
-		"json",                                                                                     \
-		0,                                                                                          \
-		CLI_FILE,                                                                                   \
-		"FILE",                                                                                     \
-		offsetof(T, output.json),                                                                   \
-		"write a JSON report; - is stdout"                                                          \
-	},                                                                                                  \
-		{ "sarif",                                                                                  \
-		  0,                                                                                        \
-		  CLI_FILE,                                                                                 \
-		  "FILE",                                                                                   \
-		  offsetof(T, output.sarif),                                                                \
-		  "write a SARIF 2.1.0 report" },                                                           \
-		{ "html",                                                                                   \
-		  0,                                                                                        \
-		  CLI_FILE,                                                                                 \
-		  "FILE",                                                                                   \
-		  offsetof(T, output.html),                                                                 \
-		  "write a report for a browser" },                                                         \
-		{ "fail-on",                                                                                \
-		  0,                                                                                        \
-		  CLI_CHOICE,                                                                               \
-		  "error|performance|warning|none",                                                         \
-		  offsetof(T, output.fail_on),                                                              \
-		  "end with status 1 for findings of this level or a graver one; performance without it" }, \
-		{ "suppress",                                                                               \
-		  0,                                                                                        \
-		  CLI_FILE,                                                                                 \
-		  "FILE",                                                                                   \
-		  offsetof(T, output.suppress),                                                             \
-		  "do not report what the file lists" },                                                    \
-		{ "gen-suppressions",                                                                       \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, output.gen_suppressions),                                                     \
-		  "print entries for --suppress instead of the report" },                                   \
-		{ "baseline",                                                                               \
-		  0,                                                                                        \
-		  CLI_FILE,                                                                                 \
-		  "OLD.json",                                                                               \
-		  offsetof(T, output.baseline),                                                             \
-		  "report only what an earlier JSON report does not have" },                                \
-	{                                                                                                   \
-		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words"               \
+#define OUTPUT_OPTIONS(T)                                                                          \
+	{ "report", 0, CLI_FILES, "FILE", offsetof(T, output.file), "", &choices_format },         \
+		{ "fail-on",                                                                       \
+		  0,                                                                               \
+		  CLI_CHOICE,                                                                      \
+		  NULL,                                                                            \
+		  offsetof(T, output.fail_on),                                                     \
+		  "end with status 1 for findings of this level or a graver one",                  \
+		  &choices_level },                                                                \
+		{ "suppress",                                                                      \
+		  0,                                                                               \
+		  CLI_FILE,                                                                        \
+		  "FILE",                                                                          \
+		  offsetof(T, output.suppress),                                                    \
+		  "do not report what the file lists" },                                           \
+		{ "gen-suppressions",                                                              \
+		  0,                                                                               \
+		  CLI_FLAG,                                                                        \
+		  NULL,                                                                            \
+		  offsetof(T, output.gen_suppressions),                                            \
+		  "print entries for --suppress instead of the report" },                          \
+		{ "baseline",                                                                      \
+		  0,                                                                               \
+		  CLI_FILE,                                                                        \
+		  "OLD.json",                                                                      \
+		  offsetof(T, output.baseline),                                                    \
+		  "report only what an earlier JSON report does not have" },                       \
+	{                                                                                          \
+		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words"      \
 	}
 
 struct output {

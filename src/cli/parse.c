@@ -25,60 +25,27 @@ int cli_fail(const struct err *err)
 	return err->status;
 }
 
-/* Edit distance of two short words; a swap of neighbours counts as one edit. */
-static size_t distance(const char *a, const char *b)
+/* The i-th name of an option. */
+static const char *next_name(const void *arg, size_t i)
 {
-	enum { MAX = 32 };
-	size_t la = strlen(a), lb = strlen(b);
-	size_t d[MAX + 1][MAX + 1];
-	if (la > MAX || lb > MAX)
-		return SIZE_MAX;
-	for (size_t i = 0; i <= la; i++)
-		for (size_t j = 0; j <= lb; j++) {
-			if (!i || !j) {
-				d[i][j] = i + j;
-				continue;
-			}
-			size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-			if (d[i - 1][j] + 1 < best)
-				best = d[i - 1][j] + 1;
-			if (d[i][j - 1] + 1 < best)
-				best = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    d[i - 2][j - 2] + 1 < best)
-				best = d[i - 2][j - 2] + 1;
-			d[i][j] = best;
+	const struct cli_option *o;
+	struct cli_walk walk = { 0 };
+	do
+		o = cli_next_option(arg, &walk);
+	while (o && i--);
+	return o ? o->name : NULL;
+}
+
+static bool find_long(const struct cli_verb *verb, const char *name, size_t len,
+		      struct cli_option *out)
+{
+	struct cli_walk walk = { 0 };
+	for (const struct cli_option *o; (o = cli_next_option(verb, &walk));)
+		if (strlen(o->name) == len && !memcmp(o->name, name, len)) {
+			*out = *o;
+			return true;
 		}
-	return d[la][lb];
-}
-
-const char *cli_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
-			const void *arg)
-{
-	const char *best = NULL, *known;
-	size_t limit = strlen(word) / 3 + 2; /* farther than that is another word */
-	for (size_t i = 0; (known = next(arg, i)); i++) {
-		size_t d = distance(word, known);
-		if (d < limit) {
-			limit = d;
-			best = known;
-		}
-	}
-	return best;
-}
-
-static const char *next_option(const void *arg, size_t i)
-{
-	const struct cli_option *table = arg;
-	return table[i].name;
-}
-
-static const struct cli_option *find_long(const struct cli_verb *verb, const char *name, size_t len)
-{
-	for (const struct cli_option *o = verb->options; o->name; o++)
-		if (strlen(o->name) == len && !memcmp(o->name, name, len))
-			return o;
-	return NULL;
+	return false;
 }
 
 static const struct cli_option *find_letter(const struct cli_verb *verb, char letter)
@@ -116,23 +83,23 @@ static bool range(const char *s, struct cli_range *r)
 	return (from || to) && !*s && r->from <= r->to;
 }
 
-static bool is_choice(const char *words, const char *value)
-{
-	size_t len = strcspn(value, "|");
-	if (value[len])
-		return false;
-	for (const char *w = words; w; w = strchr(w, '|')) {
-		w += *w == '|';
-		if (!strncmp(w, value, len) && (w[len] == '|' || !w[len]))
-			return len > 0;
-	}
-	return false;
-}
-
 static void list_add(struct cli_list *l, const char *value)
 {
 	l->p = xrealloc(l->p, (l->n + 1) * sizeof *l->p);
 	l->p[l->n++] = value;
+}
+
+static int set_choice(const struct cli_verb *verb, const struct cli_option *o, const char **field,
+		      const char *value)
+{
+	if (cli_is_choice(o->choices, value)) {
+		*field = value;
+		return CLI_GO;
+	}
+	char *words = cli_choice_words(o->choices, '|');
+	cli_usage(verb, "--%s takes %s, not '%s'", o->name, words, value);
+	free(words);
+	return EXIT_USAGE;
 }
 
 /* Stores the argument; says what is wrong with it. */
@@ -146,11 +113,8 @@ static int set(const struct cli_verb *verb, const struct cli_option *o, void *op
 	case CLI_FILE: *(const char **)field = value; return CLI_GO;
 	case CLI_LIST:
 	case CLI_WORDS: list_add(field, value); return CLI_GO;
-	case CLI_CHOICE:
-		if (!is_choice(o->arg, value))
-			return cli_usage(verb, "--%s takes %s, not '%s'", o->name, o->arg, value);
-		*(const char **)field = value;
-		return CLI_GO;
+	case CLI_CHOICE: return set_choice(verb, o, field, value);
+	case CLI_FILES: break; /* taken apart by cli_next_option */
 	case CLI_NUMBER:
 		if (!number(value, &value, field) || *value)
 			return cli_usage(verb, "--%s takes a number", o->name);
@@ -187,6 +151,14 @@ static int take_words(struct cursor *c, const struct cli_option *o, const char *
 	return CLI_GO;
 }
 
+static int missing(const struct cli_verb *verb, const struct cli_option *o)
+{
+	char *words = o->choices ? cli_choice_words(o->choices, '|') : NULL;
+	int status = cli_usage(verb, "--%s needs %s", o->name, words ? words : o->arg);
+	free(words);
+	return status;
+}
+
 /* An option whose argument, if it takes one, is `attached` or else the next word. */
 static int take(struct cursor *c, const struct cli_option *o, const char *attached)
 {
@@ -199,7 +171,7 @@ static int take(struct cursor *c, const struct cli_option *o, const char *attach
 		attached = "0..";
 	if (o->type != CLI_FLAG && !attached) {
 		if (!*c->at)
-			return cli_usage(c->verb, "--%s needs %s", o->name, o->arg);
+			return missing(c->verb, o);
 		attached = *c->at++;
 	}
 	return set(c->verb, o, c->opts, attached);
@@ -213,10 +185,10 @@ static int take_long(struct cursor *c, const char *word)
 		cli_help_verb(stdout, c->verb);
 		return EXIT_NOTHING;
 	}
-	const struct cli_option *o = find_long(c->verb, word, len);
-	if (o)
-		return take(c, o, equals ? equals + 1 : NULL);
-	const char *near = cli_nearest(word, next_option, c->verb->options);
+	struct cli_option o;
+	if (find_long(c->verb, word, len, &o))
+		return take(c, &o, equals ? equals + 1 : NULL);
+	const char *near = cli_nearest(word, next_name, c->verb);
 	if (near)
 		return cli_usage(c->verb, "unknown option --%s; did you mean --%s?", word, near);
 	return cli_usage(c->verb, "unknown option --%s", word);

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_CLI_RUN_H
 #define HOLDFAST_CLI_RUN_H
 
-#include "cli/cli.h"
+#include "cli/choices.h"
 #include "launch/launch.h"
 
 struct run_opts {
@@ -33,9 +33,10 @@ struct run_opts {
 		{ "cpu",                                                                                    \
 		  0,                                                                                        \
 		  CLI_CHOICE,                                                                               \
-		  "clwb|clflushopt|clflush",                                                                \
+		  NULL,                                                                                     \
 		  offsetof(T, run.cpu),                                                                     \
-		  "the best flush instruction that the program sees in CPUID; clwb without it" },           \
+		  "the best flush instruction that the program sees in CPUID",                              \
+		  &choices_cpu },                                                                           \
 		{ "follow-forks",                                                                           \
 		  0,                                                                                        \
 		  CLI_FLAG,                                                                                 \

@@ -128,7 +128,7 @@ static int report(struct work *w)
 	output_filter(&w->out, &w->set);
 	struct report r = {
 		.verb = w->s->verb,
-		.model = c->o.model ? c->o.model : "adr",
+		.model = model_find(c->o.model)->name,
 		.command = (const char *const *)c->command,
 		.ncommand = c->ncommand,
 		.incomplete = incomplete,

@@ -8,12 +8,6 @@
 
 #include "crash/internal.h"
 
-const char *crash_strategy_name(size_t i)
-{
-	const struct crash_strategy *s = crash_strategy_at(i);
-	return s ? s->name : NULL;
-}
-
 /* How many states there are at all points, as a power of ten. */
 static double count_possible(struct crash *c)
 {

@@ -17,17 +17,10 @@
 #include "runner/runner.h"
 #include "trace/trace.h"
 
-enum crash_granularity {
-	CRASH_POINTS_PERSIST, /* before flushes, fences and syncs with a store since the last */
-	CRASH_POINTS_STORE,   /* before every store as well */
-	CRASH_POINTS_OP,      /* before the end of operations and transactions only */
-	CRASH_POINTS_ALL,     /* all of these */
-};
-
 struct crash_opts {
 	const struct model_ops *model;
-	const char *strategy; /* NULL: "auto" */
-	enum crash_granularity points;
+	const char *strategy;    /* a name; NULL: the default */
+	const char *points;      /* where to crash: a name; NULL: the default */
 	uint64_t max_per_path;   /* points for one call path; 0: all */
 	const char *const *only; /* globs: functions or files on the call path */
 	size_t nonly;
@@ -39,8 +32,10 @@ struct crash_opts {
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
 	uint64_t few; /* exhaustive: so many states at a point are all tested; 0: its own choice */
 };
-/* "prefix", …, for help and for checking an option; NULL past the last. */
-const char *crash_strategy_name(size_t i);
+/* What `strategy` and `points` may be, and what that means; the first is the default. NULL past the
+ * last. */
+const char *crash_strategy_at(size_t i, const char **about);
+const char *crash_points_at(size_t i, const char **about);
 
 struct crash_verdict {
 	enum runner_verdict verdict;

@@ -60,7 +60,7 @@ struct crash_strategy {
 	void (*stop)(struct crash_gen *); /* may be NULL */
 };
 /* strategy.c: the table, and `auto`'s list. NULL past the last. */
-const struct crash_strategy *crash_strategy_at(size_t i);
+const struct crash_strategy *crash_strategy_row(size_t i);
 const struct crash_strategy *crash_strategy_find(const char *name);
 const char *const *crash_strategy_auto(void); /* names in order, then NULL */
 

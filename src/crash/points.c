@@ -12,6 +12,33 @@
 
 #include "crash/internal.h"
 
+struct granularity {
+	const char *name, *about;
+	bool persists, stores, ops;
+};
+static const struct granularity table[] = {
+	{ "persist", "before flushes, fences and syncs with a store since the last one",
+	  .persists = true },
+	{ "store", "before every store as well", .persists = true, .stores = true },
+	{ "op", "before the end of operations and transactions", .ops = true },
+	{ "all", "all of these", .persists = true, .stores = true, .ops = true },
+};
+#define COUNT (sizeof table / sizeof *table)
+
+const char *crash_points_at(size_t i, const char **about)
+{
+	*about = i < COUNT ? table[i].about : NULL;
+	return i < COUNT ? table[i].name : NULL;
+}
+
+static const struct granularity *find(const char *name)
+{
+	for (size_t i = 0; name && i < COUNT; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return name ? NULL : &table[0];
+}
+
 /* Goes through pieces, flushes and marks in the order of events. */
 struct merge {
 	const struct crash_history *h;
@@ -125,16 +152,19 @@ static bool usable(const struct crash_history *h, const struct crash_opts *o,
 int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
 {
-	enum crash_granularity g = o->points;
-	struct merge m = { .h = h,
-			   .stores = g == CRASH_POINTS_STORE || g == CRASH_POINTS_ALL,
-			   .persists = g != CRASH_POINTS_OP,
-			   .ops = g == CRASH_POINTS_OP || g == CRASH_POINTS_ALL };
-	struct path *path = xcalloc(h->place.n + 1, sizeof *path);
+	const struct granularity *g = find(o->points);
+	struct merge m = { .h = h };
+	struct path *path;
 	struct crash_points all = { 0 };
 	struct crash_point p;
 	bool take;
 
+	if (!g)
+		return err_set(err, EXIT_USAGE, "unknown kind of points '%s'", o->points);
+	m.stores = g->stores;
+	m.persists = g->persists;
+	m.ops = g->ops;
+	path = xcalloc(h->place.n + 1, sizeof *path);
 	while (next(&m, &p, &take))
 		if (take && p.event >= o->after) {
 			out->found++;

@@ -10,14 +10,14 @@ static const struct crash_strategy *const table[] = {
 	&crash_strategy_behind, &crash_strategy_random, &crash_strategy_exhaustive,
 };
 
-const struct crash_strategy *crash_strategy_at(size_t i)
+const struct crash_strategy *crash_strategy_row(size_t i)
 {
 	return i < sizeof table / sizeof *table ? table[i] : NULL;
 }
 
 const struct crash_strategy *crash_strategy_find(const char *name)
 {
-	for (size_t i = 0; crash_strategy_at(i); i++)
+	for (size_t i = 0; crash_strategy_row(i); i++)
 		if (strcmp(table[i]->name, name) == 0)
 			return table[i];
 	return NULL;
@@ -27,6 +27,15 @@ const char *const *crash_strategy_auto(void)
 {
 	static const char *const names[] = { "prefix", "lost", "ahead", "behind", "random", NULL };
 	return names;
+}
+
+const char *crash_strategy_at(size_t i, const char **about)
+{
+	const struct crash_strategy *s = i ? crash_strategy_row(i - 1) : NULL;
+
+	*about = i ? s ? s->about : NULL
+		   : "prefix, lost, ahead, behind and random, one after the other";
+	return i ? s ? s->name : NULL : "auto";
 }
 
 /* ---- from point to point ---- */

@@ -21,6 +21,7 @@ enum finding_level {
 	FINDING_LEVELS
 };
 const char *finding_level_name(enum finding_level);
+const char *finding_level_about(enum finding_level);
 
 /*
  * The kinds. X(NAME, "name", LEVEL, "title", "what it means and what to do").

@@ -23,14 +23,21 @@ const struct finding_kind_info *finding_kind_named(const char *name)
 	return NULL;
 }
 
+static const struct {
+	const char *name, *about;
+} levels[] = {
+	[FINDING_ERROR] = { "error", "a crash loses data or leaves what recovery cannot handle" },
+	[FINDING_PERFORMANCE] = { "performance", "what only costs time" },
+	[FINDING_WARNING] = { "warning", "suspicions" },
+	[FINDING_NOTE] = { "note", "what may be worth a look" },
+};
+
 const char *finding_level_name(enum finding_level level)
 {
-	static const char *const names[] = {
-		[FINDING_ERROR] = "error",
-		[FINDING_PERFORMANCE] = "performance",
-		[FINDING_WARNING] = "warning",
-		[FINDING_NOTE] = "note",
-	};
+	return level < FINDING_LEVELS ? levels[level].name : "?";
+}
 
-	return level < FINDING_LEVELS ? names[level] : "?";
+const char *finding_level_about(enum finding_level level)
+{
+	return level < FINDING_LEVELS ? levels[level].about : "?";
 }

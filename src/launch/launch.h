@@ -11,13 +11,17 @@
 #include "base/base.h"
 #include "trace/trace.h"
 
+/* The best flush instruction that the program sees in CPUID: its name, and what that means; the first is the
+ * default. NULL past the last. */
+const char *launch_cpu_at(size_t i, const char **about);
+
 struct launch_opts {
 	const char *const *argv; /* the program and its arguments, ended by NULL */
 	const char *const *pm;   /* globs: only these files are persistent memory */
 	size_t npm;
 	const char *const *watch; /* globs: functions whose calls are events */
 	size_t nwatch;
-	const char *cpu;        /* "clwb", "clflushopt", "clflush"; NULL: the tracer's choice */
+	const char *cpu;        /* a name, see launch_cpu_at; NULL: the default */
 	const char *stdin_path; /* NULL: ours */
 	bool follow_forks;
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */

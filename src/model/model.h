@@ -97,8 +97,9 @@ struct model_ops {
 	bool flushes;     /* clwb, clflushopt, clflush and fences persist */
 	bool file_writes; /* write() into the file needs a sync like a store */
 };
-const struct model_ops *model_find(const char *name); /* NULL: no such model */
-const struct model_ops *model_at(size_t i);           /* NULL past the last */
+/* By name; the name NULL stands for the default, the first. NULL: no such model. */
+const struct model_ops *model_find(const char *name);
+const struct model_ops *model_at(size_t i); /* NULL past the last */
 
 struct model;
 struct model *model_new(const struct model_ops *, const struct trace_defs *,

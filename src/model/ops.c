@@ -20,8 +20,8 @@ const struct model_ops *model_at(size_t i)
 
 const struct model_ops *model_find(const char *name)
 {
-	for (size_t i = 0; model_at(i); i++)
+	for (size_t i = 0; name && model_at(i); i++)
 		if (strcmp(models[i].name, name) == 0)
 			return &models[i];
-	return NULL;
+	return name ? NULL : &models[0];
 }

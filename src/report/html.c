@@ -37,3 +37,9 @@ int report_html(const struct report *r, const char *path, struct err *err)
 	buf_free(&out);
 	return status;
 }
+
+const struct report_format report_format_html = {
+	.name = "html",
+	.about = "write a report for a browser",
+	.write = report_html,
+};

@@ -141,3 +141,9 @@ int report_json(const struct report *r, const char *path, struct err *err)
 {
 	return report_write_json(path, report_tree(r), err);
 }
+
+const struct report_format report_format_json = {
+	.name = "json",
+	.about = "write a JSON report; - is stdout",
+	.write = report_json,
+};

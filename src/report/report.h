@@ -34,7 +34,16 @@ struct report {
 
 /* For people: source excerpts, call paths, a summary line last. */
 void report_text(const struct report *, FILE *);
-/* `path` "-" is stdout. Files are written aside and renamed: never half a report. */
+/*
+ * The reports that are files: one file here each, and one row in formats.c. `path` "-" is stdout.
+ * Files are written aside and renamed: never half a report.
+ */
+struct report_format {
+	const char *name, *about; /* --NAME FILE */
+	int (*write)(const struct report *, const char *path, struct err *);
+};
+#define REPORT_MOST_FORMATS 16
+const struct report_format *report_format_at(size_t i); /* NULL past the last */
 int report_json(const struct report *, const char *path, struct err *);
 int report_sarif(const struct report *, const char *path, struct err *);
 int report_html(const struct report *, const char *path, struct err *);

@@ -346,3 +346,9 @@ int report_sarif(const struct report *r, const char *path, struct err *err)
 	VEC_FREE(&rules.kind);
 	return report_write_json(path, log, err);
 }
+
+const struct report_format report_format_sarif = {
+	.name = "sarif",
+	.about = "write a SARIF 2.1.0 report",
+	.write = report_sarif,
+};

@@ -37,7 +37,10 @@ enum runner_view {
 	RUNNER_VIEW_SUBST,  /* a folder of its own; "{pool}" in the command is the first file's path
 	                     * there, "{pool1}" the second's, … "{dir}" the folder */
 };
-const char *runner_view_text(enum runner_view); /* "in a private mount namespace", … */
+/* Their names, "auto" first, which is the default, and what they mean; NULL past the last. */
+const char *runner_view_at(size_t i, const char **about);
+enum runner_view runner_view_named(const char *); /* NULL: the default */
+const char *runner_view_text(enum runner_view);   /* "in a private mount namespace", … */
 
 struct runner_file {
 	const char *path; /* absolute, as recorded */

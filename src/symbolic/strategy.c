@@ -13,26 +13,16 @@ static const struct strategy *const table[] = {
 
 const struct strategy *symbolic_strategy_find(const char *name)
 {
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; name && i < COUNT; i++)
 		if (strcmp(table[i]->name, name) == 0)
 			return table[i];
-	return NULL;
+	return name ? NULL : table[0];
 }
 
-const char *const *symbolic_strategies(void)
+const char *symbolic_search_at(size_t i, const char **about)
 {
-	static const char *names[COUNT + 1];
-
-	for (size_t i = 0; i < COUNT; i++)
-		names[i] = table[i]->name;
-	return names;
-}
-
-const char *symbolic_strategy_help(const char *name)
-{
-	const struct strategy *s = symbolic_strategy_find(name);
-
-	return s ? s->help : NULL;
+	*about = i < COUNT ? table[i]->help : NULL;
+	return i < COUNT ? table[i]->name : NULL;
 }
 
 /* Candidates come in the order in which they were found. */

@@ -20,7 +20,7 @@ struct strategy {
 	double (*rank)(void *own, uint32_t candidate);
 	void (*stop)(void *own);
 };
-const struct strategy *symbolic_strategy_find(const char *name); /* NULL: there is none */
+const struct strategy *symbolic_strategy_find(const char *name); /* NULL: the default */
 void symbolic_strategy_restart(struct symbolic *); /* forgets all, then takes in what there is */
 
 extern const struct strategy symbolic_strategy_pm;

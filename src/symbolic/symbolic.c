@@ -95,13 +95,12 @@ static void copy_options(struct symbolic *s, const struct symbolic_opts *opts)
 
 struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 {
-	const char *name = opts->strategy ? opts->strategy : "pm";
-	const struct strategy *strategy = symbolic_strategy_find(name);
+	const struct strategy *strategy = symbolic_strategy_find(opts->strategy);
 	struct stack empty = { 0 };
 	struct symbolic *s;
 
 	if (!strategy) {
-		err_set(err, EXIT_USAGE, "unknown search strategy '%s'", name);
+		err_set(err, EXIT_USAGE, "unknown search strategy '%s'", opts->strategy);
 		return NULL;
 	}
 	if (opts->nsource > SYM_MAX_SOURCES) {

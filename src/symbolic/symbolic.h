@@ -46,7 +46,7 @@ struct symbolic_opts {
 	size_t nsource;
 	const uint8_t *lo, *hi; /* what each input byte may be; NULL: anything */
 	const uint8_t *fixed;   /* 1: never changes; NULL: none */
-	const char *strategy;   /* NULL: "pm" */
+	const char *strategy;   /* a name; NULL: the default */
 	uint64_t random;        /* seed for those that choose by chance */
 	unsigned max_targets;   /* other targets tried of one jump or address; 0: 16 */
 	unsigned solver_ms;     /* 0: 2000 */
@@ -86,8 +86,8 @@ struct symbolic_outcome {
 struct symbolic;
 struct symbolic *symbolic_new(const struct symbolic_opts *, struct err *); /* an unknown strategy */
 void symbolic_free(struct symbolic *);
-const char *const *symbolic_strategies(void); /* names, ended by NULL */
-const char *symbolic_strategy_help(const char *name);
+/* What `strategy` may be, and what that means; the first is the default. NULL past the last. */
+const char *symbolic_search_at(size_t i, const char **about);
 
 /* A seed: to be run first, in the order given. */
 void symbolic_seed(struct symbolic *, const struct symbolic_input *);

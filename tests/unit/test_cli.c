@@ -12,18 +12,34 @@
 
 struct opts {
 	bool flag, other;
-	const char *text, *choice;
+	const char *text, *choice, *joined, *file[3];
 	struct cli_list list;
 	uint64_t number;
 	struct cli_range range;
 	struct cli_list words;
 };
 
+static bool word_at(size_t i, struct cli_choice *out)
+{
+	static const struct cli_choice table[] = {
+		{ "one", "the first", false },
+		{ "two", "the second", true },
+		{ "three", "the third", false },
+	};
+	if (i < 3)
+		*out = table[i];
+	return i < 3;
+}
+static const struct cli_choices choices_one = { word_at, false },
+				choices_joined = { word_at, true };
+
 static const struct cli_option options[] = {
 	{ "flag", 'f', CLI_FLAG, NULL, offsetof(struct opts, flag), "a flag" },
 	{ "other", 'g', CLI_FLAG, NULL, offsetof(struct opts, other), "another" },
 	{ "text", 't', CLI_TEXT, "TEXT", offsetof(struct opts, text), "a text" },
-	{ "choice", 0, CLI_CHOICE, "one|two|three", offsetof(struct opts, choice), "a choice" },
+	{ "choice", 0, CLI_CHOICE, NULL, offsetof(struct opts, choice), "a choice", &choices_one },
+	{ "joined", 0, CLI_CHOICE, NULL, offsetof(struct opts, joined), "some", &choices_joined },
+	{ "out", 0, CLI_FILES, "FILE", offsetof(struct opts, file), "", &choices_one },
 	{ "list", 'l', CLI_LIST, "WORD", offsetof(struct opts, list), "a list" },
 	{ "number", 'n', CLI_NUMBER, "N", offsetof(struct opts, number), "a number" },
 	{ "range", 'r', CLI_RANGE, "FROM..TO", offsetof(struct opts, range), "a range" },
@@ -131,13 +147,65 @@ static void choices(void **state)
 	assert_int_equal(parse("--choice two"), CLI_GO);
 	assert_string_equal(got.choice, "two");
 	assert_int_equal(parse("--choice three"), CLI_GO);
-	static const char *const wrong[] = { "tw", "twoo", "one|two", "|", "four" };
+	static const char *const wrong[] = { "tw", "twoo", "one|two", "|", "four", "one+two" };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		char line[64];
 		snprintf(line, sizeof line, "--choice %s", wrong[i]);
 		assert_int_equal(parse(line), EXIT_USAGE);
 	}
 	assert_int_equal(parse("--choice="), EXIT_USAGE);
+	assert_int_equal(parse("--choice"), EXIT_USAGE);
+}
+
+static void joined_choices(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--joined two"), CLI_GO);
+	assert_int_equal(parse("--joined two+one+three"), CLI_GO);
+	assert_string_equal(got.joined, "two+one+three");
+	static const char *const wrong[] = { "two+", "+two", "+", "one++two", "one+tw", "one,two" };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		char line[64];
+		snprintf(line, sizeof line, "--joined %s", wrong[i]);
+		assert_int_equal(parse(line), EXIT_USAGE);
+	}
+}
+
+/* A row that stands for an option for each word of a table. */
+static void files(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--three x --one=y rest"), CLI_GO);
+	assert_string_equal(got.file[0], "y");
+	assert_null(got.file[1]);
+	assert_string_equal(got.file[2], "x");
+	assert_int_equal(parse("--two"), EXIT_USAGE);
+	assert_int_equal(parse("--out x"), EXIT_USAGE);
+}
+
+static char *text_of(void (*print)(FILE *, const struct cli_verb *))
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	print(out, &verb);
+	fclose(out);
+	return text;
+}
+
+static void choices_are_explained(void **state)
+{
+	(void)state;
+	char *help = text_of(cli_help_verb), *man = text_of(cli_man);
+	assert_non_null(strstr(help, "--choice one|two|three\n"));
+	assert_non_null(strstr(help, "one    the first\n"));
+	assert_non_null(strstr(help, "two    the second (the default)\n"));
+	assert_non_null(strstr(help, "--three FILE          the third\n"));
+	assert_null(strstr(help, "--out "));
+	assert_non_null(strstr(man, "\n.B two\nthe second\n(the default)\n"));
+	assert_non_null(strstr(man, "\\-\\-three FILE\nthe third\n"));
+	free(help);
+	free(man);
 }
 
 static void numbers(void **state)
@@ -213,6 +281,7 @@ static void nearest(void **state)
 static void help_is_whole(void **state)
 {
 	(void)state;
+	const struct cli_option *o;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
@@ -225,7 +294,7 @@ static void help_is_whole(void **state)
 	cli_completion(out);
 	fclose(out);
 	for (const struct cli_verb *const *v = cli_verbs; *v; v++)
-		for (const struct cli_option *o = (*v)->options; o->name; o++)
+		for (struct cli_walk w = { 0 }; (o = cli_next_option(*v, &w));)
 			assert_non_null(strstr(text, o->name));
 	assert_null(strstr(text, "(null)"));
 	free(text);
@@ -240,6 +309,9 @@ int main(void)
 		cmocka_unit_test(operands_of_a_command),
 		cmocka_unit_test(lists_keep_their_order),
 		cmocka_unit_test(choices),
+		cmocka_unit_test(joined_choices),
+		cmocka_unit_test(files),
+		cmocka_unit_test(choices_are_explained),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(wrong_usage),

@@ -89,10 +89,10 @@ static void table_has_them_all(void **state)
 	size_t n = 0;
 
 	(void)state;
-	for (; crash_strategy_at(n); n++) {
-		assert_ptr_equal(crash_strategy_find(crash_strategy_at(n)->name),
-				 crash_strategy_at(n));
-		assert_non_null(crash_strategy_at(n)->about);
+	for (; crash_strategy_row(n); n++) {
+		assert_ptr_equal(crash_strategy_find(crash_strategy_row(n)->name),
+				 crash_strategy_row(n));
+		assert_non_null(crash_strategy_row(n)->about);
 	}
 	assert_int_equal(n, 6);
 	assert_null(crash_strategy_find("auto"));
@@ -421,9 +421,9 @@ static void states_are_allowed_whatever_happens(void **state)
 		b.opts.random = 9;
 		for (unsigned i = 0; i < 100; i++) {
 			tale_points(b.batch.tale.p[i], 12, &b.points);
-			for (size_t k = 0; crash_strategy_at(k); k++)
-				if (strcmp(crash_strategy_at(k)->name, "exhaustive") != 0)
-					same_if_disturbed(&b, crash_strategy_at(k)->name);
+			for (size_t k = 0; crash_strategy_row(k); k++)
+				if (strcmp(crash_strategy_row(k)->name, "exhaustive") != 0)
+					same_if_disturbed(&b, crash_strategy_row(k)->name);
 		}
 		tear_down(&b);
 	}

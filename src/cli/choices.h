@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people choose from by name. The words, what they mean and which is the default stand in
+ * the tables of the folders that act on them; a row more there is a word more here. */
+#ifndef HOLDFAST_CLI_CHOICES_H
+#define HOLDFAST_CLI_CHOICES_H
+
+#include "cli/cli.h"
+
+extern const struct cli_choices choices_cpu;      /* src/launch: flush instructions */
+extern const struct cli_choices choices_model;    /* src/model */
+extern const struct cli_choices choices_points;   /* src/crash: where to crash */
+extern const struct cli_choices choices_strategy; /* src/crash: which states */
+extern const struct cli_choices choices_search;   /* src/symbolic: which branch */
+extern const struct cli_choices choices_view;     /* src/runner: how recovery sees images */
+extern const struct cli_choices choices_level;    /* src/finding: of findings, and none */
+extern const struct cli_choices choices_format;   /* src/report: reports that are files */
+
+#endif
