@@ -170,12 +170,15 @@ struct finding {
 	struct finding_input *input; /* NULL: not found by exploring inputs */
 	char *replay;                /* a command that shows it again; may be NULL */
 	bool suppressed;             /* by a suppression or the baseline */
-	uint64_t shape; /* what the identity is made from, hashed; set by finding_add */
+	uint64_t shape;        /* what the identity is made from, hashed; set by finding_add */
+	uint64_t position;     /* private to the set: tells findings of one shape apart, */
+	struct finding *after; /* … and the next of them */
 };
 
 struct finding_set {
 	VEC(struct finding *) v;
 	struct hmap by_shape; /* for finding_add */
+	struct hmap first;    /* shape → the finding without source that is first by position */
 };
 /* Counts once, has the witness "trace"; the strings that are `char *` belong to it. */
 struct finding *finding_new(const struct finding_kind_info *);

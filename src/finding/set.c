@@ -93,23 +93,26 @@ static void set_id(struct finding *f, uint64_t identity)
 	snprintf(f->id, sizeof f->id, "%016llx", (unsigned long long)identity);
 }
 
-/* Findings of one shape, told apart by where they are: the identity is the rank of that. */
+/*
+ * Findings of one shape, told apart by where they are: the identity is the rank of that. They
+ * are a list, sorted by position; those behind the added one get a new number.
+ */
 static void number_by_position(struct finding_set *set, struct finding *added)
 {
-	uint64_t position = position_of(added), rank = 0;
+	struct finding *before = NULL, *f = NULL;
+	uint64_t rank = 0, first;
 
-	for (size_t i = 0; i < set->v.n; i++) {
-		struct finding *f = set->v.p[i];
-		if (f->shape != added->shape || f == added)
-			continue;
-		uint64_t at = position_of(f), own = at > position;
-		rank += at < position;
-		for (size_t k = 0; k < set->v.n; k++)
-			own += set->v.p[k]->shape == f->shape && set->v.p[k] != added &&
-			       position_of(set->v.p[k]) < at;
-		set_id(f, hash_mix(f->shape, own));
-	}
-	set_id(added, hash_mix(added->shape, rank));
+	if (hmap_get(&set->first, added->shape, &first))
+		f = (struct finding *)(uintptr_t)first;
+	for (; f && f->position < added->position; f = f->after, rank++)
+		before = f;
+	added->after = f;
+	if (before)
+		before->after = added;
+	else
+		hmap_put(&set->first, added->shape, (uintptr_t)added);
+	for (f = added; f; f = f->after)
+		set_id(f, hash_mix(f->shape, rank++));
 }
 
 static bool is_better(const struct finding *f, const struct finding *kept)
@@ -133,6 +136,7 @@ static void merge(struct finding *kept, struct finding *f)
 		struct finding earlier = *f;
 		memcpy(earlier.id, kept->id, sizeof earlier.id);
 		earlier.shape = kept->shape;
+		earlier.after = kept->after;
 		earlier.suppressed = kept->suppressed;
 		*f = *kept;
 		*kept = earlier;
@@ -165,7 +169,9 @@ struct finding *finding_add(struct finding_set *set, struct finding *f)
 	uint64_t old = 0;
 
 	f->shape = finding_shape(f, &by_position);
-	uint64_t key = by_position ? hash_mix(f->shape, position_of(f) + 1) : f->shape;
+	f->position = by_position ? position_of(f) : 0;
+	f->after = NULL;
+	uint64_t key = by_position ? hash_mix(f->shape, f->position + 1) : f->shape;
 	if (hmap_get(&set->by_shape, key, &old)) {
 		merge((struct finding *)(uintptr_t)old, f);
 		return (struct finding *)(uintptr_t)old;
@@ -219,7 +225,7 @@ void finding_set_free(struct finding_set *set)
 		finding_free(set->v.p[i]);
 	VEC_FREE(&set->v);
 	hmap_free(&set->by_shape);
-	set->by_shape = (struct hmap){ 0 };
+	hmap_free(&set->first);
 }
 
 size_t finding_count(const struct finding_set *set, enum finding_level level)

@@ -353,6 +353,25 @@ static void test_identity_without_source(void **state)
 	finding_set_free(&b);
 }
 
+/* Thousands of one shape, in any order, have the ranks that they have in order. */
+static void test_identities_of_many(void **state)
+{
+	enum { MANY = 3001 };
+	struct finding_set a = { 0 }, b = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < MANY; i++) {
+		finding_add(&a, at_offset(0x100 + i));
+		finding_add(&b, at_offset(0x900 + i * 1024 % MANY));
+	}
+	assert_int_equal(a.v.n, MANY);
+	assert_int_equal(b.v.n, MANY);
+	for (uint64_t i = 0; i < MANY; i++)
+		assert_string_equal(b.v.p[i]->id, a.v.p[i * 1024 % MANY]->id);
+	finding_set_free(&a);
+	finding_set_free(&b);
+}
+
 /* Two plug-ins that failed are two findings. */
 static void test_identity_without_place(void **state)
 {
@@ -696,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_merge_keeps_the_smallest_input),
 		cmocka_unit_test(test_same_in_two_sets),
 		cmocka_unit_test(test_identity_without_source),
+		cmocka_unit_test(test_identities_of_many),
 		cmocka_unit_test(test_identity_without_place),
 		cmocka_unit_test(test_identity_of_crashes),
 		cmocka_unit_test(test_merge_of_crashes),
