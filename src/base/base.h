@@ -91,6 +91,12 @@ struct mount_points {
 void mount_points_read(struct mount_points *); /* adds to what there is */
 void loopback_up(void);                        /* in a network namespace of our own */
 
+/* Times and sizes as people write them: "90", "90s", "1.5m", "2h", "200ms" are seconds, "4096", "64k",
+ * "1.5G" bytes. False: it is neither. */
+bool units_time(const char *, double *seconds);
+bool units_has_unit(const char *); /* it ends with a letter */
+bool units_size(const char *, uint64_t *bytes);
+
 /* Growable string. */
 struct buf {
 	char *p;

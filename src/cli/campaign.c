@@ -10,7 +10,6 @@
 
 #include "cli/campaign_internal.h"
 #include "cli/run.h"
-#include "cli/units.h"
 
 #define TIMEOUT 10.0
 #define OUTPUT_CAP (16u << 20)

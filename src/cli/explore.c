@@ -10,7 +10,6 @@
 #include "cli/campaign_internal.h"
 #include "cli/check.h"
 #include "cli/folder.h"
-#include "cli/units.h"
 
 #define TIMEOUT 10.0 /* seconds for a run */
 

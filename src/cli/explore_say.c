@@ -308,7 +308,7 @@ static void drop_doubles(struct finding_set *set)
 	bool *drop = xcalloc(set->v.n + 1, sizeof *drop);
 	size_t n = 0;
 	for (size_t i = 0; i < set->v.n; i++)
-		drop[i] = !set->v.p[i]->crash && session_shown_by_crash(set, set->v.p[i]);
+		drop[i] = !set->v.p[i]->crash && campaign_shown_by_crash(set, set->v.p[i]);
 	for (size_t i = 0; i < set->v.n; i++)
 		if (drop[i])
 			finding_free(set->v.p[i]);

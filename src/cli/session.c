@@ -69,42 +69,6 @@ static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
 	return sizeof all / sizeof *all;
 }
 
-static bool same_place(const struct finding *a, const struct finding *b)
-{
-	const struct srcloc_frame *x = finding_main_frame(&a->place),
-				  *y = finding_main_frame(&b->place);
-	return x && y && x->file && y->file && x->line == y->line && !strcmp(x->file, y->file);
-}
-
-static bool is_missing(const struct finding *f)
-{
-	return strncmp(f->kind->name, "missing-", 8) == 0;
-}
-
-/* A store that both found to be unpersisted is one finding: the crash shows what comes of it. */
-bool session_shown_by_crash(const struct finding_set *set, const struct finding *f)
-{
-	if (!is_missing(f) && strcmp(f->kind->name, "transient-data") != 0 &&
-	    strcmp(f->kind->name, "late-persist") != 0)
-		return false;
-	for (size_t i = 0; i < set->v.n; i++)
-		if (set->v.p[i]->crash && is_missing(set->v.p[i]) && same_place(set->v.p[i], f))
-			return true;
-	return false;
-}
-
-static void add_checked(struct work *w)
-{
-	for (size_t i = 0; i < w->checked.v.n; i++) {
-		struct finding *f = w->checked.v.p[i];
-		if (session_shown_by_crash(&w->set, f))
-			finding_free(f);
-		else
-			finding_add(&w->set, f);
-	}
-	w->checked.v.n = 0;
-}
-
 /* How a program that did not end well did end; NULL: it did. xmalloc'ed. */
 static char *program_end(const struct launch_result *res)
 {
@@ -124,7 +88,7 @@ static int report(struct work *w)
 	if (!incomplete)
 		incomplete = program_end(&w->rec.result);
 	campaign_report(c, &w->set);
-	add_checked(w);
+	campaign_merge(&w->set, &w->checked);
 	output_filter(&w->out, &w->set);
 	struct report r = {
 		.verb = w->s->verb,

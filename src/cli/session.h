@@ -19,7 +19,5 @@ struct session {
 
 /* The operands are a trace or a program. Returns the exit status. */
 int session_run(struct session *, int argc, char **argv);
-/* The set has a crash that shows what comes of this misuse. */
-bool session_shown_by_crash(const struct finding_set *, const struct finding *);
 
 #endif

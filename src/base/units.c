@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/units.h"
+/* Times and sizes as people write them. */
+#include "base/base.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Campaigns apart from their database: settings that are resumed, findings that are merged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "campaign/campaign.h"
+
+static char root[] = "/tmp/holdfast-campaign-XXXXXX";
+static struct err err;
+
+static int setup(void **state)
+{
+	(void)state;
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -rf %s", root);
+	return system(command);
+}
+
+/* ---- settings ---- */
+
+static void test_settings_by_name(void **state)
+{
+	struct campaign_settings s = { 0 }, other = { 0 };
+
+	(void)state;
+	assert_null(campaign_settings_get(&s, "recover"));
+	campaign_settings_put(&s, "recover", "./app check");
+	campaign_settings_put(&s, "only", "a\nb");
+	campaign_settings_put(&s, "recover", "./app fsck");
+	assert_int_equal(s.n, 2);
+	assert_string_equal(campaign_settings_get(&s, "recover"), "./app fsck");
+	campaign_settings_put(&other, "recover", "true");
+	campaign_settings_put(&other, "seed", "3");
+	campaign_settings_copy(&other, &s);
+	campaign_settings_free(&s);
+	assert_int_equal(other.n, 3);
+	assert_string_equal(campaign_settings_get(&other, "recover"), "./app fsck");
+	assert_string_equal(campaign_settings_get(&other, "only"), "a\nb");
+	campaign_settings_free(&other);
+}
+
+static void test_settings_are_resumed(void **state)
+{
+	struct campaign_settings kept = { 0 }, given = { 0 };
+	struct campaign_db *db = campaign_db_open(root, CAMPAIGN_DB_NEW, &err);
+
+	(void)state;
+	assert_non_null(db);
+	campaign_settings_put(&kept, "recover", "./app check");
+	campaign_settings_put(&kept, "seed", "7");
+	assert_int_equal(campaign_settings_save(db, &kept, &err), 0);
+
+	campaign_settings_put(&given, "seed", "7");
+	assert_int_equal(campaign_settings_resume(db, "recover", "campaign", &given, &err), 0);
+	assert_int_equal(campaign_settings_resume(db, "seed", "campaign", &given, &err), 0);
+	assert_int_equal(campaign_settings_resume(db, "model", "campaign", &given, &err), 0);
+	assert_string_equal(campaign_settings_get(&given, "recover"), "./app check");
+	assert_null(campaign_settings_get(&given, "model"));
+
+	campaign_settings_put(&given, "seed", "8");
+	assert_int_equal(campaign_settings_resume(db, "seed", "campaign", &given, &err), -1);
+	assert_string_equal(err.text, "--seed is '7' in this campaign; start another with --fresh");
+	campaign_settings_put(&given, "model", "eadr");
+	assert_int_equal(campaign_settings_resume(db, "model", "campaign", &given, &err), -1);
+	assert_string_equal(err.text, "--model is '' in this campaign; start another with --fresh");
+	campaign_settings_free(&kept);
+	campaign_settings_free(&given);
+	assert_int_equal(campaign_db_close(db, &err), 0);
+}
+
+/* ---- merging ---- */
+
+static struct finding *add(struct finding_set *set, enum finding_kind kind, uint32_t line,
+			   bool crash)
+{
+	struct srcloc_frame frame = { .function = "insert", .file = "/p/list.c", .line = line };
+	struct finding *f = finding_new(finding_kind_info(kind));
+
+	f->place = finding_place_copy((struct srcloc_where){ &frame, 1 });
+	if (crash) {
+		f->cause = xstrdup("failed 1");
+		finding_crash(f)->verdict = xstrdup("failed");
+	}
+	return finding_add(set, f);
+}
+
+static bool has(const struct finding_set *set, enum finding_kind kind, uint32_t line)
+{
+	for (size_t i = 0; i < set->v.n; i++)
+		if (set->v.p[i]->kind == finding_kind_info(kind) &&
+		    set->v.p[i]->place.frame[0].line == line)
+			return true;
+	return false;
+}
+
+/* The crash says more about a store that both found to be unpersisted; the rest is added. */
+static void test_merge(void **state)
+{
+	struct finding_set set = { 0 }, checked = { 0 };
+
+	(void)state;
+	add(&set, FINDING_MISSING_FENCE, 10, true);
+	add(&set, FINDING_ORDERING, 20, true);
+	add(&checked, FINDING_MISSING_FLUSH, 10, false);  /* shown by the first */
+	add(&checked, FINDING_LATE_PERSIST, 10, false);   /* … too */
+	add(&checked, FINDING_TRANSIENT_DATA, 10, false); /* … too */
+	add(&checked, FINDING_REDUNDANT_FLUSH, 10, false);
+	add(&checked, FINDING_MISSING_FLUSH, 20, false); /* an ordering is another matter */
+	add(&checked, FINDING_MISSING_FLUSH, 11, false);
+	campaign_merge(&set, &checked);
+	assert_int_equal(checked.v.n, 0);
+	assert_int_equal(set.v.n, 5);
+	assert_true(set.v.p[0]->crash && has(&set, FINDING_MISSING_FENCE, 10));
+	assert_true(has(&set, FINDING_REDUNDANT_FLUSH, 10));
+	assert_true(has(&set, FINDING_MISSING_FLUSH, 20));
+	assert_true(has(&set, FINDING_MISSING_FLUSH, 11));
+	finding_set_free(&set);
+	finding_set_free(&checked);
+}
+
+/* Without a crash that shows it, misuse stays; what check found shows nothing. */
+static void test_only_crashes_show(void **state)
+{
+	struct finding_set set = { 0 };
+	struct finding *f;
+
+	(void)state;
+	f = add(&set, FINDING_MISSING_FLUSH, 10, false);
+	assert_false(campaign_shown_by_crash(&set, f));
+	add(&set, FINDING_MISSING_FLUSH_AND_FENCE, 10, true);
+	assert_true(campaign_shown_by_crash(&set, f));
+	finding_set_free(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_settings_by_name),
+		cmocka_unit_test(test_settings_are_resumed),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_only_crashes_show),
+	};
+
+	return cmocka_run_group_tests_name("campaign", tests, setup, teardown);
+}
