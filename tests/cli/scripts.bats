@@ -6,7 +6,7 @@ load common
 # A small tree with the real rules.
 tree() {
 	mkdir -p tree/scripts tree/src/base tree/src/trace tree/include
-	cp "$HOLDFAST_SOURCE/scripts/layers.txt" tree/scripts
+	grep -E '^(libc|include|src/base|src/trace|public)\b' "$HOLDFAST_SOURCE/scripts/layers.txt" >tree/scripts/layers.txt
 	echo '#include <stdio.h>' >tree/src/base/base.h
 	echo '#include "base/base.h"' >tree/src/trace/trace.c
 }
@@ -51,6 +51,10 @@ check_includes() {
 	mkdir tree/src/new
 	run -1 check_includes
 	output_has "src/new is not in"
+	rmdir tree/src/new
+	echo src/old >>tree/scripts/layers.txt
+	run -1 check_includes
+	output_has "there is no folder src/old"
 }
 
 @test "check-style: no licence, a long function, blanks at the end" {
@@ -65,6 +69,39 @@ check_includes() {
 	output_has "no SPDX"
 	output_has "f has 61 lines"
 	output_has "blanks"
+}
+
+@test "check-style: what an editor or a merge left behind" {
+	mkdir -p tree/src/base tree/docs
+	cd tree
+	echo '/* SPDX-License-Identifier: BSD-3-Clause */' >src/base/f.c
+	run -0 "$HOLDFAST_SOURCE/scripts/check-style" .
+	for name in src/base/f.c.orig docs/a.md.rej Makefile~ f.bak; do
+		touch "$name"
+		run -1 "$HOLDFAST_SOURCE/scripts/check-style" .
+		output_has "$name: a leftover"
+		rm "$name"
+	done
+}
+
+@test "check-style: exported symbols have the prefix of their folder" {
+	mkdir -p tree/src/base tree/src/trace tree/build/src/base tree/build/src/trace
+	cd tree
+	echo '/* SPDX-License-Identifier: BSD-3-Clause */' | tee src/base/f.c >src/trace/f.c
+	archive() { # FOLDER CODE
+		echo "$2" | gcc -x c -c -o f.o -
+		rm -f "build/src/$1/lib$1.a"
+		ar cr "build/src/$1/lib$1.a" f.o
+	}
+	archive base 'int anything;'
+	archive trace 'static int own; int trace_it(void) { return own; }'
+	run -0 "$HOLDFAST_SOURCE/scripts/check-style" .
+	output_has "2 symbols"
+	archive trace 'int trace_it, tracer; int it(void) { return 0; }'
+	run -1 "$HOLDFAST_SOURCE/scripts/check-style" .
+	output_has "src/trace: it is exported and does not begin with trace_"
+	output_has "src/trace: tracer is exported"
+	output_lacks "trace_it is"
 }
 
 @test "run-tests: failures are shown and counted, no tests is a failure" {
