@@ -1,63 +1,107 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options, start and end of the tracer. `holdfast` starts it; people do not. */
-#include "world/world.h"
+/*
+ * The tracer: a Valgrind tool that records what a program does to persistent memory, and, with
+ * --hf-sym, also executes it symbolically. `holdfast` starts it; people do not.
+ *
+ *   core/     Valgrind's core, as the tracer sees it
+ *   record/   recording: stores, flushes, fences, files, threads -> records in the ring
+ *   expr/     expressions over input bytes
+ *   world/    which bytes are symbolic, where they come from, what keeps runs apart
+ *   exec/     symbolic execution: the two translations of each block
+ *
+ * A room uses those above it only (scripts/layers.txt). Here they meet: recording does not know
+ * that there are symbols, so what the core says goes to both, one after the other.
+ */
+#include "exec/exec.h"
 
-struct options opt = { NULL, NULL, NULL, CPU_CLWB, False, True, False, NULL, False };
-Bool sym_on = False;
+static const HChar *sym_path; /* of the control block */
 
-/* A pattern without a slash is about the last part of a path. */
-Bool glob_any(XArray *globs, const HChar *text)
-{
-	const HChar *base = VG_(strrchr)(text, '/');
-	base = base ? base + 1 : text;
-	for (Word i = 0; i < VG_(sizeXA)(globs); i++) {
-		const HChar *g = *(const HChar **)VG_(indexXA)(globs, i);
-		if (VG_(string_match)(g, VG_(strchr)(g, '/') ? text : base))
-			return True;
-	}
-	return False;
-}
+/* ---- options ---- */
 
 static Bool option(const HChar *arg)
 {
-	const HChar *text;
-	if (VG_STR_CLO(arg, "--hf-ring", opt.ring)) {
-	} else if (VG_STR_CLO(arg, "--hf-pm", text)) {
-		VG_(addToXA)(opt.pm, &text);
-	} else if (VG_STR_CLO(arg, "--hf-watch", text)) {
-		VG_(addToXA)(opt.watch, &text);
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clwb", opt.cpu, CPU_CLWB)) {
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflushopt", opt.cpu, CPU_CLFLUSHOPT)) {
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflush", opt.cpu, CPU_CLFLUSH)) {
-	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
-	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
-	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
-	} else if (VG_STR_CLO(arg, "--hf-sym", opt.sym)) {
-		sym_on = True;
-	} else if (VG_BOOL_CLO(arg, "--hf-sym-verify", opt.sym_verify)) {
-	} else {
-		return False;
+	if (VG_STR_CLO(arg, "--hf-sym", sym_path)) {
+		sym_on = opt.baseline = True;
+		block_hooks = &exec_hooks;
+		return True;
 	}
-	return True;
+	return VG_BOOL_CLO(arg, "--hf-sym-verify", exec_verify) || options_take(arg);
 }
 
 static void usage(void)
 {
+	options_usage();
 	VG_(printf)
-	("    --hf-ring=PATH           shared memory to record into\n"
-	 "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
-	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
-	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
-	 "    --hf-follow-forks=yes|no record children too\n"
-	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
-	 "    --hf-loads=yes|no        record loads too\n"
-	 "    --hf-sym=PATH            symbolic execution: shared memory that controls it\n"
+	("    --hf-sym=PATH            symbolic execution: shared memory that controls it\n"
 	 "    --hf-sym-verify=yes|no   say what each expression should be\n");
 }
 
 static void debug_usage(void)
 {
 	VG_(printf)("    (none)\n");
+}
+
+/* ---- what the core says while it executes symbolically ---- */
+
+static void sym_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
+{
+	sym_clear(a, len);
+	kernel_wrote(part, tid, a, len);
+}
+
+static void sym_run(ThreadId tid, ULong blocks)
+{
+	ctx_run(tid, blocks);
+	sym_switch(tid);
+}
+
+static void sym_thread_create(ThreadId parent, ThreadId tid)
+{
+	sym_thread(parent, tid);
+	ctx_thread_create(parent, tid);
+}
+
+static void sym_deliver(ThreadId tid, Int sig, Bool alt)
+{
+	sym_signal(tid);
+	ctx_signal(tid, sig, alt);
+}
+
+static void sym_setup(void)
+{
+	sym_init(sym_path);
+	exec_setup();
+	sym_track();
+	VG_(track_pre_mem_read)(sym_kernel_reads);
+	VG_(track_pre_mem_read_asciiz)(sym_kernel_reads_string);
+	VG_(track_post_mem_write)(sym_wrote);
+	VG_(track_start_client_code)(sym_run);
+	VG_(track_pre_thread_ll_create)(sym_thread_create);
+	VG_(track_pre_deliver_signal)(sym_deliver);
+}
+
+/* ---- what it says in both cases ---- */
+
+static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
+{
+	if (sym_on)
+		sym_syscall_pre(tid, no, args, nargs);
+	syscall_pre(tid, no, args, nargs);
+}
+
+static void after_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res)
+{
+	syscall_post(tid, no, args, nargs, res);
+	if (sym_on)
+		sym_syscall_post(tid, no, args, res);
+}
+
+static Bool request(ThreadId tid, UWord *args, UWord *ret)
+{
+	if (!sym_on || args[0] != HOLDFAST_REQUEST_SYMBOLIC)
+		return request_handle(tid, args, ret);
+	*ret = sym_request(args[1], args[2]);
+	return True;
 }
 
 static void first_instruction(ThreadId tid)
@@ -89,6 +133,8 @@ static void fork_child(ThreadId tid)
 	VG_(clo_trace_children) = False;
 }
 
+/* ---- start and end ---- */
+
 static void post_clo_init(void)
 {
 	if (opt.ring == NULL) {
@@ -102,13 +148,8 @@ static void post_clo_init(void)
 		VG_(track_pre_mem_read)(kernel_reads);
 		VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
 	}
-	if (sym_on) {
-		sym_init();
+	if (sym_on)
 		sym_setup();
-		sym_track();
-		VG_(track_pre_mem_read)(sym_kernel_reads);
-		VG_(track_pre_mem_read_asciiz)(sym_kernel_reads_string);
-	}
 	emit_init();
 }
 
@@ -116,6 +157,10 @@ static void say_exit(ULong status, ULong sig)
 {
 	ULong args[2] = { status, sig };
 	emit(TRACE_EXIT, 0, 0, 0, 2, args, NULL, 0);
+	if (sym_on) {
+		exec_end();
+		sym_end();
+	}
 	emit_end();
 }
 
@@ -148,8 +193,8 @@ static void pre_clo_init(void)
 	VG_(details_avg_translation_sizeB)(350);
 	VG_(basic_tool_funcs)(post_clo_init, instrument, fini);
 	VG_(needs_command_line_options)(option, usage, debug_usage);
-	VG_(needs_client_requests)(request_handle);
-	VG_(needs_syscall_wrapper)(syscall_pre, syscall_post);
+	VG_(needs_client_requests)(request);
+	VG_(needs_syscall_wrapper)(before_syscall, after_syscall);
 	VG_(track_post_mem_write)(kernel_wrote);
 	VG_(track_start_client_code)(ctx_run);
 	VG_(track_pre_thread_ll_create)(ctx_thread_create);
@@ -157,8 +202,7 @@ static void pre_clo_init(void)
 	VG_(track_pre_thread_ll_exit)(ctx_thread_exit);
 	VG_(track_pre_deliver_signal)(ctx_signal);
 	VG_(atfork)(NULL, NULL, fork_child);
-	opt.pm = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
-	opt.watch = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
+	options_init();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(pre_clo_init)

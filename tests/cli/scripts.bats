@@ -48,13 +48,30 @@ check_includes() {
 
 @test "check-includes: an unlisted folder fails" {
 	tree
-	mkdir tree/src/new
+	mkdir -p tree/src/new tree/tracer/attic
 	run -1 check_includes
 	output_has "src/new is not in"
-	rmdir tree/src/new
+	output_has "tracer/attic is not in"
+	rmdir tree/tracer/attic tree/src/new
 	echo src/old >>tree/scripts/layers.txt
 	run -1 check_includes
 	output_has "there is no folder src/old"
+}
+
+@test "check-includes: recording knows no symbols, and the tracer's rooms are its own" {
+	tree
+	mkdir -p tree/tracer/record tree/tracer/world
+	grep -E '^tracer/(record|world)' "$HOLDFAST_SOURCE/scripts/layers.txt" >>tree/scripts/layers.txt
+	echo '#include "record/record.h"' >tree/tracer/world/world.h
+	run -0 check_includes
+	echo '#include "world/world.h"' >tree/tracer/record/emit.c
+	run -1 check_includes
+	output_has "tracer/record/emit.c:1"
+	output_has "tracer/record may include only"
+	rm tree/tracer/record/emit.c
+	echo '#include "record/record.h"' >tree/src/trace/up.c
+	run -1 check_includes
+	output_has "for the tracer alone"
 }
 
 @test "check-style: no licence, a long function, blanks at the end" {

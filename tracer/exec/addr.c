@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the path depended on: conditions of jumps, and values that could not be kept symbolic.
+ * Symbolic addresses.
  *
  * A load at a symbolic address that depends on one input byte is a table look-up, if all places
  * that it can reach are readable and concrete: it becomes a TABLE node with the 256 results.
@@ -13,116 +13,13 @@
  *
  * All other symbolic addresses are pinned to what they are.
  */
-#include "exec.h"
 #include "expr/term.h"
+#include "slow.h"
 
 #define SPREAD 65536u /* places of a table are that near to each other */
 #define CHOICES 16u   /* bytes in a vector */
 
-/* ---- saying it ---- */
-
-/* Conditions on one input byte; in the order of the path. */
-struct condition {
-	UInt node;
-	ULong value;
-};
-static XArray *conditions;
-
-static void note_condition(UInt node, ULong value)
-{
-	struct condition c = { node, value };
-	if (sym_single_input(node) < 0)
-		return;
-	if (!conditions)
-		conditions = VG_(newXA)(VG_(malloc), "hf.cond", VG_(free), sizeof c);
-	VG_(addToXA)(conditions, &c);
-}
-
-static void say(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
-{
-	ULong args[4] = { node, value, to ? to[0] : 0, to ? to[1] : 0 };
-	emit(TRACE_SYM_BRANCH, kind, emit_site(ip, TRACE_SITE_OTHER, 0), ctx_node(), 4, args, NULL,
-	     0);
-}
-
-/* `to`: where it goes if the node is set, and if not; only for SYM_COND. */
-void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
-{
-	struct sym_operand arg[3];
-	Addr swapped[2];
-	Bool always = kind == SYM_PM_STORE || kind == SYM_FLUSH;
-	while (kind == SYM_COND && EXPR_OP(sym_args(node, arg)) == EXPR_NOT) {
-		node = arg[0].node;
-		value ^= 1;
-		swapped[0] = to[1];
-		swapped[1] = to[0];
-		to = swapped;
-	}
-	if (sym_decided(node)) {
-		if (always)
-			say(kind, node, value, ip, to);
-		return;
-	}
-	note_condition(node, value);
-	say(kind, node, value, ip, to);
-}
-
-void sym_pin(enum sym_branch kind, const struct sym_value *x, Addr ip)
-{
-	for (UInt i = 0; i * 64 < x->bits; i++)
-		if (x->node[i])
-			sym_branch(kind, x->node[i], sym_value_of(x->node[i]), ip, NULL);
-}
-
-void sym_reg_pin(ThreadId tid, UInt offset)
-{
-	struct sym_value x = { .bits = 64 };
-	sym_switch(tid);
-	if (!(sym_groups & sym_group((Int)offset, 8)))
-		return;
-	VG_(get_shadow_regs_area)(tid, (UChar *)&x.v[0], 0, (PtrdiffT)offset, 8);
-	sym_reg_get((Int)offset, &x);
-	sym_pin(SYM_SYSCALL, &x, VG_(get_IP)(tid) - 2);
-}
-
 /* ---- tables ---- */
-
-struct domain {
-	UInt byte;
-	Word done; /* conditions that were looked at */
-	Bool can[256];
-};
-static XArray *domains;
-
-static struct domain *domain_of(UInt byte)
-{
-	struct domain new = { byte, 0, { 0 } };
-	if (!domains)
-		domains = VG_(newXA)(VG_(malloc), "hf.domain", VG_(free), sizeof new);
-	for (Word i = 0; i < VG_(sizeXA)(domains); i++) {
-		struct domain *d = VG_(indexXA)(domains, i);
-		if (d->byte == byte)
-			return d;
-	}
-	VG_(memset)(new.can, True, sizeof new.can);
-	return VG_(indexXA)(domains, VG_(addToXA)(domains, &new));
-}
-
-/* Which values the conditions leave for this byte. */
-static const Bool *possible(UInt byte)
-{
-	struct domain *d = domain_of(byte);
-	ULong all[256];
-	for (; conditions && d->done < VG_(sizeXA)(conditions); d->done++) {
-		struct condition *c = VG_(indexXA)(conditions, d->done);
-		if (sym_single_input(c->node) != (Long)byte || !sym_eval_all(c->node, all))
-			continue;
-		for (UInt i = 0; i < 256; i++)
-			if (all[i] != c->value)
-				d->can[i] = False;
-	}
-	return d->can;
-}
 
 static Bool usable(Addr a, UInt size)
 {
@@ -171,7 +68,7 @@ static Bool load_table(const struct sym_value *a, struct sym_value *r)
 	if (byte < 0 || !sym_eval_all(a->node[0], place))
 		return False;
 	if (!places_usable(place, NULL, size)) {
-		can = possible((UInt)byte);
+		can = sym_possible((UInt)byte);
 		if (!places_usable(place, can, size))
 			return False;
 	}
@@ -261,60 +158,4 @@ void sym_store_at(const struct sym_value *a, UInt size, Addr ip)
 	Addr to = a->v[0];
 	Bool pm = region_find(to) != NULL || region_next(to) < to + size;
 	sym_pin(pm ? SYM_PM_STORE : SYM_STORE, a, ip);
-}
-
-/* ---- what is not followed ---- */
-
-struct unfollowed {
-	const HChar *name;
-	ULong count;
-};
-static XArray *unfollowed;
-
-void sym_concrete(const HChar *name)
-{
-	struct unfollowed u = { name, 1 };
-	if (!unfollowed)
-		unfollowed = VG_(newXA)(VG_(malloc), "hf.concrete", VG_(free), sizeof u);
-	for (Word i = 0; i < VG_(sizeXA)(unfollowed); i++) {
-		struct unfollowed *old = VG_(indexXA)(unfollowed, i);
-		if (old->name == name || VG_(strcmp)(old->name, name) == 0) {
-			old->count++;
-			return;
-		}
-	}
-	u.name = VG_(strdup)("hf.concrete", name);
-	VG_(addToXA)(unfollowed, &u);
-}
-
-/* VEX prints the names of its operations but does not give them: catch what it prints. */
-extern void (*vex_log_bytes)(const HChar *, SizeT);
-static HChar caught[64];
-static SizeT ncaught;
-
-static void catch (const HChar *text, SizeT n)
-{
-	for (SizeT i = 0; i < n && ncaught + 1 < sizeof caught; i++)
-		caught[ncaught++] = text[i];
-	caught[ncaught] = 0;
-}
-
-void sym_concrete_op(IROp op)
-{
-	void (*print)(const HChar *, SizeT) = vex_log_bytes;
-	ncaught = 0;
-	caught[0] = 0;
-	vex_log_bytes = catch;
-	ppIROp(op);
-	vex_log_bytes = print;
-	sym_concrete(caught);
-}
-
-void sym_say_concrete(void)
-{
-	for (Word i = 0; unfollowed && i < VG_(sizeXA)(unfollowed); i++) {
-		const struct unfollowed *u = VG_(indexXA)(unfollowed, i);
-		emit(TRACE_SYM_CONCRETE, 0, 0, 0, 1, &u->count, u->name,
-		     (UInt)VG_(strlen)(u->name));
-	}
 }

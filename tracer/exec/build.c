@@ -5,7 +5,6 @@
  *
  * The IR is flat: operands are temporaries or constants.
  */
-#include "world/world.h"
 #include "slow.h"
 
 #define ARENA 65536u

@@ -17,7 +17,6 @@
  * reads may have changed before the load: a block where a load comes behind a change in the
  * same instruction (as in the REP instructions) is only entered if no memory is symbolic.
  */
-#include "world/world.h"
 #include "slow.h"
 
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
@@ -373,7 +372,7 @@ static void fast_after(IRSB *sb, IRStmt *st)
 
 /* ---- both ---- */
 
-void sym_begin(IRSB *out, const IRSB *in, Addr nraddr)
+static void begin(IRSB *out, const IRSB *in, Addr nraddr)
 {
 	Addr ip = 0;
 	for (Int i = 0; i < in->stmts_used && !ip; i++)
@@ -393,7 +392,7 @@ void sym_begin(IRSB *out, const IRSB *in, Addr nraddr)
 	enter_fast(out, in, ip);
 }
 
-void sym_before(IRSB *out, IRStmt *st)
+static void before(IRSB *out, IRStmt *st)
 {
 	if (st->tag == Ist_IMark)
 		now.ip = st->Ist.IMark.addr;
@@ -403,7 +402,7 @@ void sym_before(IRSB *out, IRStmt *st)
 		fast_before(out, st);
 }
 
-void sym_after(IRSB *out, IRStmt *st)
+static void after(IRSB *out, IRStmt *st)
 {
 	if (now.slow)
 		sym_build_after(out, st, now.ip);
@@ -411,19 +410,21 @@ void sym_after(IRSB *out, IRStmt *st)
 		fast_after(out, st);
 }
 
-void sym_flush(IRSB *out, Addr ip, const struct amode *m, IRExpr *addr)
+static void flush(IRSB *out, Addr ip, const struct amode *m, IRExpr *addr)
 {
 	if (now.slow)
 		sym_build_flush(out, ip, m, addr);
 }
 
-void sym_finish(IRSB *out)
+static void finish(IRSB *out)
 {
 	if (now.slow)
 		sym_build_next(out, now.ip);
 	else
 		VG_(free)(now.checked);
 }
+
+const struct block_hooks exec_hooks = { begin, before, after, flush, finish };
 
 /* ---- how VEX translates ---- */
 
@@ -441,7 +442,7 @@ Addr __wrap_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap)
 	return orig & ~SYM_BLOCK_SLOW;
 }
 
-void sym_setup(void)
+void exec_setup(void)
 {
 	VG_(clo_vex_control).iropt_register_updates_default = VexRegUpdAllregsAtMemAccess;
 	VG_(clo_px_file_backed) = VexRegUpdAllregsAtMemAccess;

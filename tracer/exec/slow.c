@@ -6,12 +6,11 @@
  * that is not followed leaves its result concrete, too; then its operands are pinned to their
  * values, so that what the path says of the input stays true.
  */
-#include "cell.h"
-#include "world/world.h"
 #include "slow.h"
 #include "expr/term.h"
 
 struct sym_value sym_temp[SYM_TEMPS];
+Bool exec_verify = False;
 
 /* ---- results ---- */
 
@@ -33,7 +32,7 @@ static inline struct sym_value *begin(const struct sym_stmt *s, ULong v)
 
 static void verify(const struct sym_value *r)
 {
-	if (LIKELY(!opt.sym_verify))
+	if (LIKELY(!exec_verify))
 		return;
 	for (UInt i = 0; i * 64 < r->bits; i++) {
 		ULong args[2] = { r->node[i], r->v[i] };

@@ -64,12 +64,22 @@ extern VG_REGPARM(1) void slow_exit(const struct sym_stmt *);
 extern VG_REGPARM(1) void slow_next(const struct sym_stmt *);
 extern VG_REGPARM(2) void slow_flush(const struct sym_stmt *, ULong addr);
 
+/* ---- addr.c ---- */
+/* r, loaded at the symbolic address a: a table, or the address is pinned. */
+void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip);
+void sym_store_at(const struct sym_value *a, UInt size, Addr ip);
+
+/* ---- concrete.c ---- */
+/* An operation that is not followed, a helper's name or VEX's. */
+void sym_concrete(const HChar *name);
+void sym_concrete_op(IROp op);
+
 /* IR that both versions need: instr.c */
 IRExpr *sym_ir_u64(ULong v);
 IRExpr *sym_ir_assign(IRSB *sb, IRType ty, IRExpr *e);
 void sym_ir_call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **args, IRExpr *guard);
 
-/* build.c: one block; called as sym_before() and so on are */
+/* build.c: one block; called as the members of struct block_hooks are */
 void sym_build_begin(IRSB *out, const IRSB *in);
 void sym_build_before(IRSB *out, IRStmt *, Addr ip);
 void sym_build_after(IRSB *out, IRStmt *, Addr ip);

@@ -11,7 +11,7 @@
 #ifndef HOLDFAST_TRACER_EXPR_H
 #define HOLDFAST_TRACER_EXPR_H
 
-#include "record/record.h"
+#include "core/core.h"
 #include "trace/expr.h"
 
 /* ---- node.c ---- */
@@ -21,6 +21,10 @@ struct sym_operand {
 	ULong value; /* concrete, in this run; also where it is a node */
 };
 /* The node, which may be one that was there; 0: it turned out to be a constant, in *value. */
+/* Who is to hear of each node when it is made; set before the first. `constants`: a bit for each
+ * operand that is one; a TABLE has `size` bytes of entries. */
+extern void (*sym_node_made)(UInt id, UInt word, UInt constants, const ULong arg[3],
+			     const UChar *entries, UInt size);
 void sym_node_prepare(void); /* in the fork server: what every child would have to do */
 UInt sym_node(UInt word, struct sym_operand a, struct sym_operand b, struct sym_operand c,
 	      ULong *value);

@@ -21,6 +21,9 @@ struct node {
 	UInt mark, slot;      /* sym_eval_all()'s */
 };
 
+void (*sym_node_made)(UInt id, UInt word, UInt constants, const ULong arg[3], const UChar *entries,
+		      UInt size);
+
 static struct node *chunk[CHUNKS];
 static UInt nnodes;
 static UInt *table; /* of numbers, open addressing, power of two */
@@ -89,13 +92,6 @@ void sym_node_prepare(void)
 		chunk[0] = VG_(malloc)("hf.nodes", CHUNK * sizeof(struct node));
 }
 
-static void send(UInt id, const struct node *n)
-{
-	ULong args[5] = { id, n->word, n->arg[0], n->arg[1], n->arg[2] };
-	emit(TRACE_SYM_NODE, n->constant, 0, 0, 5, args, n->entries,
-	     n->entries ? table_bytes(EXPR_W(n->word)) : 0);
-}
-
 static UInt intern(struct node *key)
 {
 	UInt i, id;
@@ -115,7 +111,8 @@ static UInt intern(struct node *key)
 	}
 	*node_at(id) = *key;
 	table[i] = id;
-	send(id, key);
+	sym_node_made(id, key->word, key->constant, key->arg, key->entries,
+		      key->entries ? table_bytes(EXPR_W(key->word)) : 0);
 	return id;
 }
 

@@ -19,7 +19,7 @@
  *
  * Programs that switch stacks by hand (coroutines) get shallow contexts, never wrong memory.
  */
-#include "exec/exec.h"
+#include "record.h"
 
 #define FIRST_FRAMES 4096u
 #define MAX_DEPTH 1024u /* deeper recursion is cut: TRACE_CTX_CUT stands for what is left out */
@@ -244,8 +244,6 @@ void ctx_signal(ThreadId tid, Int sig, Bool alt)
 {
 	ULong arg = (ULong)sig;
 	ctx_switch(tid);
-	if (sym_on)
-		sym_signal(tid);
 	emit(TRACE_SIGNAL, 0, 0, ctx_node(), 1, &arg, NULL, 0);
 	if (ctx_top + 1 >= ctx_limit)
 		ctx_grow();
@@ -302,8 +300,6 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 	t->id = ++last_thread;
 	t->alt_frames = 0;
 	t->signal_pending = t->fence_needed = False;
-	if (sym_on)
-		sym_thread(parent, tid);
 	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads[parent].id };
 	if (parent != VG_INVALID_THREADID)
 		ctx_switch(parent);
@@ -331,8 +327,6 @@ void ctx_switch(ThreadId tid)
 		ctx_top = cur->top;
 		ctx_limit = cur->limit - 1;
 		fence_needed = cur->fence_needed;
-		if (sym_on)
-			sym_switch(tid);
 	}
 	emit_thread(cur->id);
 }

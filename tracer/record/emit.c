@@ -6,7 +6,7 @@
  * full, the ring's end is reached, a quarter is done. Only then does it look at the other
  * side, so that a record costs a few plain stores.
  */
-#include "world/world.h"
+#include "record.h"
 
 Bool emit_on = False;
 
@@ -15,6 +15,7 @@ static volatile struct ring_slot *slot;
 static UChar *ring;
 static ULong head, safe;
 static UInt requests;       /* answered so far */
+static Bool borrowed;       /* the slot is that of the process that this one was forked from */
 static UInt current_thread; /* whose events follow, as told to holdfast */
 
 #define MASK ((ULong)RING_BYTES - 1)
@@ -188,7 +189,7 @@ void emit_thread(UInt thread)
 	emit(TRACE_DEF_SWITCH, 0, 0, 0, 1, &arg, NULL, 0);
 }
 
-/* ---- the fork server (world/server.c) ---- */
+/* ---- for processes that share a slot ---- */
 
 void emit_bell(void)
 {
@@ -210,9 +211,10 @@ void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms)
 	futex_wait(word, seen, ms);
 }
 
-/* A child goes on in the server's slot; its own descriptors are meant from now on. */
-void emit_become_child(void)
+/* File descriptors in records are this process's own from now on. */
+void emit_borrow(void)
 {
+	borrowed = True;
 	slot->pid = (UInt)VG_(getpid)();
 }
 
@@ -393,9 +395,7 @@ void emit_end(void)
 	ULong arg = 0;
 	if (!emit_on)
 		return;
-	if (sym_on)
-		sym_end();
-	if (sym_role == SYM_CHILD) { /* the slot is the server's */
+	if (borrowed) {
 		emit_on = False;
 		ring_doorbell();
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the code that instrument.c generates calls, at each store, flush and fence that matters. */
-#include "exec/exec.h"
+#include "record.h"
 
 Bool fence_needed = False;
 
@@ -103,7 +103,7 @@ void on_cpuid(VexGuestAMD64State *st)
 	const ULong clflushopt = 1u << 23, clwb = 1u << 24;
 	Bool leaf7 = leaf == 7 && (UInt)st->guest_RCX == 0;
 	hook_cpuid_stock(st);
-	if (sym_on)
+	if (opt.baseline)
 		hide_features(st, leaf);
 	if (!leaf7)
 		return;

@@ -18,7 +18,9 @@
  *
  * Calls and returns: context.c says what is kept; here it is written down inline.
  */
-#include "exec/exec.h"
+#include "record.h"
+
+const struct block_hooks *block_hooks;
 
 /* ---- small pieces of IR ---- */
 
@@ -67,11 +69,11 @@ static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **a
 /* A statement of the program's. */
 static void keep(IRSB *sb, IRStmt *st)
 {
-	if (sym_on)
-		sym_before(sb, st);
+	if (block_hooks)
+		block_hooks->before(sb, st);
 	addStmtToIRSB(sb, st);
-	if (sym_on)
-		sym_after(sb, st);
+	if (block_hooks)
+		block_hooks->after(sb, st);
 }
 
 /* guard && extra; either may be NULL (always) */
@@ -327,8 +329,8 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	IRExpr *addr;
 	leave_if_rewritten(b);
 	addr = effective_address(sb, &b->insn.mem);
-	if (sym_on)
-		sym_flush(sb, b->ip, &b->insn.mem, addr);
+	if (block_hooks)
+		block_hooks->flush(sb, b->ip, &b->insn.mem, addr);
 	call(sb, "on_flush", on_flush, 2, mkIRExprVec_2(addr, u64(PACK(site, !ordered, 0))), NULL);
 	if (sb->jumpkind == Ijk_NoDecode)
 		extend(vge, b->ip, b->insn.len);
@@ -462,12 +464,12 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
 	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
 		addStmtToIRSB(b.out, in->stmts[i]);
-	if (sym_on)
-		sym_begin(b.out, in, closure->nraddr);
+	if (block_hooks)
+		block_hooks->begin(b.out, in, closure->nraddr);
 	for (; i < in->stmts_used; i++)
 		do_stmt(&b, in->stmts[i]);
-	if (sym_on)
-		sym_finish(b.out);
+	if (block_hooks)
+		block_hooks->finish(b.out);
 	end_block(&b, vge);
 	VG_(free)(b.def);
 	VG_(free)(b.is_sp);

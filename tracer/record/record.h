@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recording: what a program does to persistent memory.
+ * Recording: what a program does to persistent memory. Nothing here knows of symbolic execution.
  *
+ *   options.c     what was asked for
  *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
  *   instrument.c  puts the calls into each superblock
  *   hooks.c       what is called there
@@ -20,44 +21,11 @@
 #ifndef HOLDFAST_TRACER_RECORD_H
 #define HOLDFAST_TRACER_RECORD_H
 
-#include "pub_tool_aspacemgr.h"
-#include "pub_tool_basics.h"
-#include "pub_tool_clreq.h"
-#include "pub_tool_debuginfo.h"
-#include "pub_tool_guest.h"
-#include "pub_tool_libcassert.h"
-#include "pub_tool_libcbase.h"
-#include "pub_tool_libcfile.h"
-#include "pub_tool_libcprint.h"
-#include "pub_tool_libcproc.h"
-#include "pub_tool_libcsignal.h"
-#include "pub_tool_machine.h"
-#include "pub_tool_mallocfree.h"
-#include "pub_tool_options.h"
-#include "pub_tool_seqmatch.h"
-#include "pub_tool_threadstate.h"
-#include "pub_tool_tooliface.h"
-#include "pub_tool_vki.h"
-#include "pub_tool_vkiscnums.h"
-#include "pub_tool_xarray.h"
-
+#include "core/core.h"
+#include "holdfast.h"
 #include "trace/format.h"
 
-/* Parts of the core that are not in the tool headers but that we link against. */
-extern SysRes VG_(do_syscall)(UWord no, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
-extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int fd, Off64T off);
-extern Int VG_(safe_fd)(Int oldfd);
-extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
-extern Long VG_(fsize)(Int fd);
-extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
-extern Bool VG_(clo_trace_children);
-extern Int VG_(count_living_threads)(void);
-extern Int VG_(kill)(Int pid, Int sig);
-extern DiEpoch VG_(current_DiEpoch)(void);
-extern XArray *VG_(args_for_client);
-extern const HChar *VG_(args_the_exename);
-
-/* ---- options (main.c) ---- */
+/* ---- options (options.c) ---- */
 enum cpu { CPU_CLFLUSH, CPU_CLFLUSHOPT, CPU_CLWB };
 extern struct options {
 	const HChar *ring; /* path of the shared memory */
@@ -65,11 +33,13 @@ extern struct options {
 	XArray *watch;     /* const HChar *: globs of function names */
 	enum cpu cpu;
 	Bool follow_forks;
-	Bool pmemcheck;   /* answer pmemcheck's requests */
-	Bool loads;       /* record what is read from PM, too */
-	const HChar *sym; /* path of the control block of symbolic execution */
-	Bool sym_verify;  /* say what each expression should be */
+	Bool pmemcheck; /* answer pmemcheck's requests */
+	Bool loads;     /* record what is read from PM, too */
+	Bool baseline;  /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
+void options_init(void);
+Bool options_take(const HChar *arg); /* False: not one of these */
+void options_usage(void);
 Bool glob_any(XArray *globs, const HChar *text);
 
 /* ---- emit.c ---- */
@@ -82,7 +52,8 @@ void emit_bell(void);      /* holdfast should look now */
 ULong emit_position(void); /* where the ring's head stands */
 Bool emit_nobody(void);    /* holdfast is gone, or does not want to hear any more */
 void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
-void emit_become_child(void);  /* a child of the fork server: goes on in the same slot */
+/* In a fork of this process that takes over its slot; the slot is given back by the parent. */
+void emit_borrow(void);
 void emit_thread(UInt thread); /* whose events follow */
 /* Generic record: args, then a payload of `size` bytes (may be NULL). */
 void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
@@ -234,6 +205,19 @@ void loads_stored(Addr a, SizeT size); /* what was loaded there is no more */
 void loads_forget(void);
 
 /* ---- instrument.c ---- */
+/*
+ * Code that others want in each block, besides what recording needs: called while a block is
+ * translated. `before` and `after` surround each statement of the program's; `flush` is called
+ * at a flush, which ends its block.
+ */
+struct block_hooks {
+	void (*begin)(IRSB *out, const IRSB *in, Addr nraddr);
+	void (*before)(IRSB *out, IRStmt *);
+	void (*after)(IRSB *out, IRStmt *);
+	void (*flush)(IRSB *out, Addr ip, const struct amode *, IRExpr *addr);
+	void (*finish)(IRSB *out);
+};
+extern const struct block_hooks *block_hooks; /* NULL: nobody does */
 IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
 		 const VexArchInfo *, IRType, IRType);
 

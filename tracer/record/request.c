@@ -3,16 +3,7 @@
  * Client requests: our own markers (include/holdfast.h), and those of pmemcheck, which
  * Debian's PMDK is compiled with. The numbers are those tools' published interface.
  */
-#include "world/world.h"
-
-enum {
-	REQ_OP_BEGIN = VG_USERREQ_TOOL_BASE('H', 'F'),
-	REQ_OP_END,
-	REQ_PM,
-	REQ_VOLATILE,
-	REQ_RECORDING,
-	REQ_SYMBOLIC,
-};
+#include "record.h"
 
 enum {
 	PMC_REGISTER_MAPPING = VG_USERREQ_TOOL_BASE('P', 'C'),
@@ -56,15 +47,17 @@ static Bool handle_own(ThreadId tid, UWord *args, UWord *ret)
 {
 	*ret = 0;
 	switch (args[0]) {
-	case REQ_OP_BEGIN: say(tid, TRACE_OP_BEGIN, 1, args[1], 0, 0); return True;
-	case REQ_OP_END: say(tid, TRACE_OP_END, 1, args[1], 0, 0); return True;
-	case REQ_PM:
+	case HOLDFAST_REQUEST_OP_BEGIN: say(tid, TRACE_OP_BEGIN, 1, args[1], 0, 0); return True;
+	case HOLDFAST_REQUEST_OP_END: say(tid, TRACE_OP_END, 1, args[1], 0, 0); return True;
+	case HOLDFAST_REQUEST_PM:
 		region_register(args[1], args[2]);
 		say(tid, TRACE_MARK_PM, 2, args[1], args[2], 0);
 		return True;
-	case REQ_VOLATILE: say(tid, TRACE_MARK_VOLATILE, 2, args[1], args[2], 0); return True;
-	case REQ_RECORDING: *ret = emit_on; return True;
-	case REQ_SYMBOLIC: *ret = sym_on && sym_request(args[1], args[2]); return True;
+	case HOLDFAST_REQUEST_VOLATILE:
+		say(tid, TRACE_MARK_VOLATILE, 2, args[1], args[2], 0);
+		return True;
+	case HOLDFAST_REQUEST_RECORDING: *ret = emit_on; return True;
+	case HOLDFAST_REQUEST_SYMBOLIC: return True; /* not possible while only recording */
 	default: return False;
 	}
 }

@@ -3,7 +3,7 @@
  * What the program asks of the kernel: mappings, files that back PM, children, its end; and
  * what the kernel writes into PM on its behalf.
  */
-#include "world/world.h"
+#include "record.h"
 
 #define CHUNK 32768u /* payload of one FILE_WRITE record */
 #define CLONE_THREAD 0x10000
@@ -32,8 +32,6 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
-	if (sym_on)
-		sym_clear(a, len);
 	if (part != Vg_CoreSysCall || !emit_on)
 		return;
 	for (; (a = region_next(a)) < end; a = stop) {
@@ -280,8 +278,6 @@ static Bool is_fork(UInt no, const UWord *a)
 void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 {
 	static Bool family = False; /* more than one process is recorded */
-	if (sym_on)
-		sym_syscall_pre(tid, no, a, nargs);
 	if (!emit_on)
 		return;
 	if (opt.follow_forks && is_fork(no, a))
@@ -315,6 +311,4 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 {
 	if (emit_on && !sr_isError(res))
 		tell_post(tid, no, a, res);
-	if (sym_on)
-		sym_syscall_post(tid, no, a, res);
 }

@@ -6,7 +6,7 @@
  * descriptor is called by now. A connection is known by its inode, too; its bytes have numbers
  * in the order in which they are received, on whatever connection.
  */
-#include "world.h"
+#include "internal.h"
 
 #define MSG_PEEK 2
 #define CLONE_THREAD 0x10000
@@ -163,7 +163,7 @@ void sym_syscall_post(ThreadId tid, UInt no, UWord *a, SysRes res)
 	default: sym_said(no, a, r); break;
 	}
 	if (sym_control->pin)
-		sym_pin_syscall(tid, no, a, res);
+		sym_clock_syscall(tid, no, a, res);
 }
 
 /* ---- waiting for a connection, or for bytes from one ---- */

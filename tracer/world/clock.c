@@ -9,14 +9,15 @@
  * Numbers of processes and threads are as they are: each run has others. A program that sends
  * signals, waits for children or reads /proc needs the real ones.
  */
-#include "world.h"
+#include "internal.h"
 
 #define START 1700000000ull /* seconds since 1970 */
 
 static ULong ticks;                      /* microseconds since START */
 static ULong state = 0x9E3779B97F4A7C15; /* of the generator: splitmix64 */
 
-ULong sym_pin_clock(void)
+/* Microseconds; later each time. */
+static ULong tick(void)
 {
 	return ++ticks;
 }
@@ -61,7 +62,7 @@ static Bool pinned(void)
 
 ULong __wrap_amd64g_dirtyhelper_RDTSC(void)
 {
-	return pinned() ? sym_pin_clock() * 1000 : __real_amd64g_dirtyhelper_RDTSC();
+	return pinned() ? tick() * 1000 : __real_amd64g_dirtyhelper_RDTSC();
 }
 
 void __wrap_amd64g_dirtyhelper_RDTSCP(VexGuestAMD64State *st)
@@ -69,7 +70,7 @@ void __wrap_amd64g_dirtyhelper_RDTSCP(VexGuestAMD64State *st)
 	__real_amd64g_dirtyhelper_RDTSCP(st);
 	if (!pinned())
 		return;
-	ULong t = sym_pin_clock() * 1000;
+	ULong t = tick() * 1000;
 	st->guest_RAX = t & 0xffffffff;
 	st->guest_RDX = t >> 32;
 	st->guest_RCX = 0;
@@ -99,14 +100,14 @@ ULong __wrap_amd64g_dirtyhelper_RDSEED(void)
 /* unit: how many of the second field are in a second */
 static void put_time(Addr at, ULong unit)
 {
-	ULong *t = (ULong *)at, us = sym_pin_clock();
+	ULong *t = (ULong *)at, us = tick();
 	if (!at)
 		return;
 	t[0] = START + us / 1000000;
 	t[1] = us % 1000000 * (unit / 1000000);
 }
 
-void sym_pin_syscall(ThreadId tid, UInt no, UWord *a, SysRes res)
+void sym_clock_syscall(ThreadId tid, UInt no, UWord *a, SysRes res)
 {
 	UWord r = sr_Res(res);
 	ULong now;
@@ -114,7 +115,7 @@ void sym_pin_syscall(ThreadId tid, UInt no, UWord *a, SysRes res)
 	case __NR_clock_gettime: put_time(a[1], 1000000000); break;
 	case __NR_gettimeofday: put_time(a[0], 1000000); break;
 	case __NR_time:
-		now = START + sym_pin_clock() / 1000000;
+		now = START + tick() / 1000000;
 		if (a[0])
 			*(ULong *)a[0] = now;
 		VG_(set_shadow_regs_area)

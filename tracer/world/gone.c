@@ -4,7 +4,7 @@
  * point can neither be removed nor be renamed: the mount goes first. If the file is to be had
  * under another name then, what is beneath gets its bytes, which count as symbolic there.
  */
-#include "world.h"
+#include "internal.h"
 
 #define MNT_DETACH 2
 #define RENAME_EXCHANGE 2

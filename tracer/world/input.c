@@ -9,8 +9,9 @@
  * Bytes in memory (arguments, environment, named memory) are put there by sym_fill(), at the
  * start and again in each child of the fork server. Files have been written by holdfast.
  */
-#include "world.h"
+#include "internal.h"
 
+Bool sym_on = False;
 struct sym_control *sym_control;
 
 /* Copies of symbolic files that the program has under other names. */
@@ -39,9 +40,17 @@ static struct sym_source *source(UInt i)
 	return &sym_control->source[i];
 }
 
-void sym_init(void)
+/* New nodes go to holdfast as they are made. */
+static void send_node(UInt id, UInt word, UInt constants, const ULong arg[3], const UChar *entries,
+		      UInt size)
 {
-	SysRes fd = VG_(open)(opt.sym, VKI_O_RDWR, 0), m;
+	ULong args[5] = { id, word, arg[0], arg[1], arg[2] };
+	emit(TRACE_SYM_NODE, constants, 0, 0, 5, args, entries, size);
+}
+
+void sym_init(const HChar *path)
+{
+	SysRes fd = VG_(open)(path, VKI_O_RDWR, 0), m;
 	if (!sr_isError(fd)) {
 		m = VG_(am_shared_mmap_file_float_valgrind)(
 			sizeof *sym_control, VKI_PROT_READ | VKI_PROT_WRITE, (Int)sr_Res(fd), 0);
@@ -51,21 +60,13 @@ void sym_init(void)
 	}
 	if (sym_control == NULL || sym_control->magic != SYM_MAGIC) {
 		VG_(umsg)
-		("holdfast: the tracer cannot open %s: start it with `holdfast explore`\n",
-		 opt.sym);
+		("holdfast: the tracer cannot open %s: start it with `holdfast explore`\n", path);
 		VG_(exit)(1);
 	}
 	maps = VG_(newXA)(VG_(malloc), "hf.sym.maps", VG_(free), sizeof(struct mapped));
+	sym_node_made = send_node;
 	sym_view_init();
 	sym_said_init();
-}
-
-Bool sym_has(enum sym_kind kind)
-{
-	for (UInt i = 0; i < sym_control->nsources; i++)
-		if (source(i)->kind == kind)
-			return True;
-	return False;
 }
 
 Int sym_source_of(ULong dev, ULong ino)

@@ -3,7 +3,7 @@
  * What the program has printed last, for those who wonder why it ended. Its output may go
  * nowhere; the bytes are in the control block, too.
  */
-#include "world.h"
+#include "internal.h"
 
 static ULong dev[3], ino[3]; /* of descriptors 1 and 2 at the start */
 

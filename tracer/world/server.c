@@ -11,7 +11,7 @@
  * it changes must not be seen by the next one: view.c. Blocks that children had to translate
  * are translated in the server before the next fork, so that a later child finds them ready.
  */
-#include "world.h"
+#include "internal.h"
 
 #define WAIT_MS 500u
 #define WARM_AT_ONCE 20000u /* blocks translated before one fork */
@@ -114,7 +114,7 @@ static void become_child(ThreadId tid, Int server)
 	VG_(clo_trace_children) = False; /* another program is not this one's story */
 	if (sym_tid_at)
 		*(Int *)sym_tid_at = VG_(gettid)();
-	emit_become_child();
+	emit_borrow();
 	sym_view_memory();
 	sym_fill();
 	sym_say_filled();
@@ -215,6 +215,5 @@ void sym_forked(void)
 
 void sym_end(void)
 {
-	sym_say_concrete();
 	emit(TRACE_SYM_END, 0, 0, 0, 0, NULL, NULL, 0);
 }

@@ -12,7 +12,7 @@
  * Descriptors are shared for good: their positions are put back before each child, and files
  * that a child has made longer are cut. What else it does through them is told to holdfast.
  */
-#include "world.h"
+#include "internal.h"
 
 #define MAX_COPY (1ull << 30)
 #define CLONE_NEWNS 0x20000

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where symbolic bytes come from, and the fork server that stands before their first use.
+ * The world that a program under exploration sees: which bytes of it are symbolic, where they come
+ * from, and what keeps one run apart from the next.
  *
+ *   shadow.c  which bytes of memory are symbolic, and what they are
+ *   regs.c    the same for guest registers
+ *   path.c    what the path depended on: conditions, said to holdfast
+ *   pin.c     values that could not be kept symbolic
  *   input.c   the sources: arguments, environment, files, sockets, memory
  *   calls.c   system calls that deliver their bytes, or could disturb other runs
- *   server.c  the fork server and its children
+ *   server.c  the fork server that waits before the first use of them, and its children
  *   view.c    a child's own memory and files: private mappings, mounts
  *   gone.c    symbolic files that are removed or renamed
  *   said.c    what the program has printed last
@@ -13,22 +18,62 @@
 #ifndef HOLDFAST_TRACER_WORLD_H
 #define HOLDFAST_TRACER_WORLD_H
 
-#include "exec/exec.h"
+#include "expr/expr.h"
+#include "record/record.h"
+
+extern Bool sym_on; /* --hf-sym was given: all that is below only matters then */
+extern struct sym_control *sym_control;
+
+/* ---- shadow.c, regs.c ---- */
+/*
+ * One byte per hashed line of 64 bytes, non-zero where an access of up to 32 bytes that begins
+ * there may meet a symbolic byte: the inline test in front of loads and behind stores.
+ */
+#define SYM_LINE_BITS 6
+#define SYM_LINES 65536u
+#define SYM_REACH 32u
+extern UChar sym_line[SYM_LINES];
+extern ULong sym_groups;             /* bits: groups of guest registers that hold symbolic bytes */
+extern UInt sym_live;                /* how many bytes of memory are symbolic */
+static inline Bool sym_maybe(Addr a) /* for accesses of up to SYM_REACH bytes */
+{
+	return sym_line[(a >> SYM_LINE_BITS) % SYM_LINES] != 0;
+}
+ULong sym_group(Int offset, Int size);              /* the groups of a part of the guest state */
+void sym_mark(Addr a, SizeT len, UInt first_input); /* these bytes are input from now on */
+void sym_clear(Addr a, SizeT len);                  /* … are concrete */
+void sym_move(Addr from, Addr to, SizeT len);
+Bool sym_any(Addr a, SizeT len);
+/* r->bits and r->v are set; fill in r->node. */
+void sym_load(Addr a, struct sym_value *r);
+void sym_store(Addr a, const struct sym_value *);
+void sym_reg_get(Int offset, struct sym_value *r);
+void sym_reg_put(Int offset, const struct sym_value *);
+void sym_reg_clear(Int offset, Int size); /* the current thread's */
+void sym_switch(ThreadId tid);            /* the registers are tid's from now on */
+void sym_thread(ThreadId parent, ThreadId tid);
+void sym_signal(ThreadId tid); /* a handler of its is about to run */
+void sym_track(void);          /* asks the core to tell of what it does to either */
+
+/* ---- path.c ---- */
+/* The path depended on this. `to`: where it goes if the node is set, and if not; only for SYM_COND. */
+void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2]);
+/* Which values of an input byte agree with all conditions so far that are about this byte alone:
+ * 256 of them. */
+const Bool *sym_possible(UInt byte);
+
+/* ---- pin.c ---- */
+/* All symbolic words keep the values that they have. */
+void sym_pin(enum sym_branch kind, const struct sym_value *, Addr ip);
+/* The same for bytes in memory or guest registers; how many they were. */
+UInt sym_pin_memory(Addr a, SizeT len, Addr ip);
+UInt sym_pin_registers(Int offset, Int size, Addr ip);
 
 /* ---- input.c ---- */
-void sym_init(void);                 /* maps the control block; before the ring is claimed */
+/* Maps the control block at `path`; before the ring is claimed. */
+void sym_init(const HChar *path);
 void sym_start(ThreadId tid);        /* the program's first instruction: arguments, environment */
 Bool sym_request(Addr a, SizeT len); /* HOLDFAST_SYMBOLIC(); False: not possible */
-void sym_say_filled(void);           /* … was taken by this run */
-void sym_fill(void);                 /* this run's input to where it belongs in memory */
-/* Which source a file is, -1: none. */
-Int sym_source_of(ULong dev, ULong ino);
-void sym_source_also(UInt s, ULong dev, ULong ino); /* so is this one */
-/* `len` bytes from offset `off` of source s have arrived at a. */
-void sym_arrived(UInt s, ULong off, Addr a, SizeT len, Bool end);
-void sym_mapped(UInt s, ULong off, Addr a, SizeT len); /* … is mapped at a, from offset off */
-void sym_unmapped(Addr a, SizeT len);
-Bool sym_has(enum sym_kind kind);
 
 /* ---- calls.c ---- */
 void sym_syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
@@ -44,42 +89,10 @@ enum sym_role {
 	SYM_ALONE,  /* the only run: this process cannot be forked, or the input is not asked for */
 };
 extern enum sym_role sym_role;
-extern Addr sym_tid_at;   /* where the C library keeps the thread's number; 0: nobody knows */
-extern Bool sym_children; /* the program has forked */
-extern Bool sym_forking;  /* the fork under way is the server's, not the program's */
+extern Bool sym_forking; /* the fork under way is the server's, not the program's */
 /* A symbolic byte is about to be used. Becomes the server the first time; returns in children. */
 void sym_first_use(void);
-void sym_dirtied(const HChar *what); /* a later run could notice what this one has done */
-void sym_forked(void);               /* in a process that the program has forked */
-void sym_end(void);                  /* the run's last word */
-
-/* ---- view.c ---- */
-void sym_view_init(void);
-Bool sym_view_snapshot(const HChar **why_not); /* in the server: what children must not share */
-void sym_view_restore(void);                   /* in the server, before each fork */
-void sym_view_memory(void);                    /* in a child: mappings become private */
-void sym_view_files(void);                     /* in a child: from now on its files are its own */
-void sym_view_listens(void);                   /* the program has a listening socket */
-Bool sym_view_has_listener(void);
-Bool sym_view_old_fd(Int fd);              /* was open at the snapshot */
-Bool sym_view_write_ok(Int fd, ULong off); /* a write there is undone by sym_view_restore */
-
-void sym_view_share(void);      /* … about to fork: its mappings are shared again */
-Int sym_view_fd(void);          /* the folder that only we know; -1 */
-void sym_view_rights(Bool use); /* to make mounts, where they are in a user namespace */
-
-/* ---- gone.c ---- */
-void sym_names_go(UInt no, const UWord *args); /* before a system call that removes or renames */
-Bool sym_is_gone(UInt mount);                  /* it is mounted no longer */
-
-/* ---- said.c ---- */
-void sym_said_init(void);
-void sym_said_snapshot(void);
-void sym_said_restore(void);
-void sym_said(UInt no, const UWord *args, UWord written); /* after a system call */
-
-/* ---- clock.c ---- */
-ULong sym_pin_clock(void); /* microseconds; later each time */
-void sym_pin_syscall(ThreadId tid, UInt no, UWord *args, SysRes res);
+void sym_forked(void); /* in a process that the program has forked */
+void sym_end(void);    /* the run's last record */
 
 #endif

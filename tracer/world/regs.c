@@ -87,18 +87,9 @@ void sym_reg_clear(Int offset, Int size)
 		set(offset + i, (struct cell){ 0, 0 });
 }
 
-/* Whole expressions are pinned, where a few bytes of them would do. */
-UInt sym_pin_registers(Int offset, Int size, Addr ip)
+UInt sym_reg_node(Int offset)
 {
-	UInt n = 0;
-	for (Int i = offset; i < offset + size && sym_groups; i++) {
-		UInt node = cur->cell[i].node;
-		if (!node)
-			continue;
-		sym_branch(SYM_PIN, node, sym_value_of(node), ip, NULL);
-		n++;
-	}
-	return n;
+	return cur->cell[offset].node;
 }
 
 /* ---- threads ---- */

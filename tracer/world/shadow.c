@@ -238,18 +238,3 @@ void sym_store(Addr a, const struct sym_value *x)
 		for (UInt k = 0; k < n; k++)
 			set(a + i * 8 + k, cell_of(x->node[i], k));
 }
-
-UInt sym_pin_memory(Addr a, SizeT len, Addr ip)
-{
-	UInt n = 0;
-	for (Addr end = a + len; a < end && sym_live; a++) {
-		struct sym_value x = { 8, { 0 }, { 0 } };
-		if (!sym_any(a, 1))
-			continue;
-		x.v[0] = *(UChar *)a;
-		sym_load(a, &x);
-		sym_pin(SYM_PIN, &x, ip);
-		n++;
-	}
-	return n;
-}

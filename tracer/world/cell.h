@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_TRACER_CELL_H
 #define HOLDFAST_TRACER_CELL_H
 
-#include "exec.h"
+#include "internal.h"
 
 struct cell {
 	UInt node; /* 0: concrete */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Valgrind's core, as all rooms of the tracer see it. */
+#ifndef HOLDFAST_TRACER_CORE_H
+#define HOLDFAST_TRACER_CORE_H
+
+#include "pub_tool_aspacemgr.h"
+#include "pub_tool_basics.h"
+#include "pub_tool_clreq.h"
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_guest.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcfile.h"
+#include "pub_tool_libcprint.h"
+#include "pub_tool_libcproc.h"
+#include "pub_tool_libcsignal.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+#include "pub_tool_options.h"
+#include "pub_tool_seqmatch.h"
+#include "pub_tool_threadstate.h"
+#include "pub_tool_tooliface.h"
+#include "pub_tool_vki.h"
+#include "pub_tool_vkiscnums.h"
+#include "pub_tool_xarray.h"
+
+/* Parts of the core that are not in the tool headers but that we link against. */
+extern SysRes VG_(do_syscall)(UWord no, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
+extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int fd, Off64T off);
+extern Int VG_(safe_fd)(Int oldfd);
+extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
+extern Long VG_(fsize)(Int fd);
+extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
+extern Bool VG_(clo_trace_children);
+extern Int VG_(count_living_threads)(void);
+extern Int VG_(kill)(Int pid, Int sig);
+extern DiEpoch VG_(current_DiEpoch)(void);
+extern XArray *VG_(args_for_client);
+extern const HChar *VG_(args_the_exename);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options of recording. */
+#include "record.h"
+
+struct options opt = { .cpu = CPU_CLWB, .pmemcheck = True };
+
+void options_init(void)
+{
+	opt.pm = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
+	opt.watch = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
+}
+
+Bool options_take(const HChar *arg)
+{
+	const HChar *text;
+	if (VG_STR_CLO(arg, "--hf-ring", opt.ring)) {
+	} else if (VG_STR_CLO(arg, "--hf-pm", text)) {
+		VG_(addToXA)(opt.pm, &text);
+	} else if (VG_STR_CLO(arg, "--hf-watch", text)) {
+		VG_(addToXA)(opt.watch, &text);
+	} else if (VG_XACT_CLO(arg, "--hf-cpu=clwb", opt.cpu, CPU_CLWB)) {
+	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflushopt", opt.cpu, CPU_CLFLUSHOPT)) {
+	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflush", opt.cpu, CPU_CLFLUSH)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
+	} else {
+		return False;
+	}
+	return True;
+}
+
+void options_usage(void)
+{
+	VG_(printf)
+	("    --hf-ring=PATH           shared memory to record into\n"
+	 "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
+	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
+	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
+	 "    --hf-follow-forks=yes|no record children too\n"
+	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
+	 "    --hf-loads=yes|no        record loads too\n");
+}
+
+/* A pattern without a slash is about the last part of a path. */
+Bool glob_any(XArray *globs, const HChar *text)
+{
+	const HChar *base = VG_(strrchr)(text, '/');
+	base = base ? base + 1 : text;
+	for (Word i = 0; i < VG_(sizeXA)(globs); i++) {
+		const HChar *g = *(const HChar **)VG_(indexXA)(globs, i);
+		if (VG_(string_match)(g, VG_(strchr)(g, '/') ? text : base))
+			return True;
+	}
+	return False;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between the files of world/. */
+#ifndef HOLDFAST_TRACER_WORLD_INTERNAL_H
+#define HOLDFAST_TRACER_WORLD_INTERNAL_H
+
+#include "world.h"
+
+/* ---- regs.c, pin.c ---- */
+UInt sym_reg_node(Int offset); /* of this byte of the current thread's guest state; 0: concrete */
+/* A system call's argument in a register: the kernel does not know symbols. */
+void sym_reg_pin(ThreadId tid, UInt offset);
+
+/* ---- input.c ---- */
+void sym_say_filled(void); /* … was taken by this run */
+void sym_fill(void);       /* this run's input to where it belongs in memory */
+/* Which source a file is, -1: none. */
+Int sym_source_of(ULong dev, ULong ino);
+void sym_source_also(UInt s, ULong dev, ULong ino); /* so is this one */
+/* `len` bytes from offset `off` of source s have arrived at a. */
+void sym_arrived(UInt s, ULong off, Addr a, SizeT len, Bool end);
+void sym_mapped(UInt s, ULong off, Addr a, SizeT len); /* … is mapped at a, from offset off */
+void sym_unmapped(Addr a, SizeT len);
+
+/* ---- server.c ---- */
+extern Addr sym_tid_at;   /* where the C library keeps the thread's number; 0: nobody knows */
+extern Bool sym_children; /* the program has forked */
+void sym_dirtied(const HChar *what); /* a later run could notice what this one has done */
+
+/* ---- view.c ---- */
+void sym_view_init(void);
+Bool sym_view_snapshot(const HChar **why_not); /* in the server: what children must not share */
+void sym_view_restore(void);                   /* in the server, before each fork */
+void sym_view_memory(void);                    /* in a child: mappings become private */
+void sym_view_files(void);                     /* in a child: from now on its files are its own */
+void sym_view_listens(void);                   /* the program has a listening socket */
+Bool sym_view_has_listener(void);
+Bool sym_view_old_fd(Int fd);              /* was open at the snapshot */
+Bool sym_view_write_ok(Int fd, ULong off); /* a write there is undone by sym_view_restore */
+
+void sym_view_share(void);      /* … about to fork: its mappings are shared again */
+Int sym_view_fd(void);          /* the folder that only we know; -1 */
+void sym_view_rights(Bool use); /* to make mounts, where they are in a user namespace */
+
+/* ---- gone.c ---- */
+void sym_names_go(UInt no, const UWord *args); /* before a system call that removes or renames */
+Bool sym_is_gone(UInt mount);                  /* it is mounted no longer */
+
+/* ---- said.c ---- */
+void sym_said_init(void);
+void sym_said_snapshot(void);
+void sym_said_restore(void);
+void sym_said(UInt no, const UWord *args, UWord written); /* after a system call */
+
+/* ---- clock.c ---- */
+void sym_clock_syscall(ThreadId tid, UInt no, UWord *args, SysRes res);
+
+#endif
