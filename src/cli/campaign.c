@@ -74,7 +74,7 @@ static int runner_options(const struct campaign_opts *o, struct runner_opts *ro,
 		return err_set(err, EXIT_USAGE, "--timeout: %s makes no sense", o->timeout);
 	*ro = (struct runner_opts){
 		.command = o->recover,
-		.view = runner_view_named(o->view),
+		.view = o->view ? sandbox_view_named(o->view) : NULL,
 		.timeout_ms = (unsigned)(timeout * 1000),
 		.output_cap = (size_t)cap,
 		.memory = (uint64_t)memory,
@@ -140,7 +140,7 @@ static unsigned cores(void)
 static void say_view(const struct campaign *c, size_t nfiles)
 {
 	msg_info("recovery sees the image%s %s", nfiles > 1 ? "s" : "",
-		 runner_view_text(runner_view(c->runner)));
+		 runner_view(c->runner)->text);
 }
 
 /* Relative paths in the recovery command are meant from where the campaign was begun. */

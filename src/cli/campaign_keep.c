@@ -195,7 +195,7 @@ static char *reads(void *arg, struct runner *r, unsigned cell)
 	size_t files;
 	const struct runner_file *file = crash_files(c->crash, false, &files);
 	/* It needs the files where they were, and a /tmp that goes with the sandbox. */
-	if (n <= 0 || c->o.recover_client || runner_view(r) == RUNNER_VIEW_SUBST)
+	if (n <= 0 || c->o.recover_client || runner_view(r)->flags & SANDBOX_MOVED)
 		return NULL;
 	self[n] = 0;
 	quote(&b, self);

@@ -109,8 +109,10 @@ const struct cli_choices choices_search = { search_at };
 
 static bool view_at(size_t i, struct cli_choice *out)
 {
-	const char *about = NULL, *name = runner_view_at(i, &about);
-	return row(out, name, about, i == 0);
+	if (i == 0)
+		return row(out, "auto", "the first of the others that is possible", true);
+	const struct sandbox_view *v = sandbox_view_at(i - 1);
+	return row(out, v ? v->name : NULL, v ? v->about : NULL, false);
 }
 const struct cli_choices choices_view = { view_at };
 

@@ -28,9 +28,8 @@ struct done {
 	struct runner_result result;
 };
 struct runner {
-	struct runner_opts *opts; /* our copy */
-	enum runner_view view;
-	bool net;
+	struct runner_opts *opts;   /* our copy */
+	struct sandbox_space space; /* of each cell */
 	char *preload;
 	bool slow;
 	struct runner_cell *cell;

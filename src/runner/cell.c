@@ -78,10 +78,10 @@ static void detach(const struct cell_args *a, struct cell *c)
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE };
 	sigset_t none;
 	setsid();
-	if (a->view == RUNNER_VIEW_SUBST) /* has to clean up, and adopts what is left behind */
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	else
+	if (a->space.view->flags & SANDBOX_PIDS)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else /* has to clean up, and adopts what is left behind */
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
@@ -107,13 +107,29 @@ static int number_of_signal(const char *name)
 	return 0;
 }
 
+/* What the command changes in these folders is its own, besides those with PM files. */
+static int open_box(struct cell *c, const struct sandbox_view *view, struct err *err)
+{
+	static const struct sandbox_place place[] = {
+		{ ".", true },
+		{ "/tmp", true },
+		{ "/dev/shm", true },
+	};
+	const struct runner_opts *o = c->opts;
+	const char **file = xcalloc(o->nfile, sizeof *file);
+	for (size_t i = 0; i < o->nfile; i++)
+		file[i] = o->file[i].path;
+	c->box = sandbox_cell_new(&(struct sandbox_opts){
+		.view = view, .file = file, .nfile = o->nfile, .place = place, .nplace = 3 });
+	free(file);
+	return sandbox_cell_open(c->box, err);
+}
+
 static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 {
 	const struct runner_opts *o = a->opts;
 	const char *stop = o->stop ? o->stop : "TERM";
-	if (runner_sandbox_setup(a->view, a->net, a->uid, a->gid, err))
-		return -1;
-	if (runner_view_init(&c->view, o, a->view, err))
+	if (sandbox_space_setup(&a->space, err) || open_box(c, a->space.view, err))
 		return -1;
 	if (runner_command_parse(&c->command, o->command, err) ||
 	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
@@ -126,7 +142,7 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 	c->image = xcalloc(o->nfile, sizeof *c->image);
 	for (size_t i = 0; i < o->nfile; i++) {
 		c->image[i].truth = a->truth[i];
-		c->image[i].fd = runner_view_open_image(&c->view, i, err);
+		c->image[i].fd = sandbox_cell_image(c->box, i, err);
 		if (c->image[i].fd < 0)
 			return -1;
 	}
@@ -136,12 +152,12 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 /* Mounts are tried at once, so that a view that is not possible is given up early. */
 static int try_view(struct cell *c, struct err *err)
 {
-	struct view *v = &c->view;
-	for (size_t i = 0; i < v->nfile; i++)
-		runner_view_name(v, i, v->file[i].home);
-	int bad = runner_view_show(v, err);
-	for (size_t i = 0; i < v->nfile; i++)
-		runner_view_name(v, i, NULL);
+	const struct runner_opts *o = c->opts;
+	for (size_t i = 0; i < o->nfile; i++)
+		sandbox_cell_name(c->box, i, o->file[i].path);
+	int bad = sandbox_cell_show(c->box, err);
+	for (size_t i = 0; i < o->nfile; i++)
+		sandbox_cell_name(c->box, i, NULL);
 	return bad;
 }
 
@@ -167,7 +183,7 @@ static int show(struct cell *c, const struct request *q, const char *text, struc
 		use = &gdb;
 	}
 	runner_fast_stop(c);
-	int bad = runner_view_show(&c->view, err);
+	int bad = sandbox_cell_show(c->box, err);
 	char **argv = runner_cell_argv(c, use);
 	struct env env = runner_env_new(c, false);
 	add_strings(out, argv, SIZE_MAX);
@@ -187,12 +203,12 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 	int bad = 0;
 	if (q->resized) { /* an overlay remembers sizes */
 		runner_fast_stop(c);
-		runner_view_hide(&c->view);
+		sandbox_cell_hide(c->box);
 	}
 	switch (q->op) {
 	case OP_NAME:
 		runner_fast_stop(c);
-		runner_view_name(&c->view, q->file, q->text ? text : NULL);
+		sandbox_cell_name(c->box, q->file, q->text ? text : NULL);
 		return;
 	case OP_RUN: runner_cell_run(c, &r); break;
 	case OP_BACKTRACE: runner_cell_backtrace(c, &r); break;
@@ -220,7 +236,8 @@ void runner_cell_main(const struct cell_args *a)
 	int bad = prepare(&c, a, &err) || try_view(&c, &err);
 	if (bad)
 		runner_broken(&r, "%s", err.text);
-	r.output = xstrdup(c.view.home ? c.view.home : "");
+	const char *home = c.box ? sandbox_cell_home(c.box) : NULL;
+	r.output = xstrdup(home ? home : "");
 	r.noutput = strlen(r.output);
 	send_reply(&c, &r);
 	for (size_t i = 0; !bad && i < a->opts->nfile; i++)

@@ -121,13 +121,10 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 		return err_errno(err, EXIT_INTERNAL, "cannot make a socket");
 	struct cell_args args = { .opts = r->opts,
 				  .preload = r->preload,
-				  .view = r->view,
-				  .net = r->net,
+				  .space = r->space,
 				  .sock = sv[1],
-				  .truth = truth,
-				  .uid = geteuid(),
-				  .gid = getegid() };
-	pid_t pid = runner_sandbox_fork(r->view, r->net);
+				  .truth = truth };
+	pid_t pid = sandbox_space_fork(&r->space);
 	if (pid == 0)
 		runner_cell_main(&args);
 	if (pid < 0)
@@ -183,12 +180,11 @@ static void end_cells(struct runner *r)
 	r->ncell = 0;
 }
 
-static int start_cells(struct runner *r, enum runner_view view, struct err *err)
+static int start_cells(struct runner *r, const struct sandbox_view *view, struct err *err)
 {
 	unsigned want = r->opts->cells ? r->opts->cells : 1;
-	r->view = view;
-	r->net = r->opts->client && view != RUNNER_VIEW_SUBST;
-	if (r->opts->client && !r->net)
+	r->space = sandbox_space_of(view, r->opts->client, true);
+	if (r->opts->client && !r->space.net)
 		want = 1; /* two servers could not both have the port */
 	r->cell = xcalloc(want, sizeof *r->cell);
 	while (r->ncell < want) {
@@ -202,24 +198,30 @@ static int start_cells(struct runner *r, enum runner_view view, struct err *err)
 	return 0;
 }
 
+static bool has_pool(const struct runner_opts *o)
+{
+	return runner_command_has_pool(o->command) ||
+	       (o->client && runner_command_has_pool(o->client));
+}
+
+/* Cells are started in the best view that works: that is the surest way to find out. */
 static int start_anyhow(struct runner *r, struct err *err)
 {
-	enum runner_view want = r->opts->view;
+	const struct sandbox_view *want = r->opts->view, *v;
 	struct err why = { 0 };
-	if (want == RUNNER_VIEW_MOUNT || want == RUNNER_VIEW_USERNS)
-		return start_cells(r, want, err);
-	if (want == RUNNER_VIEW_AUTO) {
-		if (geteuid() == 0 && !start_cells(r, RUNNER_VIEW_MOUNT, &why))
-			return 0;
-		if (!start_cells(r, RUNNER_VIEW_USERNS, &why))
-			return 0;
-	}
-	if (runner_command_has_pool(r->opts->command) ||
-	    (r->opts->client && runner_command_has_pool(r->opts->client)))
-		return start_cells(r, RUNNER_VIEW_SUBST, err);
-	if (want == RUNNER_VIEW_SUBST)
+	bool pool = has_pool(r->opts);
+	if (want && want->flags & SANDBOX_MOVED && !pool)
 		return err_set(err, EXIT_USAGE,
 			       "the command has no {pool}, which would be the copy's path");
+	if (want)
+		return start_cells(r, want, err);
+	for (size_t i = 0; (v = sandbox_view_at(i)); i++) {
+		bool moved = v->flags & SANDBOX_MOVED;
+		if (moved && pool)
+			return start_cells(r, v, err);
+		if (!moved && !start_cells(r, v, &why))
+			return 0;
+	}
 	return err_set(err, EXIT_PROGRAM,
 		       "a crash image cannot be shown at %s: %s. Write {pool} for the path in the "
 		       "command, and it will be given the path of a copy",

@@ -86,7 +86,7 @@ static void enter(const struct runner *r, pid_t cell, char **argv, char **env, i
 	int status = 127 << 8;
 	pid_t pid = -1;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (runner_sandbox_join(cell, r->view, r->net) && (!cwd || !chdir(cwd)))
+	if (sandbox_space_join(&r->space, cell) && (!cwd || !chdir(cwd)))
 		pid = fork();
 	if (pid == 0)
 		become(argv, env, r->capture);

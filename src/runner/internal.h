@@ -11,7 +11,6 @@
 #include "runner/fast.h"
 
 #include <regex.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #define OUTPUT_KEPT (64u << 10) /* of the output, for the result */
@@ -61,76 +60,6 @@ void runner_image_unmap(struct image *);
 /* The next data at or after pos, [*lo, *hi); false: none. */
 bool runner_image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint64_t *hi);
 
-/* layer.c: a folder, and the overlay over it. */
-enum entry_kind { ENTRY_FOLDER, ENTRY_IMAGE, ENTRY_GONE };
-struct entry {
-	char *rel; /* below the upper folder; "": that itself */
-	enum entry_kind kind;
-	unsigned image;
-	struct stat *like; /* owner and mode to have; NULL: no matter */
-	ino_t ino;         /* once it is there */
-	mode_t mode;
-};
-struct submount {
-	char *path;
-	int fd;
-};
-struct layer {
-	char *dir;
-	int lower; /* O_PATH */
-	unsigned id;
-	bool optional; /* the command can do without */
-	bool bind;     /* no overlay is possible: the images are mounted one by one */
-	bool failed, filled, mounted;
-	VEC(struct entry) entry;
-	VEC(struct submount) sub;
-};
-struct view;
-void runner_layer_add(struct layer *, const char *rel, enum entry_kind, unsigned image,
-		      const struct stat *like);
-void runner_layer_wipe(const struct layer *, const struct view *);
-int runner_layer_fill(struct layer *, const struct view *, struct err *);
-bool runner_layer_changed(const struct layer *, const struct view *, bool *replaced);
-int runner_layer_mount(struct layer *, const struct view *, struct err *);
-void runner_layer_unmount(struct layer *);
-void runner_layer_free(struct layer *);
-int runner_remove_tree(int dirfd, const char *name);
-
-/* view.c, plan.c: where the command sees the images. */
-struct shown {
-	const char *home; /* its path in the recording */
-	char *path;       /* where it should be; NULL: nowhere */
-	char *seen;       /* the same without symbolic links, or in the private folder */
-};
-struct view {
-	enum runner_view kind;
-	char *cwd;
-	int base;    /* the private tmpfs, or the folder */
-	char *home;  /* the folder's path, for RUNNER_VIEW_SUBST */
-	mode_t mode; /* of images, unless a real file has another */
-	VEC(struct layer) layer;
-	struct shown *file;
-	size_t nfile;
-	bool planned, mounted;
-	bool attached; /* the private tmpfs is mounted somewhere */
-};
-int runner_view_init(struct view *, const struct runner_opts *, enum runner_view, struct err *);
-int runner_view_open_image(struct view *, size_t file, struct err *); /* creates it */
-void runner_view_name(struct view *, size_t file, const char *path);
-int runner_view_show(struct view *, struct err *); /* as it should be, if it is not */
-/* Has the command changed it, apart from contents? What has will be made anew. */
-bool runner_view_changed(struct view *, bool *replaced);
-void runner_view_hide(struct view *);
-void runner_view_wipe(struct view *); /* removes what is to be made anew; after runner_view_hide */
-bool runner_view_full(const struct view *);
-void runner_view_end(struct view *); /* removes what does not go by itself */
-int runner_plan_view(struct view *, struct err *);
-
-/* sandbox.c: namespaces. */
-pid_t runner_sandbox_fork(enum runner_view, bool net);
-int runner_sandbox_setup(enum runner_view, bool net, uid_t, gid_t, struct err *); /* in the child */
-bool runner_sandbox_join(pid_t, enum runner_view, bool net); /* our next child will be inside */
-
 struct cell {
 	const struct runner_opts *opts;
 	int sock, devnull;
@@ -138,8 +67,8 @@ struct cell {
 	int stop_signal; /* 0: stop is a command */
 	struct judge judge;
 	regex_t ready;
-	char *preload; /* the library; NULL: not needed, or not there */
-	struct view view;
+	char *preload;            /* the library; NULL: not needed, or not there */
+	struct sandbox_cell *box; /* what the command sees of the file system */
 	struct image *image;
 	bool unlimited;      /* what is run now may take any memory */
 	bool unusable;       /* an image could not be put back */
@@ -233,12 +162,9 @@ struct reply {
 struct cell_args {
 	const struct runner_opts *opts;
 	const char *preload;
-	enum runner_view view;
-	bool net;
+	struct sandbox_space space;
 	int sock;
 	const int *truth;
-	uid_t uid;
-	gid_t gid;
 };
 void runner_cell_main(const struct cell_args *) __attribute__((noreturn));
 

@@ -14,39 +14,6 @@ const char *runner_verdict_name(enum runner_verdict v)
 	return (size_t)v < sizeof name / sizeof *name ? name[v] : "unknown";
 }
 
-static const struct {
-	const char *name, *about, *text;
-} views[] = {
-	[RUNNER_VIEW_AUTO] = { "auto", "the first of the others that is possible",
-			       "in whatever way is possible" },
-	[RUNNER_VIEW_MOUNT] = { "mount", "at its path, in a private mount namespace, as root",
-				"in a private mount namespace" },
-	[RUNNER_VIEW_USERNS] = { "userns", "the same, in a user namespace, which needs no root",
-				 "in an unprivileged user namespace" },
-	[RUNNER_VIEW_SUBST] = { "subst", "in a folder of its own, by {pool} in the command",
-				"as a copy elsewhere, in place of {pool}" },
-};
-#define VIEWS (sizeof views / sizeof *views)
-
-const char *runner_view_at(size_t i, const char **about)
-{
-	*about = i < VIEWS ? views[i].about : NULL;
-	return i < VIEWS ? views[i].name : NULL;
-}
-
-enum runner_view runner_view_named(const char *name)
-{
-	for (size_t i = 0; name && i < VIEWS; i++)
-		if (strcmp(views[i].name, name) == 0)
-			return (enum runner_view)i;
-	return RUNNER_VIEW_AUTO;
-}
-
-const char *runner_view_text(enum runner_view v)
-{
-	return (size_t)v < VIEWS ? views[v].text : "unknown";
-}
-
 void runner_result_free(struct runner_result *r)
 {
 	free(r->output);

@@ -71,7 +71,8 @@ static pid_t spawn(const struct cell *c, const struct spawn *s, int out, int *fa
 	pid_t pid = vfork();
 	if (pid == 0) {
 		become(c, s, out);
-		if (!c->view.cwd || !chdir(c->view.cwd))
+		const char *cwd = sandbox_cell_cwd(c->box);
+		if (!cwd || !chdir(cwd))
 			execvpe(s->argv[0], s->argv, s->envp);
 		error = errno;
 		_exit(127);
@@ -258,10 +259,10 @@ bool runner_proc_kill_all(struct cell *c)
 		;
 	if (pid < 0 && errno == ECHILD)
 		return false;
-	if (c->view.kind == RUNNER_VIEW_SUBST)
-		kill_adopted();
-	else
+	if (sandbox_cell_view(c->box)->flags & SANDBOX_PIDS)
 		kill(-1, SIGKILL);
+	else
+		kill_adopted();
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	return true;

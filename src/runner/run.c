@@ -23,21 +23,23 @@ void runner_broken(struct runner_result *r, const char *fmt, ...)
 void runner_cell_gone(struct cell *c)
 {
 	runner_proc_kill_all(c);
-	runner_view_end(&c->view);
+	sandbox_cell_end(c->box);
 	_exit(0);
 }
 
 char **runner_cell_argv(const struct cell *c, const struct command *cmd)
 {
-	const struct view *v = &c->view;
-	const char **path = xcalloc(v->nfile, sizeof *path);
-	bool moved = v->kind == RUNNER_VIEW_SUBST;
-	for (size_t i = 0; i < v->nfile; i++)
-		path[i] = moved ? v->file[i].seen : v->file[i].path;
-	char *dir = moved ? xasprintf("%s/u0", v->home) : xstrdup(v->nfile ? v->file[0].home : "/");
-	if (!moved && strrchr(dir, '/') != dir)
-		*strrchr(dir, '/') = '\0';
-	char **argv = runner_command_argv(cmd, &(struct names){ path, v->nfile, dir });
+	size_t n = c->opts->nfile;
+	const char **path = xcalloc(n, sizeof *path);
+	for (size_t i = 0; i < n; i++)
+		path[i] = sandbox_cell_path(c->box, i);
+	char *dir = sandbox_cell_dir(c->box);
+	char **argv = runner_command_argv(cmd, &(struct names){ path, n, dir });
+	for (char **word = argv; *word; word++) {
+		char *given = sandbox_cell_word(c->box, *word);
+		free(*word);
+		*word = given;
+	}
 	free(dir);
 	free(path);
 	return argv;
@@ -123,19 +125,19 @@ static void plain_run(struct cell *c, struct runner_result *r)
 static int put_back(struct cell *c, struct runner_result *r, struct err *err)
 {
 	bool resized = false;
-	bool changed = runner_view_changed(&c->view, &r->replaced);
+	bool changed = sandbox_cell_changed(c->box, &r->replaced);
 	if (changed) { /* first, as it makes room */
 		runner_fast_stop(c);
-		runner_view_hide(&c->view);
-		runner_view_wipe(&c->view);
+		sandbox_cell_hide(c->box);
+		sandbox_cell_reset(c->box);
 	}
-	uint64_t keep = runner_view_full(&c->view) ? 0 : ZEROS_KEPT;
-	for (size_t i = 0; i < c->view.nfile; i++)
+	uint64_t keep = sandbox_cell_full(c->box) ? 0 : ZEROS_KEPT;
+	for (size_t i = 0; i < c->opts->nfile; i++)
 		if (runner_image_restore(&c->image[i], keep, &resized, err))
 			return -1;
 	if (resized) {
 		runner_fast_stop(c);
-		runner_view_hide(&c->view);
+		sandbox_cell_hide(c->box);
 	}
 	return 0;
 }
@@ -154,7 +156,7 @@ int runner_cell_restore(struct cell *c, struct runner_result *r, struct err *err
 void runner_cell_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	if (runner_view_show(&c->view, &err)) {
+	if (sandbox_cell_show(c->box, &err)) {
 		runner_broken(r, "%s", err.text);
 		return;
 	}
@@ -162,7 +164,7 @@ void runner_cell_run(struct cell *c, struct runner_result *r)
 		runner_serve_run(c, r);
 	else if (!c->fast || !runner_fast_run(c, r))
 		plain_run(c, r);
-	if (r->verdict != RUNNER_OK && runner_view_full(&c->view))
+	if (r->verdict != RUNNER_OK && sandbox_cell_full(c->box))
 		runner_broken(r, "the tmpfs that holds the images is full");
 	if (runner_cell_restore(c, r, &err))
 		runner_broken(r, "%s", err.text);

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum runner_view runner_view(const struct runner *r)
+const struct sandbox_view *runner_view(const struct runner *r)
 {
-	return r->view;
+	return r->space.view;
 }
 
 unsigned runner_cells(const struct runner *r)
@@ -45,7 +45,7 @@ void runner_bury(struct runner_cell *c, struct runner_result *out)
 		c->pid = 0;
 	}
 	if (c->home)
-		runner_remove_tree(AT_FDCWD, c->home);
+		sandbox_remove_tree(AT_FDCWD, c->home);
 	if (out && WIFSIGNALED(status))
 		runner_broken(out, "the sandbox was killed by signal %d (%s)", WTERMSIG(status),
 			      strsignal(WTERMSIG(status)));

@@ -17,7 +17,7 @@
 #ifndef HOLDFAST_RUNNER_RUNNER_H
 #define HOLDFAST_RUNNER_RUNNER_H
 
-#include "base/base.h"
+#include "sandbox/sandbox.h"
 
 enum runner_verdict {
 	RUNNER_OK,
@@ -29,19 +29,6 @@ enum runner_verdict {
 };
 const char *runner_verdict_name(enum runner_verdict); /* "ok", "failed", … */
 
-/* How the command gets to see the image. */
-enum runner_view {
-	RUNNER_VIEW_AUTO,
-	RUNNER_VIEW_MOUNT,  /* a private mount namespace, as root */
-	RUNNER_VIEW_USERNS, /* the same in an unprivileged user namespace */
-	RUNNER_VIEW_SUBST,  /* a folder of its own; "{pool}" in the command is the first file's path
-	                     * there, "{pool1}" the second's, … "{dir}" the folder */
-};
-/* Their names, "auto" first, which is the default, and what they mean; NULL past the last. */
-const char *runner_view_at(size_t i, const char **about);
-enum runner_view runner_view_named(const char *); /* NULL: the default */
-const char *runner_view_text(enum runner_view);   /* "in a private mount namespace", … */
-
 struct runner_file {
 	const char *path; /* absolute, as recorded */
 	uint64_t addr;    /* map it at this address in the command; 0: anywhere */
@@ -52,7 +39,12 @@ struct runner_opts {
 	const struct runner_file *file;
 	size_t nfile;
 	unsigned cells;
-	enum runner_view view;
+	/*
+	 * How the command gets to see the images; NULL: in the best way that works. "{pool}" in the
+	 * command is the path where it sees the first file, "{pool1}" the second's, … "{dir}" the
+	 * folder.
+	 */
+	const struct sandbox_view *view;
 	unsigned timeout_ms;
 	size_t output_cap;       /* bytes of stdout and stderr together */
 	uint64_t memory;         /* bytes of private memory; 0: no limit */
@@ -84,7 +76,7 @@ struct runner;
 int runner_check(const struct runner_opts *, struct err *);
 /* Checks these and the view, and starts the cells. */
 struct runner *runner_new(const struct runner_opts *, struct err *);
-enum runner_view runner_view(const struct runner *);
+const struct sandbox_view *runner_view(const struct runner *);
 unsigned runner_cells(const struct runner *);
 bool runner_fast(const struct runner *); /* the fork server works, as far as is known yet */
 

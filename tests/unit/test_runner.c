@@ -14,7 +14,7 @@ static void original_path(void **state)
 {
 	(void)state;
 	struct runner *r = rig((struct runner_opts){ 0 });
-	if (runner_view(r) != RUNNER_VIEW_SUBST) {
+	if (runner_view(r) != subst()) {
 		expect(obey(r, "cat pm/beside; ls pm other; pwd"), RUNNER_OK, 0, NULL);
 		char *text = xasprintf("beside\nother:\n\npm:\nbeside\npool\n%s\n", dir);
 		expect(obey(r, "cat pm/beside; ls other pm; pwd"), RUNNER_OK, 0, text);
@@ -74,7 +74,7 @@ static void siblings(void **state)
 {
 	(void)state;
 	struct runner *r = rig((struct runner_opts){ 0 });
-	if (runner_view(r) == RUNNER_VIEW_SUBST) {
+	if (runner_view(r) == subst()) {
 		runner_free(r);
 		skip();
 	}
@@ -167,7 +167,7 @@ static void commands(void **state)
 		{ "echo {pool7} {x}", 0, "{pool7} {x}\n" },
 	};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-		if (view == RUNNER_VIEW_SUBST && !strstr(list[i].command, "{pool}"))
+		if (view == subst() && !strstr(list[i].command, "{pool}"))
 			continue;
 		struct runner *r = rig((struct runner_opts){ .command = list[i].command });
 		expect(result_of(r), list[i].status ? RUNNER_FAILED : RUNNER_OK, list[i].status,
@@ -185,7 +185,7 @@ static void commands(void **state)
 static void bad_options(void **state)
 {
 	(void)state;
-	static const struct {
+	const struct {
 		struct runner_opts opts;
 		int status;
 		const char *why;
@@ -203,7 +203,7 @@ static void bad_options(void **state)
 		{ { .command = "true", .expect_exit = "4-" }, EXIT_USAGE, "'4-'" },
 		{ { .command = "true", .expect_exit = "256" }, EXIT_USAGE, "'256'" },
 		{ { .command = "true", .client = "no-client" }, EXIT_PROGRAM, "no-client" },
-		{ { .command = "true", .view = RUNNER_VIEW_SUBST }, EXIT_USAGE, "{pool}" },
+		{ { .command = "true", .view = subst() }, EXIT_USAGE, "{pool}" },
 	};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
 		struct runner_file file = { .path = pool };
@@ -292,7 +292,7 @@ static void two_files(void **state)
 	struct runner *r = rig((struct runner_opts){
 		.file = file, .nfile = 3, .command = "cat {pool} {pool1} {pool2}; ls {pool1}" });
 	char expected[200];
-	bool subst = runner_view(r) == RUNNER_VIEW_SUBST;
+	bool moved = runner_view(r) == subst();
 	assert_int_equal(runner_size(r, 0, 0, 2, &err), 0);
 	assert_int_equal(runner_size(r, 0, 1, 2, &err), 0);
 	assert_int_equal(runner_size(r, 0, 2, 2, &err), 0);
@@ -300,8 +300,8 @@ static void two_files(void **state)
 	assert_int_equal(runner_write(r, 0, 1, 0, "2\n", 2, &err), 0);
 	assert_int_equal(runner_write(r, 0, 2, 0, "3\n", 2, &err), 0);
 	snprintf(expected, sizeof expected, "1\n2\n3\n%s\n", other);
-	expect(result_of(r), RUNNER_OK, 0, subst ? NULL : expected);
-	expect(result_of(r), RUNNER_OK, 0, subst ? NULL : expected);
+	expect(result_of(r), RUNNER_OK, 0, moved ? NULL : expected);
+	expect(result_of(r), RUNNER_OK, 0, moved ? NULL : expected);
 	shell("mkdir %s/out", dir);
 	char *out = xasprintf("%s/out", dir);
 	assert_int_equal(runner_export(r, 0, out, &err), 0);
@@ -324,7 +324,7 @@ static void names(void **state)
 				 .view = view };
 	struct runner *r = runner_new(&o, &err);
 	assert_non_null(r);
-	if (runner_view(r) == RUNNER_VIEW_SUBST) {
+	if (runner_view(r) == subst()) {
 		runner_free(r);
 		free(moved);
 		skip();
@@ -439,7 +439,7 @@ static void fork_server(void **state)
 	assert_false(result.strays);
 	expect(result, RUNNER_OK, 3, "");
 	assert_true(runner_fast(r));
-	if (runner_view(r) == RUNNER_VIEW_SUBST) {
+	if (runner_view(r) == subst()) {
 		runner_free(r);
 		return;
 	}
@@ -585,8 +585,8 @@ static void killed(void **state)
 		unsigned before = copies();
 		char word[32], byte;
 		int fds[2];
-		enum runner_view old = view;
-		view = round ? RUNNER_VIEW_SUBST : view;
+		const struct sandbox_view *old = view;
+		view = round ? subst() : view;
 		snprintf(word, sizeof word, "killed-%d-%d", getpid(), round);
 		assert_int_equal(pipe(fds), 0);
 		pid_t pid = fork();
@@ -631,7 +631,7 @@ static void no_room(void **state)
 	struct err err = { 0 };
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
 	shell("mount --make-rprivate / && mount -t tmpfs -o size=1M x /dev/shm");
-	struct runner *r = rig((struct runner_opts){ .view = RUNNER_VIEW_SUBST });
+	struct runner *r = rig((struct runner_opts){ .view = subst() });
 	assert_int_equal(runner_size(r, 0, 0, sizeof data, &err), 0);
 	/* It is the tmpfs that is at fault, not the image. */
 	struct runner_result result = obey(r, "$ACT add $POOL");
@@ -648,14 +648,14 @@ static void no_room(void **state)
 static int copies_only(void **state)
 {
 	(void)state;
-	view = RUNNER_VIEW_SUBST;
+	view = subst();
 	return 0;
 }
 
 static int best_view(void **state)
 {
 	(void)state;
-	view = RUNNER_VIEW_AUTO;
+	view = NULL;
 	return 0;
 }
 
@@ -663,9 +663,8 @@ static void which_view(void **state)
 {
 	(void)state;
 	struct runner *r = rig((struct runner_opts){ 0 });
-	assert_int_equal(runner_view(r), view == RUNNER_VIEW_SUBST ? RUNNER_VIEW_SUBST
-					 : geteuid()               ? RUNNER_VIEW_USERNS
-								   : RUNNER_VIEW_MOUNT);
+	const char *best = geteuid() ? "userns" : "mount";
+	assert_string_equal(runner_view(r)->name, view ? view->name : best);
 	runner_free(r);
 }
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A world of its own for a program that is run again and again: files that it may change as it
+ * likes, and that are as before when it starts the next time; a network and process numbers of its
+ * own where that is possible.
+ *
+ *    view     a way to give a program such a world: one row of a table, the best first (views.c)
+ *    space    the namespaces of a process (space.c)
+ *    plan     which folders are covered and what belongs into each: rows of data (plan.c)
+ *    cell     one world: the plan, performed, changed by a program, reset (cell.c)
+ *    ready    when a server is up, and how it is stopped (ready.c)
+ *
+ * The life of a cell, in the process that owns it:
+ *
+ *    sandbox_space_fork ─▶ sandbox_space_setup ─▶ sandbox_cell_open
+ *          ┌────────────────────┘
+ *          ▼
+ *    sandbox_cell_name ─▶ sandbox_cell_show ─▶ (a program runs) ─▶ sandbox_cell_changed ─┐
+ *          ▲                     ▲                                                       │
+ *          └─────────────────────┴── sandbox_cell_hide, sandbox_cell_reset ◀─────────────┘
+ *
+ * Nothing is left behind when that process ends, however it ends: mounts and the tmpfs go with the
+ * namespace. Views without namespaces have a folder (sandbox_cell_home) that somebody must remove.
+ */
+#ifndef HOLDFAST_SANDBOX_SANDBOX_H
+#define HOLDFAST_SANDBOX_SANDBOX_H
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+struct sandbox_strings {
+	char **p;
+	size_t n, cap;
+};
+void sandbox_strings_free(struct sandbox_strings *);
+
+/* ---- views ---- */
+
+enum sandbox_flag {
+	SANDBOX_PIDS = 1,  /* its processes end with its first one */
+	SANDBOX_NET = 2,   /* it can have a network of its own */
+	SANDBOX_MOVED = 4, /* files are seen elsewhere: the command must be told where */
+};
+struct sandbox_ops;
+struct sandbox_view {
+	const char *name;  /* as people choose it */
+	const char *text;  /* "in a private mount namespace" */
+	const char *about; /* for --help */
+	const char *lacks; /* what it cannot do, a sentence; NULL: nothing to be said */
+	unsigned flags;
+	const struct sandbox_ops *ops;
+};
+const struct sandbox_view *sandbox_view_at(size_t i);        /* the best first; NULL: no more */
+const struct sandbox_view *sandbox_view_named(const char *); /* NULL: there is none */
+/* Does it work here? It is tried, once; 0, or -1 and why not. */
+int sandbox_view_works(const struct sandbox_view *, struct err *why);
+
+/* ---- namespaces ---- */
+
+struct sandbox_space {
+	const struct sandbox_view *view;
+	bool net;  /* a network of its own, where the view can have one */
+	bool pids; /* process numbers of its own, likewise */
+	bool keep; /* what this process executes may make mounts, too */
+	uid_t uid; /* who we are outside */
+	gid_t gid;
+};
+/* What the caller wants, with the caller's ids. */
+struct sandbox_space sandbox_space_of(const struct sandbox_view *, bool net, bool pids);
+/* A child in new namespaces; there, setup comes first. */
+pid_t sandbox_space_fork(const struct sandbox_space *);
+int sandbox_space_setup(const struct sandbox_space *, struct err *);
+/* The same for this very process, which keeps its number. */
+int sandbox_space_enter(const struct sandbox_space *, struct err *);
+/* Our next child will be where that process is. */
+bool sandbox_space_join(const struct sandbox_space *, pid_t);
+
+/* ---- cells ---- */
+
+struct sandbox_place {
+	const char *path; /* a folder, or a file: its folder; what does not exist is left out */
+	bool optional;    /* the program can do without */
+};
+struct sandbox_opts {
+	const struct sandbox_view *view;
+	const char *const *file; /* absolute paths of files that are images */
+	size_t nfile;
+	const struct sandbox_place *place; /* where it may change something */
+	size_t nplace;
+	/*
+	 * Other processes perform the plan again, each for itself (struct mount_row). So the images
+	 * are mounted over their paths, and are the same files for all of them.
+	 */
+	bool replayed;
+};
+struct sandbox_cell;
+/* While everything is still seen as it is, and owners are who they are. */
+struct sandbox_cell *sandbox_cell_new(const struct sandbox_opts *);
+/* In the process that owns the cell, in its namespaces. Files are nowhere yet. */
+int sandbox_cell_open(struct sandbox_cell *, struct err *);
+int sandbox_cell_image(struct sandbox_cell *, size_t file, struct err *);     /* creates it; fd */
+void sandbox_cell_name(struct sandbox_cell *, size_t file, const char *path); /* NULL: nowhere */
+int sandbox_cell_show(struct sandbox_cell *, struct err *); /* as it should be, if it is not */
+/* Has the program changed it, apart from contents of images? What has will be made anew. */
+bool sandbox_cell_changed(struct sandbox_cell *, bool *replaced);
+void sandbox_cell_hide(struct sandbox_cell *);
+void sandbox_cell_reset(struct sandbox_cell *); /* removes what is to be made anew; when hidden */
+bool sandbox_cell_full(const struct sandbox_cell *); /* there is no room any more */
+void sandbox_cell_end(struct sandbox_cell *);        /* removes what does not go by itself */
+
+const struct sandbox_view *sandbox_cell_view(const struct sandbox_cell *);
+const char *sandbox_cell_cwd(const struct sandbox_cell *);  /* where a program starts; NULL: gone */
+const char *sandbox_cell_home(const struct sandbox_cell *); /* its folder; NULL: it has none */
+int sandbox_cell_base(const struct sandbox_cell *);         /* the folder, whether named or not */
+/* Where the program sees a file, without symbolic links; NULL: nowhere. */
+const char *sandbox_cell_seen(const struct sandbox_cell *, size_t file);
+/* What to call it in the program's command line. */
+const char *sandbox_cell_path(const struct sandbox_cell *, size_t file);
+char *sandbox_cell_dir(const struct sandbox_cell *); /* … the folder of the first; malloc'ed */
+/* A word of the command line as the program is to get it; malloc'ed. */
+char *sandbox_cell_word(const struct sandbox_cell *, const char *word);
+/* "NAME=value"s that the program needs to have in its environment. */
+void sandbox_cell_env(const struct sandbox_cell *, struct sandbox_strings *);
+int sandbox_remove_tree(int dirfd, const char *name);
+
+#endif

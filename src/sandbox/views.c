@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of views, the best first. */
+#include "sandbox/internal.h"
+
+#include <string.h>
+
+static const struct sandbox_view views[] = {
+	{
+		.name = "mount",
+		.text = "in a private mount namespace",
+		.about = "at its path, in a private mount namespace, as root",
+		.flags = SANDBOX_PIDS | SANDBOX_NET,
+		.ops = &sandbox_ops_mount,
+	},
+	{
+		.name = "userns",
+		.text = "in an unprivileged user namespace",
+		.about = "the same, in a user namespace, which needs no root",
+		.flags = SANDBOX_PIDS | SANDBOX_NET,
+		.ops = &sandbox_ops_userns,
+	},
+	{
+		.name = "subst",
+		.text = "as a copy elsewhere, in place of {pool}",
+		.about = "in a folder of its own, by {pool} in the command",
+		.lacks =
+			"what else the command writes is not kept apart and stays, and servers are "
+			"run one at a time",
+		.flags = SANDBOX_MOVED,
+		.ops = &sandbox_ops_subst,
+	},
+};
+#define NVIEWS (sizeof views / sizeof *views)
+
+const struct sandbox_view *sandbox_view_at(size_t i)
+{
+	return i < NVIEWS ? &views[i] : NULL;
+}
+
+const struct sandbox_view *sandbox_view_named(const char *name)
+{
+	for (size_t i = 0; i < NVIEWS; i++)
+		if (!strcmp(views[i].name, name))
+			return &views[i];
+	return NULL;
+}
+
+int sandbox_view_works(const struct sandbox_view *view, struct err *why)
+{
+	static struct {
+		bool known;
+		int bad;
+		struct err why;
+	} tried[NVIEWS];
+	size_t i = (size_t)(view - views);
+	if (!tried[i].known && view->ops->probe)
+		tried[i].bad = view->ops->probe(view, &tried[i].why);
+	tried[i].known = true;
+	if (tried[i].bad && why)
+		*why = tried[i].why;
+	return tried[i].bad;
+}
