@@ -7,7 +7,7 @@
 #include "crash/crash.h"
 #include "launch/launch.h"
 #include "model/model.h"
-#include "runner/runner.h"
+#include "sandbox/sandbox.h"
 #include "symbolic/symbolic.h"
 
 /* ---- in general ---- */
