@@ -88,6 +88,7 @@ struct cli_option {
 	size_t offset;   /* of the field in the struct that cli_parse fills */
 	const char *help;
 	const struct cli_choices *choices; /* CLI_CHOICE, CLI_FILES; else NULL */
+	bool once; /* of this run only: it is not kept to be the same in a resumed one */
 };
 
 struct cli_verb {

@@ -17,34 +17,40 @@ struct output_opts {
 
 /* Rows for an option table; T is the verb's struct, which has a `struct output_opts output`. */
 #define OUTPUT_OPTIONS(T)                                                                          \
-	{ "report", 0, CLI_FILES, "FILE", offsetof(T, output.file), "", &choices_format },         \
+	{ "report",        0,           CLI_FILES, "FILE", offsetof(T, output.file), "",           \
+	  &choices_format, .once = true },                                                         \
 		{ "fail-on",                                                                       \
 		  0,                                                                               \
 		  CLI_CHOICE,                                                                      \
 		  NULL,                                                                            \
 		  offsetof(T, output.fail_on),                                                     \
 		  "end with status 1 for findings of this level or a graver one",                  \
-		  &choices_level },                                                                \
+		  &choices_level,                                                                  \
+		  .once = true },                                                                  \
 		{ "suppress",                                                                      \
 		  0,                                                                               \
 		  CLI_FILE,                                                                        \
 		  "FILE",                                                                          \
 		  offsetof(T, output.suppress),                                                    \
-		  "do not report what the file lists" },                                           \
+		  "do not report what the file lists",                                             \
+		  .once = true },                                                                  \
 		{ "gen-suppressions",                                                              \
 		  0,                                                                               \
 		  CLI_FLAG,                                                                        \
 		  NULL,                                                                            \
 		  offsetof(T, output.gen_suppressions),                                            \
-		  "print entries for --suppress instead of the report" },                          \
+		  "print entries for --suppress instead of the report",                            \
+		  .once = true },                                                                  \
 		{ "baseline",                                                                      \
 		  0,                                                                               \
 		  CLI_FILE,                                                                        \
 		  "OLD.json",                                                                      \
 		  offsetof(T, output.baseline),                                                    \
-		  "report only what an earlier JSON report does not have" },                       \
+		  "report only what an earlier JSON report does not have",                         \
+		  .once = true },                                                                  \
 	{                                                                                          \
-		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words"      \
+		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words",     \
+			.once = true                                                               \
 	}
 
 struct output {

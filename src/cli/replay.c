@@ -139,7 +139,7 @@ static int cmd_replay(int argc, char **argv)
 		return cli_fail(&err);
 	if (of_exploration(dir)) {
 		char *campaign;
-		status = explore_replay(dir, argv[0], o.gdb, &campaign, &err);
+		status = explore_replay_cli(dir, argv[0], o.gdb, &campaign, &err);
 		free(dir);
 		if (status < 0 || !campaign)
 			return status < 0 ? cli_fail(&err) : status;

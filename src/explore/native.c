@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program with an input, without the tracer: the script of explore_files.c in a cell of
+ * The program with an input, without the tracer: the script of script.c in a cell of
  * src/runner, where the symbolic files are at their paths and nothing that is written lasts.
  */
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/explore.h"
+#include "explore/internal.h"
 #include "runner/runner.h"
 
 #define CAPTURE_PATIENCE 20 /* runner_capture waits this often as long */
@@ -34,10 +34,10 @@ static bool within(const char *path, const char *dir)
 }
 
 /* A folder that the program may write to, and that the runner does not cover by itself. */
-static bool to_cover(const struct explore *x, const char *dir)
+static bool to_cover(const char *cwd, const char *dir)
 {
 	static const char *const never[] = { "/proc", "/sys", "/dev", "/run" };
-	if (within(dir, x->cwd) || within(dir, "/tmp") || within(dir, "/dev/shm") ||
+	if (within(dir, cwd) || within(dir, "/tmp") || within(dir, "/dev/shm") ||
 	    !strcmp(dir, "/") || access(dir, W_OK))
 		return false;
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -54,14 +54,14 @@ static void add_file(struct cell *c, char *path)
 }
 
 /* A file that is not there stands for the folder. */
-static void cover(struct cell *c, const struct explore *x, const char *path)
+static void cover(struct cell *c, const char *cwd, const char *path)
 {
-	char *own = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", x->cwd, path);
+	char *own = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", cwd, path);
 	char *slash = strrchr(own, '/');
 	slash[slash == own] = 0;
 	char *dir = realpath(own, NULL);
 	free(own);
-	if (dir && to_cover(x, dir)) {
+	if (dir && to_cover(cwd, dir)) {
 		char *none = xasprintf("%s/.holdfast-none", dir);
 		bool known = false;
 		for (size_t i = c->real; i < c->file.n; i++)
@@ -74,21 +74,20 @@ static void cover(struct cell *c, const struct explore *x, const char *path)
 	free(dir);
 }
 
-static void plan_files(struct cell *c, const struct explore *x, const struct explore_plan *p)
+static void plan_files(struct cell *c, const struct explore_stage *stage)
 {
+	const struct explore_plan *p = stage->plan;
+	const char *cwd = stage->program->cwd;
 	for (size_t i = 0; i < p->source.n; i++)
 		if (p->source.p[i].kind == SYM_SRC_FILE)
 			add_file(c, xstrdup(p->source.p[i].path));
 	c->real = c->file.n;
 	for (size_t i = 1; i < p->argc; i++)
 		if (strchr(p->argv[i], '/'))
-			cover(c, x, p->argv[i]);
-	if (!x->started)
-		return;
-	const struct trace_defs *defs = launch_explorer_defs(x->slot[0].launch);
-	for (uint32_t i = 0; i < trace_files(defs); i++)
-		if (trace_file(defs, i)->path)
-			cover(c, x, trace_file(defs, i)->path);
+			cover(c, cwd, p->argv[i]);
+	for (uint32_t i = 0; stage->defs && i < trace_files(stage->defs); i++)
+		if (trace_file(stage->defs, i)->path)
+			cover(c, cwd, trace_file(stage->defs, i)->path);
 }
 
 /* The contents, from the input's folder. */
@@ -122,11 +121,12 @@ static int fill(struct cell *c, const struct explore_plan *p, const char *dir, s
 	return 0;
 }
 
-static int cell_open(struct cell *c, const struct explore *x, const struct explore_plan *p,
-		     const char *dir, double seconds, struct err *err)
+static int cell_open(struct cell *c, const struct explore_stage *stage, const char *dir,
+		     double seconds, struct err *err)
 {
+	const char *cwd = stage->program->cwd;
 	*c = (struct cell){ 0 };
-	plan_files(c, x, p);
+	plan_files(c, stage);
 	struct runner_opts ro = {
 		.command = "true",
 		.file = c->file.p,
@@ -136,16 +136,17 @@ static int cell_open(struct cell *c, const struct explore *x, const struct explo
 		.output_cap = 1u << 20,
 	};
 	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (chdir(x->cwd))
-		err_errno(err, EXIT_PROGRAM, "cannot go to %s", x->cwd);
+	bool bad = chdir(cwd) != 0;
+	if (bad)
+		err_errno(err, EXIT_PROGRAM, "cannot go to %s", cwd);
 	else
 		c->runner = runner_new(&ro, err);
 	if (here >= 0) {
-		if (fchdir(here))
-			msg_warn("cannot go back to the current folder");
+		if (fchdir(here) && !bad)
+			bad = err_errno(err, EXIT_PROGRAM, "cannot return to the current folder");
 		close(here);
 	}
-	return !c->runner || fill(c, p, dir, err) ? -1 : 0;
+	return bad || !c->runner || fill(c, stage->plan, dir, err) ? -1 : 0;
 }
 
 static void cell_close(struct cell *c)
@@ -216,31 +217,31 @@ static int capture(struct cell *c, const char *text, double limit, struct explor
 	return 0;
 }
 
-int explore_native(const struct explore *x, const struct explore_plan *p, const char *dir,
-		   const char *under, struct explore_native *out, struct err *err)
+int explore_native(const struct explore_stage *stage, const char *dir, const char *under,
+		   struct explore_native *out, struct err *err)
 {
-	double limit = x->run_limit + (under ? GDB_SECONDS : 0);
+	double limit = stage->program->timeout + (under ? GDB_SECONDS : 0);
 	struct cell c;
 	*out = (struct explore_native){ 0 };
 	char *text =
 		command(dir, under,
 			under ? " 2>&1 </dev/null | tail -c 1000000; printf '" STATUS "%d\\n' 0"
 			      : " >/dev/null 2>&1 </dev/null; printf '" STATUS "%d\\n' $?");
-	int bad = cell_open(&c, x, p, dir, limit / CAPTURE_PATIENCE, err) ||
+	int bad = cell_open(&c, stage, dir, limit / CAPTURE_PATIENCE, err) ||
 		  capture(&c, text, limit, out, err);
 	cell_close(&c);
 	free(text);
 	return bad ? -1 : 0;
 }
 
-int explore_native_here(const struct explore *x, const struct explore_plan *p, const char *dir,
-			const char *under, struct explore_native *out, struct err *err)
+int explore_native_here(const struct explore_stage *stage, const char *dir, const char *under,
+			struct explore_native *out, struct err *err)
 {
 	struct runner_result r = { 0 };
 	struct cell c;
 	*out = (struct explore_native){ 0 };
 	char *text = command(dir, under, "; exit $?");
-	int bad = cell_open(&c, x, p, dir, under ? 1e9 : x->run_limit, err) ||
+	int bad = cell_open(&c, stage, dir, under ? 1e9 : stage->program->timeout, err) ||
 		  runner_interactive(c.runner, 0, false, text, &r, err);
 	out->hung = r.verdict == RUNNER_HUNG;
 	if (r.verdict == RUNNER_CRASHED)
@@ -255,18 +256,17 @@ int explore_native_here(const struct explore *x, const struct explore_plan *p, c
 
 /* ---- a recording ---- */
 
-static char *recorder(const struct explore *x, const char *into)
+static char *recorder(const struct launch_opts *o, const char *into)
 {
-	const struct run_opts *o = &x->o->run;
 	struct buf b = { 0 };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	self[n > 0 ? n : 0] = 0;
 	explore_quote(&b, self, strlen(self));
 	buf_printf(&b, " record -q -o %s", into);
-	for (size_t i = 0; i < o->pm.n; i++) {
+	for (size_t i = 0; i < o->npm; i++) {
 		buf_puts(&b, " --pm ");
-		explore_quote(&b, o->pm.p[i], strlen(o->pm.p[i]));
+		explore_quote(&b, o->pm[i], strlen(o->pm[i]));
 	}
 	if (o->cpu)
 		buf_printf(&b, " --cpu %s", o->cpu);
@@ -278,10 +278,10 @@ static char *recorder(const struct explore *x, const char *into)
 	return b.p;
 }
 
-int explore_record(const struct explore *x, const struct explore_plan *p, const char *dir,
-		   const char *trace, struct err *err)
+int explore_record(const struct explore_stage *stage, const char *dir, const char *trace,
+		   struct err *err)
 {
-	double limit = x->run_limit * 2 + TRACER_SECONDS;
+	double limit = stage->program->timeout * 2 + TRACER_SECONDS;
 	struct explore_native n = { 0 };
 	struct cell c = { 0 };
 	char into[64];
@@ -290,12 +290,12 @@ int explore_record(const struct explore *x, const struct explore_plan *p, const 
 	if (fd < 0)
 		return err_errno(err, EXIT_USAGE, "cannot write %s", trace);
 	snprintf(into, sizeof into, "/tmp/holdfast-recording-%d", (int)getpid());
-	char *under = recorder(x, into);
+	char *under = recorder(&stage->program->run, into);
 	char *after = xasprintf(" >/dev/null 2>&1 </dev/null; cat %s/trace >/proc/self/fd/%d && "
 				"printf '" STATUS "0\\n'",
 				into, fd);
 	char *text = command(dir, under, after);
-	int bad = cell_open(&c, x, p, dir, limit / CAPTURE_PATIENCE, err) ||
+	int bad = cell_open(&c, stage, dir, limit / CAPTURE_PATIENCE, err) ||
 		  capture(&c, text, limit, &n, err);
 	cell_close(&c);
 	close(fd);

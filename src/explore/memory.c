@@ -7,19 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/explore.h"
+#include "explore/internal.h"
 
-bool explore_memory_found(struct explore *x, const struct explore_slot *s)
+bool explore_memory_found(struct explore_memory *m, const struct explore_plan *p,
+			  const struct launch_explorer *launch)
 {
-	size_t n, known = x->plan->source.n;
+	size_t n, known = p->source.n;
 	const uint8_t *input;
-	const struct sym_source *all = launch_explorer_sources(s->launch, &n, &input);
-	if (n <= known || x->memory.n)
-		return x->memory.n > 0;
-	x->memory_bytes.n = 0;
+	const struct sym_source *all = launch_explorer_sources(launch, &n, &input);
+	if (n <= known || m->source.n)
+		return m->source.n > 0;
+	m->bytes.n = 0;
 	for (size_t i = known; i < n; i++) {
-		VEC_PUSH(&x->memory, all[i]);
-		buf_add(&x->memory_bytes, input + all[i].first, all[i].len);
+		VEC_PUSH(&m->source, all[i]);
+		buf_add(&m->bytes, input + all[i].first, all[i].len);
 	}
 	return true;
 }
@@ -47,14 +48,13 @@ static void add_source(struct explore_plan *p, const struct sym_source *s, unsig
 	p->n = s->first + s->len;
 }
 
-bool explore_memory_extend(struct explore *x)
+bool explore_memory_extend(struct explore_memory *m, struct explore_plan *p)
 {
-	struct explore_plan *p = x->plan;
 	size_t before = p->n;
-	if (!x->memory.n)
+	if (!m->source.n)
 		return false;
-	for (size_t i = 0; i < x->memory.n; i++)
-		add_source(p, &x->memory.p[i], (unsigned)(p->source.n - p->given + 1));
+	for (size_t i = 0; i < m->source.n; i++)
+		add_source(p, &m->source.p[i], (unsigned)(p->source.n - p->given + 1));
 	p->lo = xrealloc(p->lo, p->n + 1);
 	p->hi = xrealloc(p->hi, p->n + 1);
 	p->fixed = xrealloc(p->fixed, p->n + 1);
@@ -62,9 +62,15 @@ bool explore_memory_extend(struct explore *x)
 	memset(p->hi + before, 255, p->n - before);
 	memset(p->fixed + before, 0, p->n - before);
 	for (size_t i = 0; i < p->seed.n; i++)
-		extend_input(&p->seed.p[i], p, before, &x->memory_bytes);
+		extend_input(&p->seed.p[i], p, before, &m->bytes);
 	for (size_t i = 0; i < p->later.n; i++)
-		extend_input(&p->later.p[i], p, before, &x->memory_bytes);
-	x->memory.n = 0;
+		extend_input(&p->later.p[i], p, before, &m->bytes);
+	m->source.n = 0;
 	return true;
+}
+
+void explore_memory_free(struct explore_memory *m)
+{
+	VEC_FREE(&m->source);
+	buf_free(&m->bytes);
 }

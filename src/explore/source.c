@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/explore.h"
+#include "explore/internal.h"
 
 /* A number, decimal or 0x…; *end is what follows. */
 static bool number(const char *s, const char **end, uint64_t *out)
@@ -146,13 +146,13 @@ static int add_arg(struct explore_plan *p, const char *text, struct err *err)
 	return 0;
 }
 
-int explore_extra(const struct explore_opts *o, unsigned *min, unsigned *max, struct err *err)
+int explore_phases(const struct explore_inputs *o, unsigned *min, unsigned *max, struct err *err)
 {
 	uint64_t from, to, len;
 	*min = *max = 0;
-	if (!o->sym_args.n)
+	if (!o->args.n)
 		return 0;
-	const char *const *w = o->sym_args.p;
+	const char *const *w = o->args.p;
 	if (!whole_number(w[0], &from) || !whole_number(w[1], &to) || !whole_number(w[2], &len))
 		return err_set(err, EXIT_USAGE, "--sym-args takes three numbers: MIN MAX LEN");
 	if (from > to || !to || to > SYM_MAX_SOURCES || !len)
@@ -165,14 +165,13 @@ int explore_extra(const struct explore_opts *o, unsigned *min, unsigned *max, st
 	return 0;
 }
 
-static int add_extra(struct explore_plan *p, const struct explore_opts *o, unsigned extra,
-		     struct err *err)
+static int add_extra(struct explore_plan *p, const struct explore_inputs *o, struct err *err)
 {
-	for (unsigned i = 0; i < extra; i++) {
+	for (unsigned i = 0; i < p->phase; i++) {
 		char what[32];
 		snprintf(what, sizeof what, "%zu", p->argc);
 		struct sym_source *s =
-			add(p, SYM_SRC_ARG, strtoull(o->sym_args.p[2], NULL, 0), "arg", what, err);
+			add(p, SYM_SRC_ARG, strtoull(o->args.p[2], NULL, 0), "arg", what, err);
 		if (!s)
 			return -1;
 		s->index = (uint32_t)p->argc;
@@ -327,30 +326,29 @@ static int add_pm(struct explore_plan *p, const char *text, struct err *err)
 	return bad ? -1 : 0;
 }
 
-static int add_stdin(struct explore_plan *p, const struct explore_opts *o, struct err *err)
+static int add_stdin(struct explore_plan *p, const struct explore_inputs *o, struct err *err)
 {
 	size_t n = 0;
-	if (!add(p, SYM_SRC_STDIN, o->sym_stdin, "", "stdin", err))
+	if (!add(p, SYM_SRC_STDIN, o->stdin_len, "", "stdin", err))
 		return -1;
-	if (!o->run.stdin_path)
+	if (!o->stdin_path)
 		return 0;
-	newest(p)->base = explore_read(o->run.stdin_path, 0, SIZE_MAX, &n, err);
+	newest(p)->base = explore_read(o->stdin_path, 0, SIZE_MAX, &n, err);
 	newest(p)->nbase = (uint32_t)n;
 	if (!newest(p)->base)
 		return -1;
-	return n > o->sym_stdin ? too_long("sym-stdin", o->run.stdin_path, o->sym_stdin, n, err)
-				: 0;
+	return n > o->stdin_len ? too_long("sym-stdin", o->stdin_path, o->stdin_len, n, err) : 0;
 }
 
-static int add_socket(struct explore_plan *p, const struct explore_opts *o, struct buf *fixed,
+static int add_socket(struct explore_plan *p, const struct explore_inputs *o, struct buf *fixed,
 		      struct err *err)
 {
 	struct buf bytes = { 0 };
 	int bad = explore_packets(p, o, &bytes, fixed, err);
-	if (!bad && o->sym_socket && o->sym_socket < bytes.n)
+	if (!bad && o->socket_len && o->socket_len < bytes.n)
 		bad = err_set(err, EXIT_USAGE,
 			      "the packets take %zu bytes, --sym-socket allows %llu", bytes.n,
-			      (unsigned long long)o->sym_socket);
+			      (unsigned long long)o->socket_len);
 	if (!bad && !add(p, SYM_SRC_SOCKET, bytes.n, "", "socket", err))
 		bad = -1;
 	if (!bad)
@@ -361,7 +359,7 @@ static int add_socket(struct explore_plan *p, const struct explore_opts *o, stru
 
 /* ---- all of them ---- */
 
-static int add_each(struct explore_plan *p, const struct cli_list *list,
+static int add_each(struct explore_plan *p, const struct explore_words *list,
 		    int (*one)(struct explore_plan *, const char *, struct err *), struct err *err)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -370,17 +368,15 @@ static int add_each(struct explore_plan *p, const struct cli_list *list,
 	return 0;
 }
 
-static int add_all(struct explore_plan *p, const struct explore_opts *o, unsigned extra,
-		   struct err *err)
+static int add_all(struct explore_plan *p, const struct explore_inputs *o, struct err *err)
 {
 	struct buf fixed = { 0 };
-	int bad =
-		add_each(p, &o->sym_arg, add_arg, err) || add_extra(p, o, extra, err) ||
-		add_each(p, &o->sym_env, add_env, err) || (o->sym_stdin && add_stdin(p, o, err)) ||
-		add_each(p, &o->sym_file, add_file, err) || add_each(p, &o->sym_pm, add_pm, err) ||
-		((o->sym_socket || o->packet.n) && add_socket(p, o, &fixed, err));
+	int bad = add_each(p, &o->arg, add_arg, err) || add_extra(p, o, err) ||
+		  add_each(p, &o->env, add_env, err) || (o->stdin_len && add_stdin(p, o, err)) ||
+		  add_each(p, &o->file, add_file, err) || add_each(p, &o->pm, add_pm, err) ||
+		  ((o->socket_len || o->packet.n) && add_socket(p, o, &fixed, err));
 	p->given = p->source.n;
-	if (!bad && !p->n && !o->sym_args.n && !o->sym_memory)
+	if (!bad && !p->n && !o->args.n && !o->memory)
 		bad = err_set(err, EXIT_USAGE,
 			      "nothing is symbolic: give --sym-arg, --sym-stdin, --sym-file, "
 			      "--sym-socket, --sym-env, --sym-pm or --sym-memory");
@@ -393,16 +389,17 @@ static int add_all(struct explore_plan *p, const struct explore_opts *o, unsigne
 	return bad ? -1 : 0;
 }
 
-struct explore_plan *explore_plan_new(const struct explore_opts *o, char **argv, unsigned extra,
-				      struct err *err)
+struct explore_plan *explore_plan_new(const struct explore_inputs *o, char *const *argv,
+				      unsigned phase, struct err *err)
 {
 	struct explore_plan *p = xcalloc(1, sizeof *p);
+	p->phase = phase;
 	while (argv[p->argc])
 		p->argc++;
 	p->argv = xcalloc(p->argc + 1, sizeof *p->argv);
 	for (size_t i = 0; i < p->argc; i++)
 		p->argv[i] = xstrdup(argv[i]);
-	if (!add_all(p, o, extra, err) && !explore_plan_seeds(p, o, err))
+	if (!add_all(p, o, err) && !explore_seeds(p, o, err))
 		return p;
 	explore_plan_free(p);
 	return NULL;
@@ -418,7 +415,7 @@ void explore_plan_free(struct explore_plan *p)
 		free(p->about.p[i].name);
 		free(p->about.p[i].given);
 		free(p->about.p[i].base);
-		free(p->about.p[i].seed.p);
+		VEC_FREE(&p->about.p[i].seed);
 	}
 	for (size_t i = 0; i < p->seed.n; i++)
 		symbolic_input_free(&p->seed.p[i]);

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An input as files, and `run`, a script that runs the program with it:
- *
- *   stdin, file-NAME, pm-NAME   what the program reads there; a pool is whole
- *   arg3, env-NAME              the text
- *   packet-001, …               what is sent to it, one by one
- *
- * The script gives the program copies of files and pools: in the place of arguments that name
- * them, or else bound over them in a mount namespace. HOLDFAST_UNDER is put before the program's
- * name; with HOLDFAST_PLACED=1 the files are taken to be where they belong already.
+ * `run`, the script that runs the program with the input in its folder. It gives the program copies
+ * of files and pools: in the place of arguments that name them, or else bound over them in a mount
+ * namespace. HOLDFAST_UNDER is put before the program's name; with HOLDFAST_PLACED=1 the files are
+ * taken to be where they belong already.
  */
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cli/explore.h"
-
-int explore_mkdir(const char *path, struct err *err)
-{
-	char *own = xstrdup(path);
-	struct stat st;
-	int bad = 0;
-	for (char *p = own + 1; !bad; p++) {
-		char c = *p;
-		if (c && c != '/')
-			continue;
-		*p = 0;
-		if (mkdir(own, 0777) && (stat(own, &st) || !S_ISDIR(st.st_mode)))
-			bad = err_set(err, EXIT_USAGE, "cannot make the folder %s", own);
-		*p = c;
-		if (!c)
-			break;
-	}
-	free(own);
-	return bad;
-}
+#include "explore/internal.h"
 
 static bool is_printable(const char *text, size_t n)
 {
@@ -70,91 +41,17 @@ static void quote(struct buf *b, const char *text)
 	explore_quote(b, text, strlen(text));
 }
 
-/* ---- the files ---- */
-
-static int open_new(const char *dir, const char *name, int mode, struct err *err)
-{
-	char *path = xasprintf("%s/%s", dir, name);
-	unlink(path);
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-	if (fd < 0)
-		err_errno(err, EXIT_USAGE, "cannot write %s", path);
-	free(path);
-	return fd;
-}
-
-static int finish(int fd, bool bad, const char *dir, const char *name, struct err *err)
-{
-	if (bad)
-		err_errno(err, EXIT_INTERNAL, "cannot write %s/%s", dir, name);
-	if (close(fd) && !bad)
-		return err_errno(err, EXIT_INTERNAL, "cannot write %s/%s", dir, name);
-	return bad ? -1 : 0;
-}
-
-static int put_file(const char *dir, const char *name, const void *bytes, size_t n, int mode,
-		    struct err *err)
-{
-	int fd = open_new(dir, name, mode, err);
-	return fd < 0 ? -1 : finish(fd, write_all(fd, bytes, n), dir, name, err);
-}
-
-/* A file or pool as the program sees it with this input. */
-static int put_whole(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
-		     const char *dir, struct err *err)
-{
-	const struct sym_source *s = &p->source.p[i];
-	int from = open(s->path, O_RDONLY | O_CLOEXEC);
-	int fd = open_new(dir, p->about.p[i].name, 0666, err);
-	off_t end = from < 0 ? 0 : lseek(from, 0, SEEK_END);
-	bool bad = fd < 0 || (from >= 0 && copy_sparse(from, fd));
-	if (!bad)
-		bad = write_all_at(fd, in->byte + s->first, in->now[i], s->off);
-	if (!bad && (uint64_t)end <= s->off + s->len)
-		bad = ftruncate(fd, (off_t)(s->off + in->now[i]));
-	if (from >= 0)
-		close(from);
-	return fd < 0 ? -1 : finish(fd, bad, dir, p->about.p[i].name, err);
-}
-
-static int put_packets(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
-		       const char *dir, struct err *err)
-{
-	const uint8_t *at = in->byte + p->source.p[i].first;
-	for (size_t k = 0; k < p->packet.n; at += p->packet.p[k++]) {
-		char name[32];
-		snprintf(name, sizeof name, "packet-%03zu", k + 1);
-		if (put_file(dir, name, at, p->packet.p[k], 0666, err))
-			return -1;
-	}
-	return 0;
-}
-
-static int put_source(const struct explore_plan *p, size_t i, const struct symbolic_input *in,
-		      const char *dir, struct err *err)
-{
-	const struct sym_source *s = &p->source.p[i];
-	if (s->kind == SYM_SRC_FILE)
-		return put_whole(p, i, in, dir, err);
-	if (s->kind == SYM_SRC_SOCKET)
-		return put_packets(p, i, in, dir, err);
-	return put_file(dir, p->about.p[i].name, in->byte + s->first, explore_length(p, i, in),
-			0666, err);
-}
-
-/* ---- the script ---- */
-
-static void say_env(struct buf *b, const struct explore *x, const struct explore_plan *p,
+static void say_env(struct buf *b, const struct explore_program *how, const struct explore_plan *p,
 		    const struct symbolic_input *in)
 {
-	if (!x->o->run.no_pmem_force)
+	if (!how->run.no_pmem_force)
 		buf_puts(b, "export PMEM_IS_PMEM_FORCE=${PMEM_IS_PMEM_FORCE-1}\n");
 	for (size_t i = 0; i < p->source.n; i++) {
 		if (p->source.p[i].kind != SYM_SRC_ENV)
 			continue;
 		buf_printf(b, "export %s=", p->source.p[i].path);
 		explore_quote(b, (const char *)in->byte + p->source.p[i].first,
-			      explore_length(p, i, in));
+			      explore_input_length(p, i, in));
 		buf_puts(b, "\n");
 	}
 }
@@ -177,7 +74,7 @@ static void say_arguments(struct buf *b, const struct explore_plan *p,
 		buf_puts(b, k ? " " : "");
 		if (s)
 			explore_quote(b, (const char *)in->byte + s->first,
-				      explore_length(p, i, in));
+				      explore_input_length(p, i, in));
 		else
 			quote(b, p->argv[k]);
 	}
@@ -227,9 +124,9 @@ static void say_placing(struct buf *b, const struct explore_plan *p)
 		"fi\n");
 }
 
-static void say_server(struct buf *b, const struct explore *x)
+static void say_server(struct buf *b, const struct explore_program *how)
 {
-	const char *stop = x->o->run.stop ? x->o->run.stop : "TERM";
+	const char *stop = how->stop ? how->stop : "TERM";
 	bool signal = strspn(stop, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(stop);
 	buf_puts(b, "listening() {\n"
 		    "\tlocal place state rest\n"
@@ -239,7 +136,10 @@ static void say_server(struct buf *b, const struct explore *x)
 		    "\t\tdone | sort -u\n"
 		    "}\n"
 		    "before=$(listening)\n");
-	buf_printf(b, "port=%s\n", x->o->run.port ? x->o->run.port : "");
+	buf_puts(b, "port=");
+	if (how->port)
+		buf_printf(b, "%u", how->port);
+	buf_puts(b, "\n");
 	buf_puts(b, "\"${under[@]}\" \"${words[@]}\" <\"$input\" &\n"
 		    "pid=$! up=\n"
 		    "for ((i = 0; i < 600; i++)); do\n"
@@ -275,8 +175,8 @@ static void say_server(struct buf *b, const struct explore *x)
 		    "exit $status\n");
 }
 
-static char *script(const struct explore *x, const struct explore_plan *p,
-		    const struct symbolic_input *in, size_t *n)
+char *explore_script(const struct explore_program *how, const struct explore_plan *p,
+		     const struct symbolic_input *in, size_t *n)
 {
 	struct buf b = { 0 };
 	bool socket = false, own_stdin = false;
@@ -290,41 +190,26 @@ static char *script(const struct explore *x, const struct explore_plan *p,
 		 "# HOLDFAST_UNDER='gdb --args' puts another program before it.\n"
 		 "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd) || exit 125\n"
 		 "cd ");
-	quote(&b, x->cwd);
+	quote(&b, how->cwd);
 	buf_puts(&b, " || exit 125\n"
 		     "under=()\n"
 		     "if [ -n \"$HOLDFAST_UNDER\" ]; then eval \"under=($HOLDFAST_UNDER)\"; fi\n");
-	say_env(&b, x, p, in);
+	say_env(&b, how, p, in);
 	say_arguments(&b, p, in);
 	say_placing(&b, p);
 	buf_puts(&b, "input=");
 	if (own_stdin)
 		buf_puts(&b, "$here/stdin");
 	else
-		quote(&b, x->o->run.stdin_path ? x->o->run.stdin_path
-			  : socket             ? "/dev/null"
-					       : "/dev/stdin");
+		quote(&b, how->run.stdin_path ? how->run.stdin_path
+			  : socket            ? "/dev/null"
+					      : "/dev/stdin");
 	buf_puts(&b, "\n");
 	if (socket)
-		say_server(&b, x);
+		say_server(&b, how);
 	else
 		buf_puts(&b, "\"${under[@]}\" \"${words[@]}\" <\"$input\"\n"
 			     "exit $?\n");
 	*n = b.n;
 	return b.p;
-}
-
-int explore_files(const struct explore *x, const struct explore_plan *p,
-		  const struct symbolic_input *in, const char *dir, struct err *err)
-{
-	size_t n;
-	if (explore_mkdir(dir, err))
-		return -1;
-	for (size_t i = 0; i < p->source.n; i++)
-		if (put_source(p, i, in, dir, err))
-			return -1;
-	char *text = script(x, p, in, &n);
-	int bad = put_file(dir, "run", text, n, 0777, err);
-	free(text);
-	return bad;
 }

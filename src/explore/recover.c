@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --recover: every path with a behaviour that no path had before is recorded, as `holdfast record`
+ * does it, with its input in place and nothing of it lasting; then the recording is crashed as
+ * `holdfast crash` does it, within a budget. Each has a campaign of its own in the exploration's
+ * folder, crash/NNNN, so that its findings can be shown and replayed from there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/internal.h"
+
+static void take_findings(struct explore *x, struct finding_set *set, const char *dir,
+			  const struct symbolic_input *in)
+{
+	for (size_t i = 0; i < set->v.n; i++) {
+		size_t known = x->found.hit.n;
+		struct finding *f = explore_found_add(&x->found, set->v.p[i], x->plan, in, NULL,
+						      explore_path(x, in->parent));
+		struct explore_hit *hit = explore_hit(&x->found, f);
+		if (x->found.hit.n > known || !hit->kept) {
+			free(hit->campaign);
+			hit->campaign = xstrdup(dir);
+		}
+	}
+	set->v.n = 0;
+}
+
+static int crash_one(struct explore *x, const struct symbolic_input *in, struct err *err)
+{
+	struct explore_recovery *r = &x->recovery;
+	struct explore_stage stage = explore_stage(x);
+	struct finding_set set = { 0 };
+	char *dir = xasprintf("%s/crash/%04llu", x->folder->dir, (unsigned long long)r->campaigns);
+	char *input = xasprintf("%s/input", dir), *trace = xasprintf("%s/trace", dir);
+	int bad = explore_files(stage.program, stage.plan, in, input, err) ||
+		  explore_record(&stage, input, trace, err) ||
+		  x->hooks->crash(x->arg, dir, &set, err);
+	r->campaigns++;
+	if (!bad)
+		take_findings(x, &set, dir, in);
+	finding_set_free(&set);
+	free(dir);
+	free(input);
+	free(trace);
+	if (explore_stopped(x))
+		return 0;
+	/* A path whose recording or recovery does not work is no reason to end. */
+	if (bad && err->status == EXIT_PROGRAM) {
+		r->unwell++;
+		if (!r->why_unwell)
+			r->why_unwell = xstrdup(err->text);
+		return 0;
+	}
+	return bad;
+}
+
+int explore_recover(struct explore *x, struct err *err)
+{
+	struct explore_recovery *r = &x->recovery;
+	int bad = 0;
+	for (size_t i = 0; i < r->input.n; i++) {
+		if (!bad && !explore_stopped(x))
+			bad = crash_one(x, &r->input.p[i], err);
+		symbolic_input_free(&r->input.p[i]);
+	}
+	r->input.n = 0;
+	return bad;
+}
+
+void explore_recovery_free(struct explore_recovery *r)
+{
+	for (size_t i = 0; i < r->input.n; i++)
+		symbolic_input_free(&r->input.p[i]);
+	VEC_FREE(&r->input);
+	free(r->why_unwell);
+}
