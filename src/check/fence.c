@@ -11,7 +11,7 @@
 static void fence(struct oracle_state *f, const struct model_step *s)
 {
 	bool fresh;
-	if (s->ev->flags & TRACE_F_ATOMIC || !model_ops(f->check->model)->flushes)
+	if (s->ev->flags & TRACE_F_ATOMIC || s->effect == MODEL_NOTHING)
 		return;
 	if (s->thread->waiting.n) {
 		++*oracle_tally(f, s->where);

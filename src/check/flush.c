@@ -29,7 +29,7 @@ static void flush(struct oracle_state *f, const struct model_step *s)
 		hit(f, FINDING_FLUSH_OF_VOLATILE, s);
 		return;
 	}
-	if (!model_ops(f->check->model)->flushes)
+	if (s->effect == MODEL_NOTHING)
 		return;
 	own = l ? model_pending_by(f->check->model, l, s->thread_id) : 0;
 	if (l && l->open & ~own) {
@@ -47,7 +47,7 @@ static void sync_range(struct oracle_state *f, const struct model_step *s)
 {
 	struct model_step whole = *s;
 	whole.line = NULL;
-	if (model_ops(f->check->model)->flushes)
+	if (model_flushes(model_ops(f->check->model)))
 		return;
 	if (s->mask) {
 		oracle_tally(f, s->where)[USEFUL]++;

@@ -32,7 +32,7 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 
 static void store(struct oracle_state *o, const struct model_step *s)
 {
-	if (!model_ops(o->check->model)->flushes)
+	if (model_ops(o->check->model)->unit > TRACE_LINE)
 		return; /* where a sync persists whole pages, pages are filled at leisure */
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		bool fresh;

@@ -2,16 +2,14 @@
 /*
  * From a trace to a history: one pass over the events.
  *
- * A store appends pieces to its lines. A flush by thread T notes how many pieces the line has;
- * T's fence guarantees that many. What writes the file itself (write, truncate) is guaranteed
- * at once, except under a model in which it too needs a sync.
+ * A store appends pieces to its lines: a line is a unit of the persistency machine
+ * (model/machine.h), a piece one of its stores. What the machine guarantees raises the line's lo,
+ * and is noted in the history. What cuts a file or zeroes part of it is guaranteed at once.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "crash/build.h"
-
-#define MS_SYNC 4
 
 /* ---- who, where, what ---- */
 
@@ -25,7 +23,7 @@ static uint32_t thread_of(struct build *b, const struct trace_event *e)
 	if (hmap_get(&b->h->thread_at, key, &id))
 		return (uint32_t)id;
 	hmap_put(&b->h->thread_at, key, b->thread.n);
-	VEC_PUSH(&b->thread, (struct thread){ 0 });
+	VEC_PUSH(&b->thread, (struct model_waits){ 0 });
 	return (uint32_t)b->thread.n - 1;
 }
 
@@ -77,26 +75,32 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 	id = (uint32_t)h->line.n;
 	hmap_put(&h->line_at, line_key(h, file, off), id);
 	VEC_PUSH(&h->line, ((struct crash_line){ .off = off / h->unit * h->unit, .file = file }));
-	VEC_PUSH(&b->count, 0);
-	VEC_PUSH(&b->lo, 0);
+	VEC_PUSH(&b->unit, (struct model_unit){ 0 });
 	VEC_PUSH(&b->listed, 0);
 	return id;
 }
 
 /* ---- pieces and guarantees ---- */
 
-void crash_build_raise(struct build *b, uint32_t line, uint32_t lo)
+/* The line's lo was raised. */
+static void note_raise(struct build *b, uint32_t line, uint32_t before)
 {
 	struct crash_raise *last = b->h->raise.n ? &b->h->raise.p[b->h->raise.n - 1] : NULL;
+	uint32_t lo = b->unit.p[line].lo;
 
-	if (lo <= b->lo.p[line])
-		return;
 	if (last && last->event == b->ev->num && last->line == line)
 		last->lo = lo;
 	else
-		VEC_PUSH(&b->h->raise,
-			 ((struct crash_raise){ b->ev->num, line, lo, b->lo.p[line] }));
-	b->lo.p[line] = lo;
+		VEC_PUSH(&b->h->raise, ((struct crash_raise){ b->ev->num, line, lo, before }));
+}
+
+void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
+{
+	struct model_unit *u = &b->unit.p[line];
+	uint32_t before = u->lo;
+
+	if (model_unit_cover(u, effect, line, &b->thread.p[b->who]))
+		note_raise(b, line, before);
 }
 
 static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
@@ -122,7 +126,7 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 		h->blob.n += len;
 	}
 	VEC_PUSH(&h->piece, p);
-	b->count.p[line]++;
+	b->unit.p[line].hi++;
 	if (!b->listed.p[line]) {
 		b->listed.p[line] = 1;
 		VEC_PUSH(&b->dirty, line);
@@ -134,18 +138,10 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
 			uint64_t n)
 {
-	const struct model_ops *m = b->h->model;
-	bool nt = (b->ev->flags & TRACE_F_NT) != 0;
-
 	while (n) {
 		uint64_t room = 8 - off % 8, len = room < n ? room : n;
-		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
-		if (nt ? !m->nt_open : !m->stores_open)
-			crash_build_raise(b, line, b->count.p[line]);
-		else if (nt && m->flushes)
-			VEC_PUSH(&b->thread.p[b->who].waiting,
-				 ((struct waiting){ line, b->count.p[line] }));
+		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), b->effect);
 		off += len;
 		src += len;
 		n -= len;
@@ -154,14 +150,12 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 
 /* What does not go through a mapping: as much of a line as it covers is one piece. */
 void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
-		       bool open)
+		       enum model_effect effect)
 {
 	while (n) {
 		uint64_t room = b->h->unit - off % b->h->unit, len = room < n ? room : n;
-		uint32_t line = add_piece(b, file, off, src, (uint16_t)len);
 
-		if (!open)
-			crash_build_raise(b, line, b->count.p[line]);
+		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), effect);
 		off += len;
 		src = src ? src + len : NULL;
 		n -= len;
@@ -174,7 +168,7 @@ void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8
  * page, is not. A store to a later page would have been SIGBUS: the file is longer, then. */
 static uint64_t inside(struct build *b, uint32_t file, uint64_t off, uint64_t n)
 {
-	uint64_t size = b->size.p[file], end = (size + PAGE - 1) / PAGE * PAGE;
+	uint64_t size = b->size.p[file], end = (size + MODEL_PAGE - 1) / MODEL_PAGE * MODEL_PAGE;
 
 	if (off + n <= size)
 		return n;
@@ -194,7 +188,7 @@ static void store_event(struct build *b)
 		uint32_t file;
 
 		if (!trace_image_locate(b->h->initial, e->process, addr, &file, &off, &len)) {
-			done += PAGE - addr % PAGE; /* perhaps from the next page on */
+			done += MODEL_PAGE - addr % MODEL_PAGE; /* perhaps from the next page on */
 			continue;
 		}
 		n = len < n ? len : n;
@@ -207,20 +201,19 @@ static void flush_event(struct build *b)
 {
 	struct crash_history *h = b->h;
 	const struct trace_event *e = b->ev;
-	const struct trace_site_def *site = trace_site(trace_defs(h->reader), e->process, e->site);
+	struct model_range r = model_covers(e);
 	uint64_t off, len;
 	uint32_t file, line;
 
-	if (!h->model->flushes ||
-	    !trace_image_locate(h->initial, e->process, e->arg[0], &file, &off, &len) ||
-	    (line = crash_build_find_line(h, file, off)) == NO_LINE)
+	if (b->effect == MODEL_NOTHING)
 		return;
-	VEC_PUSH(&h->flush, ((struct crash_flush){ e->num, line, b->where, b->who }));
-	if (site && site->class == TRACE_SITE_CLFLUSH)
-		crash_build_raise(b, line, b->count.p[line]);
-	else if (b->lo.p[line] < b->count.p[line])
-		VEC_PUSH(&b->thread.p[b->who].waiting,
-			 ((struct waiting){ line, b->count.p[line] }));
+	for (uint64_t at = r.lo; at < r.hi; at += h->unit) {
+		if (!trace_image_locate(h->initial, e->process, at, &file, &off, &len) ||
+		    (line = crash_build_find_line(h, file, off)) == NO_LINE)
+			continue;
+		VEC_PUSH(&h->flush, ((struct crash_flush){ e->num, line, b->where, b->who }));
+		crash_build_cover(b, line, b->effect);
+	}
 }
 
 static void mark(struct build *b)
@@ -230,33 +223,37 @@ static void mark(struct build *b)
 
 static void fence_event(struct build *b)
 {
-	struct thread *t = &b->thread.p[b->who];
+	struct model_waits *t = &b->thread.p[b->who];
 
-	if (b->h->model->flushes)
-		for (size_t i = 0; i < t->waiting.n; i++)
-			crash_build_raise(b, t->waiting.p[i].line, t->waiting.p[i].upto);
-	t->waiting.n = 0;
 	mark(b);
+	if (b->effect != MODEL_COMPLETES)
+		return;
+	for (size_t i = 0; i < t->n; i++) {
+		struct model_unit *u = &b->unit.p[t->p[i].unit];
+		uint32_t before = u->lo;
+
+		if (model_unit_raise(u, t->p[i].upto))
+			note_raise(b, t->p[i].unit, before);
+	}
+	t->n = 0;
 }
 
 static void sync_event(struct build *b)
 {
 	const struct trace_event *e = b->ev;
-	uint64_t at = e->arg[0] & ~(uint64_t)(PAGE - 1), end = e->arg[0] + e->arg[1], off, len;
+	struct model_range r = model_covers(e);
+	uint64_t off, len;
 	uint32_t file;
 
 	mark(b);
-	if (!(e->arg[2] & MS_SYNC))
-		return;
-	end = (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	while (at < end) {
-		if (!trace_image_locate(b->h->initial, e->process, at, &file, &off, &len)) {
-			at += PAGE;
+	while (r.lo < r.hi && b->effect != MODEL_NOTHING) {
+		if (!trace_image_locate(b->h->initial, e->process, r.lo, &file, &off, &len)) {
+			r.lo += MODEL_PAGE;
 			continue;
 		}
-		len = len < end - at ? len : end - at;
-		crash_build_sync(b, file, off, off + len);
-		at += len;
+		len = len < r.hi - r.lo ? len : r.hi - r.lo;
+		crash_build_sync(b, file, (struct model_range){ off, off + len });
+		r.lo += len;
 	}
 }
 
@@ -279,6 +276,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	b->ev = e;
 	b->who = thread_of(b, e);
 	b->where = place_of(b, e);
+	b->effect = model_effect(b->h->model, e, model_class(trace_defs(b->h->reader), e));
 	switch (e->kind) {
 	case TRACE_STORE: store_event(b); return 0;
 	case TRACE_FLUSH: flush_event(b); return 0;
@@ -297,6 +295,9 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_FILE_ALLOCATE:
 	case TRACE_FILE_RENAME:
 	case TRACE_FILE_UNLINK: return crash_build_file_event(b, err);
+	/* Ranges that are declared not to be persistent stay open like any other. */
+	case TRACE_MARK_VOLATILE:
+	case TRACE_HINT_UNMAP:
 	default: return 0;
 	}
 }
@@ -322,10 +323,9 @@ static int start(struct build *b, struct err *err)
 static void stop(struct build *b)
 {
 	for (size_t i = 0; i < b->thread.n; i++)
-		VEC_FREE(&b->thread.p[i].waiting);
+		VEC_FREE(&b->thread.p[i]);
 	VEC_FREE(&b->thread);
-	VEC_FREE(&b->count);
-	VEC_FREE(&b->lo);
+	VEC_FREE(&b->unit);
 	VEC_FREE(&b->dirty);
 	VEC_FREE(&b->listed);
 	VEC_FREE(&b->size);

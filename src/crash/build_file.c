@@ -24,7 +24,7 @@ void crash_build_resize(struct build *b, uint32_t file, uint64_t size)
 
 static bool zero_at_first(const struct crash_history *h, uint32_t file, uint64_t off, uint64_t n)
 {
-	uint8_t page[PAGE];
+	uint8_t page[MODEL_PAGE];
 	if (trace_image_read(h->initial, file, off, page, n))
 		return true;
 	return !page[0] && !memcmp(page, page + 1, n - 1);
@@ -43,7 +43,7 @@ static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t t
 
 		if (known ||
 		    (from < b->h->file.p[file].size && !zero_at_first(b->h, file, from, len)))
-			crash_build_write(b, file, from, NULL, len, false);
+			crash_build_write(b, file, from, NULL, len, MODEL_PERSISTS);
 		from += len;
 	}
 }
@@ -64,7 +64,7 @@ static int allocate(struct build *b, uint32_t file, struct err *err)
 	return 0;
 }
 
-void crash_build_sync(struct build *b, uint32_t file, uint64_t from, uint64_t to)
+void crash_build_sync(struct build *b, uint32_t file, struct model_range r)
 {
 	size_t left = 0;
 
@@ -72,9 +72,9 @@ void crash_build_sync(struct build *b, uint32_t file, uint64_t from, uint64_t to
 		uint32_t line = b->dirty.p[i];
 		const struct crash_line *l = &b->h->line.p[line];
 
-		if (l->file == file && l->off + b->h->unit > from && l->off < to)
-			crash_build_raise(b, line, b->count.p[line]);
-		if (b->lo.p[line] < b->count.p[line])
+		if (l->file == file && l->off + b->h->unit > r.lo && l->off < r.hi)
+			crash_build_cover(b, line, b->effect);
+		if (b->unit.p[line].lo < b->unit.p[line].hi)
 			b->dirty.p[left++] = line;
 		else
 			b->listed.p[line] = 0;
@@ -101,7 +101,7 @@ int crash_build_file_event(struct build *b, struct err *err)
 	case TRACE_FILE_WRITE:
 		if (e->arg[1] + e->size > b->size.p[file])
 			crash_build_resize(b, file, e->arg[1] + e->size);
-		crash_build_write(b, file, e->arg[1], e->data, e->size, b->h->model->file_writes);
+		crash_build_write(b, file, e->arg[1], e->data, e->size, b->effect);
 		break;
 	case TRACE_FILE_TRUNCATE:
 		if (e->arg[1] < b->size.p[file])
@@ -110,8 +110,8 @@ int crash_build_file_event(struct build *b, struct err *err)
 		break;
 	case TRACE_FILE_ALLOCATE: return allocate(b, file, err);
 	case TRACE_FILE_SYNC:
-		if (e->arg[1] != 2) /* sync_file_range promises nothing */
-			crash_build_sync(b, file, 0, UINT64_MAX);
+		if (b->effect != MODEL_NOTHING)
+			crash_build_sync(b, file, model_covers(e));
 		break;
 	case TRACE_FILE_RENAME: change(b, file, b->size.p[file], new_name(e)); break;
 	case TRACE_FILE_UNLINK: change(b, file, b->size.p[file], NULL); break;

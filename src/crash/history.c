@@ -85,7 +85,7 @@ struct crash_history *crash_history_new(struct trace_reader *r, const struct mod
 
 	h->reader = r;
 	h->model = model;
-	h->unit = model->flushes ? TRACE_LINE : 4096;
+	h->unit = model->unit;
 	h->initial = trace_image_new(r, err);
 	if (!h->initial)
 		return crash_history_free(h), NULL;

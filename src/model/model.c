@@ -2,15 +2,14 @@
 /*
  * The transitions.
  *
- * A store opens its bytes; a flush by thread T makes all open bytes of the line wait for T's
- * fence (pending.c); that fence, or a sync of the range, makes them persistent.
+ * A store opens its bytes; an act that waits (a flush, say) makes all open bytes that it covers
+ * wait for its thread's fence (pending.c); that fence, or an act that persists, makes them
+ * persistent. Which acts do what is the model's row (machine.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/internal.h"
-
-#define MS_SYNC 4
 
 struct model *model_new(const struct model_ops *ops, const struct trace_defs *defs,
 			const struct model_watch *watch)
@@ -148,6 +147,15 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 			l->again[w] = 0;
 }
 
+/* What the step's event does to open bytes of its line. */
+static void cover(struct model *m, struct model_step *s, uint32_t index, uint64_t mask)
+{
+	if (s->effect == MODEL_PERSISTS)
+		guarantee(m, s, mask);
+	else if (s->effect == MODEL_WAITS && mask)
+		model_add_pending(m, s->line, index, s->thread_id, mask);
+}
+
 /* ---- stores, flushes, fences ---- */
 
 static void list_in_operation(struct model_thread *t, struct model_line *l, uint32_t index)
@@ -175,7 +183,6 @@ static void note_store(struct model_step *s)
 
 static void store_line(struct model *m, struct model_step *s, uint64_t key, uint64_t mask)
 {
-	bool nt = (s->ev->flags & TRACE_F_NT) != 0;
 	uint32_t index;
 	struct model_line *l = s->line = model_line_get(m, key, &index);
 	s->mask = mask & ~model_unwatched(m, l);
@@ -188,12 +195,9 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	model_unflush(m, l, mask);
 	l->open |= mask;
 	l->late &= ~mask;
-	l->nt = nt ? l->nt | mask : l->nt & ~mask;
+	l->nt = s->ev->flags & TRACE_F_NT ? l->nt | mask : l->nt & ~mask;
 	list_in_operation(s->thread, l, index);
-	if (nt ? !m->ops->nt_open : !m->ops->stores_open)
-		guarantee(m, s, mask);
-	else if (nt && m->ops->flushes)
-		model_add_pending(m, l, index, s->thread_id, mask);
+	cover(m, s, index, mask);
 }
 
 /* Splits [loc, loc+len) at line boundaries. */
@@ -218,14 +222,11 @@ static void do_flush(struct model *m, struct model_step *s)
 	s->mask = s->line ? s->line->open : 0;
 	if (m->watch.flush)
 		m->watch.flush(m->watch.arg, s);
-	if (!s->line || !m->ops->flushes)
+	if (!s->line || s->effect == MODEL_NOTHING)
 		return;
 	s->line->flush = s->where;
 	s->line->flush_when = (uint32_t)s->ev->num;
-	if (m->place.p[s->where].class == TRACE_SITE_CLFLUSH)
-		guarantee(m, s, s->line->open);
-	else if (s->line->open)
-		model_add_pending(m, s->line, index, s->thread_id, s->line->open);
+	cover(m, s, index, s->line->open);
 }
 
 static void do_fence(struct model *m, struct model_step *s)
@@ -236,6 +237,8 @@ static void do_fence(struct model *m, struct model_step *s)
 		m->watch.fence(m->watch.arg, s);
 	t->fence_num = s->ev->num + 1;
 	t->fence = s->where;
+	if (s->effect != MODEL_COMPLETES)
+		return;
 	for (size_t i = 0; i < t->waiting.n; i++) {
 		s->line = model_line(m, t->waiting.p[i]);
 		guarantee(m, s, model_take_pending(m, s->line, s->thread_id));
@@ -305,14 +308,14 @@ static void do_unmap(struct model *m, struct model_step *s)
 static void do_sync(struct model *m, struct model_step *s)
 {
 	const struct trace_event *e = s->ev;
-	uint64_t lo = e->arg[0] & ~4095ull, hi = (e->arg[0] + e->arg[1] + 4095) & ~4095ull;
-	if (!(e->arg[2] & MS_SYNC))
+	struct model_range r = model_covers(e);
+	if (s->effect != MODEL_PERSISTS)
 		return;
 	s->mask = 0;
-	each_in(m, e->process, lo, hi - lo, count_open, s);
+	each_in(m, e->process, r.lo, r.hi - r.lo, count_open, s);
 	if (m->watch.sync && model_is_pm(m, e->process, e->arg[0]))
 		m->watch.sync(m->watch.arg, s);
-	each_in(m, e->process, lo, hi - lo, persist_piece, s);
+	each_in(m, e->process, r.lo, r.hi - r.lo, persist_piece, s);
 }
 
 static void do_file(struct model *m, struct model_step *s)
@@ -321,11 +324,11 @@ static void do_file(struct model *m, struct model_step *s)
 	uint64_t base = (e->arg[0] + 1) << LOC_FILE_SHIFT, end = base + (1ull << LOC_FILE_SHIFT);
 	switch (e->kind) {
 	case TRACE_FILE_SYNC:
-		if (e->arg[1] != 2) /* sync_file_range promises nothing */
+		if (s->effect == MODEL_PERSISTS)
 			model_lines_in(m, base, end, persist_piece, s);
 		break;
 	case TRACE_FILE_WRITE:
-		if (m->ops->file_writes)
+		if (s->effect != MODEL_PERSISTS)
 			store_range(m, s, base | e->arg[1], e->size);
 		else
 			model_lines_in(m, base | e->arg[1], (base | e->arg[1]) + e->size,
@@ -430,6 +433,7 @@ void model_feed(struct model *m, const struct trace_event *e)
 	s.thread_id = thread_of(m, e);
 	s.thread = m->thread.p[s.thread_id];
 	s.where = model_where_of(m, e);
+	s.effect = model_effect(m->ops, e, m->place.p[s.where].class);
 	if (e->kind <= TRACE_FENCE)
 		s.thread->pm_num = e->num + 1;
 	switch (e->kind) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is guaranteed to survive a crash.
+ * What is guaranteed to survive a crash, byte by byte.
  *
  * A model follows the events of a run and knows, for every byte of PM that was stored, whether
  * its newest value is guaranteed persistent:
@@ -10,14 +10,14 @@
  *                 └──────────── clflush, msync ────────▲
  *   a non-temporal store by T is pending at once
  *
- * `open` bytes are those that are dirty or pending. Variants (adr, eadr, msync) differ in what
- * a store, a flush, a fence and a sync do; they are rows of one table. A line is 64 bytes of a
- * PM file, wherever it is mapped.
+ * That is the model `adr`; models differ in what a store, a flush, a fence and a sync do, and are
+ * rows of one table (machine.h). `open` bytes are those that are dirty or pending. A line is 64
+ * bytes of a PM file, wherever it is mapped.
  */
 #ifndef HOLDFAST_MODEL_MODEL_H
 #define HOLDFAST_MODEL_MODEL_H
 
-#include "trace/trace.h"
+#include "model/machine.h"
 
 #define MODEL_WORDS 8
 #define MODEL_NOBODY UINT32_MAX
@@ -72,8 +72,9 @@ struct model_step {
 	struct model_thread *thread;
 	uint32_t thread_id;
 	model_where where;
-	struct model_line *line; /* NULL: a flush of a line that was never stored to */
-	uint64_t mask;           /* bytes of the line that are concerned */
+	struct model_line *line;  /* NULL: a flush of a line that was never stored to */
+	uint64_t mask;            /* bytes of the line that are concerned */
+	enum model_effect effect; /* of the event */
 };
 
 /* Callbacks; any may be NULL. All but `op_end` and `gone` come before the state changes. */
@@ -88,18 +89,6 @@ struct model_watch {
 	void (*op_end)(void *, const struct model_step *);
 	void (*gone)(void *, const struct model_step *); /* line->open is lost from sight */
 };
-
-struct model_ops {
-	const char *name;
-	const char *about;
-	bool stores_open; /* a plain store is not guaranteed by itself */
-	bool nt_open;     /* nor a non-temporal one */
-	bool flushes;     /* clwb, clflushopt, clflush and fences persist */
-	bool file_writes; /* write() into the file needs a sync like a store */
-};
-/* By name; the name NULL stands for the default, the first. NULL: no such model. */
-const struct model_ops *model_find(const char *name);
-const struct model_ops *model_at(size_t i); /* NULL past the last */
 
 struct model;
 struct model *model_new(const struct model_ops *, const struct trace_defs *,

@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The persistency models, one row each. */
+/* The persistency models, one row each; what a row does not name has no effect. */
 #include <string.h>
 
-#include "model/model.h"
+#include "model/machine.h"
 
 static const struct model_ops models[] = {
-	{ "adr", "caches are lost in a crash: stores need a flush and a fence", .stores_open = true,
-	  .nt_open = true, .flushes = true },
-	{ "eadr", "caches survive: only non-temporal stores need a fence", .nt_open = true,
-	  .flushes = true },
-	{ "msync", "files on ordinary disks: stores need msync or fsync", .stores_open = true,
-	  .nt_open = true, .file_writes = true },
+	{ "adr", "caches are lost in a crash: stores need a flush and a fence", .unit = TRACE_LINE,
+	  .effect = { [MODEL_STORE] = MODEL_OPENS,
+		      [MODEL_NT_STORE] = MODEL_WAITS,
+		      [MODEL_CLFLUSH] = MODEL_PERSISTS,
+		      [MODEL_CLFLUSHOPT] = MODEL_WAITS,
+		      [MODEL_CLWB] = MODEL_WAITS,
+		      [MODEL_FENCE] = MODEL_COMPLETES,
+		      [MODEL_MSYNC] = MODEL_PERSISTS,
+		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      [MODEL_FILE_WRITE] = MODEL_PERSISTS } },
+	{ "eadr", "caches survive: only non-temporal stores need a fence", .unit = TRACE_LINE,
+	  .effect = { [MODEL_STORE] = MODEL_PERSISTS,
+		      [MODEL_NT_STORE] = MODEL_WAITS,
+		      [MODEL_CLFLUSH] = MODEL_PERSISTS,
+		      [MODEL_CLFLUSHOPT] = MODEL_WAITS,
+		      [MODEL_CLWB] = MODEL_WAITS,
+		      [MODEL_FENCE] = MODEL_COMPLETES,
+		      [MODEL_MSYNC] = MODEL_PERSISTS,
+		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      [MODEL_FILE_WRITE] = MODEL_PERSISTS } },
+	{ "msync", "files on ordinary disks: stores need msync or fsync", .unit = MODEL_PAGE,
+	  .effect = { [MODEL_STORE] = MODEL_OPENS,
+		      [MODEL_NT_STORE] = MODEL_OPENS,
+		      [MODEL_MSYNC] = MODEL_PERSISTS,
+		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      [MODEL_FILE_WRITE] = MODEL_OPENS } },
 };
 
 const struct model_ops *model_at(size_t i)
@@ -24,4 +44,9 @@ const struct model_ops *model_find(const char *name)
 		if (strcmp(models[i].name, name) == 0)
 			return &models[i];
 	return name ? NULL : &models[0];
+}
+
+bool model_flushes(const struct model_ops *m)
+{
+	return m->effect[MODEL_CLFLUSH] || m->effect[MODEL_CLFLUSHOPT] || m->effect[MODEL_CLWB];
 }

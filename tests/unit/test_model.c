@@ -130,7 +130,7 @@ static void random_history(const struct model_ops *ops, unsigned events, unsigne
 			   unsigned every, unsigned seed)
 {
 	struct model *m = model_new(ops, &defs, NULL);
-	struct reference *r = model_reference_new(ops, &defs, BASE, SIZE);
+	struct reference *r = model_reference_new(ops->name, &defs, BASE, SIZE, 0);
 	counter = 0;
 	struct trace_event e = map_event();
 	model_feed(m, &e);
