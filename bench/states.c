@@ -72,11 +72,7 @@ struct walk {
 
 static uint64_t rnd(struct walk *w)
 {
-	uint64_t z = w->rng += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return splitmix64(&w->rng);
 }
 
 /* The event that so many lines lie before or behind where we are. */

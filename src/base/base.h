@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/random.h"
+
 /* Exit status, everywhere. */
 enum exit_status {
 	EXIT_NOTHING = 0, /* nothing found */

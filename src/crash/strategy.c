@@ -55,14 +55,9 @@ bool crash_gen_point(struct crash_gen *gen, struct crash_state *out,
 	return false;
 }
 
-/* SplitMix64: any seed will do. */
 uint64_t crash_gen_random(struct crash_gen *gen)
 {
-	uint64_t z = gen->rng += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return splitmix64(&gen->rng);
 }
 
 static int by_number(const void *a, const void *b)

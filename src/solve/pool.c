@@ -18,15 +18,9 @@ static const char *const op_name[] = {
 	EXPR_OPS(X)
 #undef X
 };
-static const uint8_t op_operands[] = {
-#define X(NAME, name, n) n,
-	EXPR_OPS(X)
-#undef X
-};
-
 unsigned solve_pool_operands(uint32_t word)
 {
-	return EXPR_OP(word) == EXPR_INPUT ? 0 : op_operands[EXPR_OP(word)];
+	return EXPR_OP(word) == EXPR_INPUT ? 0 : expr_operands(word);
 }
 
 struct pool *solve_pool_new(void)
@@ -128,43 +122,6 @@ expr solve_pool_input(struct pool *p, uint32_t byte)
 	return solve_pool_make(p, EXPR_WORD(EXPR_INPUT, 8, 0, 0), byte, 0, 0);
 }
 
-unsigned solve_operand_width(uint32_t word, unsigned i)
-{
-	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
-
-	if (i >= op_operands[EXPR_OP(word)])
-		return 0;
-	switch (EXPR_OP(word)) {
-	case EXPR_INPUT: return 32;
-	case EXPR_ITE: return i ? w : 1;
-	case EXPR_CONCAT: return i ? w - aw : aw;
-	case EXPR_UDIV128:
-	case EXPR_UREM128:
-	case EXPR_SDIV128:
-	case EXPR_SREM128: return 64;
-	default: return aw;
-	}
-}
-
-/* Are w and aw what the operation asks for? */
-static bool good_widths(uint32_t word)
-{
-	enum expr_op op = EXPR_OP(word);
-	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
-
-	if (!w || !aw || w > 64 || aw > 64)
-		return false;
-	if ((op >= EXPR_EQ && op <= EXPR_SLE) || op == EXPR_PARITY)
-		return w == 1;
-	if (op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_CONCAT)
-		return w > aw;
-	if (op == EXPR_EXTRACT)
-		return EXPR_LO(word) + w <= aw;
-	if (op >= EXPR_UDIV128 && op <= EXPR_SREM128)
-		return w == 64;
-	return op == EXPR_ITE || w == aw;
-}
-
 /* Fills in what follows from the operands; 0: they do not fit. */
 static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
 {
@@ -173,10 +130,10 @@ static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
 	if (op <= EXPR_INPUT || op >= EXPR_TABLE || !x[0] || x[0] >= p->node.n)
 		return 0;
 	word = EXPR_WORD(op, EXPR_W(word), width(p, x[0]), op == EXPR_EXTRACT ? EXPR_LO(word) : 0);
-	if (!good_widths(word))
+	if (!expr_word_ok(word))
 		return 0;
-	for (unsigned i = 0; i < op_operands[op]; i++)
-		if (!x[i] || x[i] >= p->node.n || width(p, x[i]) != solve_operand_width(word, i))
+	for (unsigned i = 0; i < expr_operands(word); i++)
+		if (!x[i] || x[i] >= p->node.n || width(p, x[i]) != expr_operand_width(word, i))
 			return 0;
 	return word;
 }
@@ -199,7 +156,7 @@ static expr fold(struct pool *p, uint32_t word, const expr *x)
 {
 	uint64_t v[3] = { 0 };
 
-	for (unsigned i = 0; i < op_operands[EXPR_OP(word)]; i++)
+	for (unsigned i = 0; i < expr_operands(word); i++)
 		if (!is_const(p, x[i], &v[i]))
 			return 0;
 	return solve_pool_const(p, EXPR_W(word), expr_apply(word, v[0], v[1], v[2]));
@@ -216,7 +173,7 @@ expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	word = normal_word(p, word, x);
 	if (!word)
 		return 0;
-	for (unsigned i = op_operands[EXPR_OP(word)]; i < 3; i++)
+	for (unsigned i = expr_operands(word); i < 3; i++)
 		x[i] = 0;
 	r = fold(p, word, x);
 	if (r)

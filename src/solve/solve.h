@@ -29,8 +29,6 @@ expr solve_pool_node(struct pool *, uint32_t word, expr a, expr b, expr c);
 expr solve_pool_table(struct pool *, unsigned w, expr index, const uint8_t *entries);
 const uint8_t *solve_pool_entries(const struct pool *,
 				  expr table); /* as solve_pool_table was given them */
-/* The width that operand i has to have (a constant of the stream does not say); 0: there is none. */
-unsigned solve_operand_width(uint32_t word, unsigned i);
 /* Helpers over solve_pool_node. */
 expr solve_pool_eq(struct pool *, expr a, expr b);
 expr solve_pool_not(struct pool *, expr a); /* of 1 bit: the negation */

@@ -17,59 +17,6 @@
 
 /* ---- nodes ---- */
 
-/* The width that operand i must have. */
-static unsigned operand_width(uint32_t word, unsigned i)
-{
-	switch (EXPR_OP(word)) {
-	case EXPR_ITE: return i ? EXPR_W(word) : 1;
-	case EXPR_CONCAT: return i ? EXPR_W(word) - EXPR_AW(word) : EXPR_AW(word);
-	case EXPR_TABLE: return 8;
-	case EXPR_UDIV128:
-	case EXPR_UREM128:
-	case EXPR_SDIV128:
-	case EXPR_SREM128: return 64;
-	default: return EXPR_AW(word);
-	}
-}
-
-static unsigned operands(uint32_t word)
-{
-	static const uint8_t count[] = {
-#define X(NAME, name, n) n,
-		EXPR_OPS(X)
-#undef X
-	};
-	return count[EXPR_OP(word)];
-}
-
-static bool word_ok(uint32_t word)
-{
-	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
-
-	if ((word & 0xff) >= EXPR_OPS_COUNT || EXPR_OP(word) == EXPR_CONST || w < 1 || w > 64)
-		return false;
-	switch (EXPR_OP(word)) {
-	case EXPR_INPUT: return w == 8;
-	case EXPR_ITE:
-	case EXPR_TABLE:
-	case EXPR_UDIV128:
-	case EXPR_UREM128:
-	case EXPR_SDIV128:
-	case EXPR_SREM128: return true;
-	case EXPR_EQ:
-	case EXPR_ULT:
-	case EXPR_ULE:
-	case EXPR_SLT:
-	case EXPR_SLE: return w == 1 && aw >= 1 && aw <= 64;
-	case EXPR_ZEXT:
-	case EXPR_SEXT: return aw >= 1 && aw < w;
-	case EXPR_CONCAT: return aw >= 1 && aw < w;
-	case EXPR_EXTRACT: return aw <= 64 && EXPR_LO(word) + w <= aw;
-	case EXPR_PARITY: return w == 1 && aw >= 8 && aw <= 64;
-	default: return w == aw;
-	}
-}
-
 static struct value known_node(const struct symbolic_run *run, uint64_t id)
 {
 	return id < run->node.n ? run->node.p[id] : (struct value){ 0 };
@@ -79,7 +26,7 @@ static bool operand(struct symbolic_run *run, const struct trace_event *e, unsig
 		    struct value *out)
 {
 	uint32_t word = (uint32_t)e->arg[1];
-	unsigned w = operand_width(word, i);
+	unsigned w = expr_operand_width(word, i);
 	uint64_t arg = e->arg[2 + i];
 
 	if (e->flags >> i & 1) {
@@ -125,13 +72,13 @@ static struct value make_node(struct symbolic_run *run, const struct trace_event
 	uint32_t word = (uint32_t)e->arg[1];
 	struct value r = { 0 }, o[3] = { { 0 } };
 
-	if (!word_ok(word))
+	if (!expr_word_ok(word))
 		return r;
 	if (EXPR_OP(word) == EXPR_INPUT)
 		return input_node(run, e->arg[2]);
 	if (EXPR_OP(word) == EXPR_TABLE)
 		return table_node(run, e);
-	for (unsigned i = 0; i < operands(word); i++)
+	for (unsigned i = 0; i < expr_operands(word); i++)
 		if (!operand(run, e, i, &o[i]))
 			return r;
 	r.v = expr_apply(word, o[0].v, o[1].v, o[2].v);

@@ -26,14 +26,9 @@ struct symbolic_input symbolic_input_copy(const struct symbolic_input *in)
 	return copy;
 }
 
-/* SplitMix64: any seed will do. */
 uint64_t symbolic_random(struct symbolic *s)
 {
-	uint64_t z = s->rng += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return splitmix64(&s->rng);
 }
 
 /* ---- begin and end ---- */

@@ -72,6 +72,62 @@ enum expr_op {
 #define EXPR_AW(word) ((word) >> 16 & 0xff)
 #define EXPR_LO(word) ((word) >> 24)
 
+/* How many operands an operation has. */
+static inline unsigned expr_operands(uint32_t word)
+{
+	static const uint8_t operands[] = {
+#define X(NAME, name, n) n,
+		EXPR_OPS(X)
+#undef X
+	};
+	return operands[EXPR_OP(word)];
+}
+
+/* The width that operand i has to have; 0: there is none. */
+static inline unsigned expr_operand_width(uint32_t word, unsigned i)
+{
+	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
+
+	if (i >= expr_operands(word))
+		return 0;
+	switch (EXPR_OP(word)) {
+	case EXPR_INPUT: return 32;
+	case EXPR_ITE: return i ? w : 1;
+	case EXPR_CONCAT: return i ? w - aw : aw;
+	case EXPR_TABLE: return 8;
+	case EXPR_UDIV128:
+	case EXPR_UREM128:
+	case EXPR_SDIV128:
+	case EXPR_SREM128: return 64;
+	default: return aw;
+	}
+}
+
+/* Are the widths what the operation asks for? */
+static inline int expr_word_ok(uint32_t word)
+{
+	enum expr_op op = EXPR_OP(word);
+	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
+
+	if (op == EXPR_CONST || op >= EXPR_OPS_COUNT || !w || w > 64)
+		return 0;
+	if (op == EXPR_INPUT)
+		return w == 8;
+	if (!aw || aw > 64)
+		return 0;
+	if ((op >= EXPR_EQ && op <= EXPR_SLE) || op == EXPR_PARITY)
+		return w == 1;
+	if (op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_CONCAT)
+		return w > aw;
+	if (op == EXPR_EXTRACT)
+		return EXPR_LO(word) + w <= aw;
+	if (op >= EXPR_UDIV128 && op <= EXPR_SREM128)
+		return w == 64 && aw == 64;
+	if (op == EXPR_ITE)
+		return aw == 1;
+	return op == EXPR_TABLE ? aw == 8 : w == aw;
+}
+
 static inline uint64_t expr_mask(unsigned w)
 {
 	return w >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << w) - 1;

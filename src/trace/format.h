@@ -255,7 +255,7 @@ enum trace_ctx_id {
 enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 2u
+#define RING_VERSION 3u
 #define RING_SLOTS 64u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
 #define RING_HEADER_BYTES 65536u
@@ -270,11 +270,10 @@ enum ring_state { RING_FREE, RING_CLAIMED, RING_LIVE, RING_DONE };
 struct ring_slot {
 	uint32_t state;    /* enum ring_state; claimed with compare-and-swap */
 	uint32_t pid;      /* producer */
-	uint32_t wake;     /* futex: the producer adds 1 to wake holdfast */
 	uint32_t room;     /* futex: holdfast adds 1 when it has made room or answered */
 	uint32_t answer;   /* enum ring_answer, for the newest request */
 	uint32_t answered; /* number of requests answered */
-	uint64_t pad0[5];
+	uint32_t pad0[11];
 	uint64_t head; /* written by the producer only */
 	uint64_t pad1[7];
 	uint64_t tail; /* written by holdfast only */

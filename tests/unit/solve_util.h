@@ -182,8 +182,8 @@ static inline struct term some_term(struct terms *g, enum expr_op op)
 	} else {
 		word = some_word(g, op);
 		for (unsigned i = 0; i < 3; i++)
-			if (solve_operand_width(word, i))
-				x[i] = term_of_width(g, solve_operand_width(word, i));
+			if (expr_operand_width(word, i))
+				x[i] = term_of_width(g, expr_operand_width(word, i));
 		t = term_apply(g, word, x[0], x[1], x[2]);
 	}
 	VEC_PUSH(&g->t, t);

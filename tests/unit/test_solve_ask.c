@@ -103,7 +103,7 @@ static void test_z3_knows_every_op(void **state)
 			}
 			word = some_word(&g, op);
 			for (unsigned i = 0; i < 3; i++) {
-				unsigned w = solve_operand_width(word, i);
+				unsigned w = expr_operand_width(word, i);
 				if (!w)
 					continue;
 				v[i] = some_value(w);

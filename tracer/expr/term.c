@@ -35,20 +35,15 @@ struct term t_make2(enum expr_op op, UInt w, struct term a, struct term b)
 Bool t_look(struct term t, struct term_parts *p)
 {
 	struct sym_operand arg[3];
-	UInt word, aw;
+	UInt word;
 	if (!t.node)
 		return False;
 	word = sym_args(t.node, arg);
-	aw = EXPR_AW(word);
 	p->op = EXPR_OP(word);
 	p->lo = EXPR_LO(word);
-	p->a = (struct term){ arg[0].node, aw, arg[0].value };
-	p->b = (struct term){ arg[1].node, aw, arg[1].value };
-	p->c = (struct term){ arg[2].node, t.w, arg[2].value };
-	if (p->op == EXPR_CONCAT)
-		p->b.w = t.w - aw;
-	else if (p->op == EXPR_ITE)
-		p->b.w = t.w;
+	p->a = (struct term){ arg[0].node, expr_operand_width(word, 0), arg[0].value };
+	p->b = (struct term){ arg[1].node, expr_operand_width(word, 1), arg[1].value };
+	p->c = (struct term){ arg[2].node, expr_operand_width(word, 2), arg[2].value };
 	return p->op != EXPR_INPUT && p->op != EXPR_TABLE;
 }
 

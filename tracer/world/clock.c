@@ -9,12 +9,13 @@
  * Numbers of processes and threads are as they are: each run has others. A program that sends
  * signals, waits for children or reads /proc needs the real ones.
  */
+#include "base/random.h"
 #include "internal.h"
 
 #define START 1700000000ull /* seconds since 1970 */
 
-static ULong ticks;                      /* microseconds since START */
-static ULong state = 0x9E3779B97F4A7C15; /* of the generator: splitmix64 */
+static ULong ticks;                         /* microseconds since START */
+static uint64_t state = 0x9E3779B97F4A7C15; /* of the random numbers */
 
 /* Microseconds; later each time. */
 static ULong tick(void)
@@ -22,18 +23,10 @@ static ULong tick(void)
 	return ++ticks;
 }
 
-static ULong next_random(void)
-{
-	ULong z = (state += 0x9E3779B97F4A7C15ull);
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return z ^ z >> 31;
-}
-
 static void put_random(UChar *to, SizeT n)
 {
 	while (n) {
-		ULong r = next_random();
+		ULong r = splitmix64(&state);
 		SizeT k = n < 8 ? n : 8;
 		VG_(memcpy)(to, &r, k);
 		to += k;
@@ -84,7 +77,7 @@ extern ULong __wrap_amd64g_dirtyhelper_RDSEED(void);
 
 static ULong random_32(void)
 {
-	return 1ull << 32 | (next_random() & 0xffffffff);
+	return 1ull << 32 | (splitmix64(&state) & 0xffffffff);
 }
 
 ULong __wrap_amd64g_dirtyhelper_RDRAND(void)
