@@ -8,7 +8,7 @@
 #define HOLDFAST_RUNNER_INTERNAL_H
 
 #include "runner/runner.h"
-#include "runner/fast.h"
+#include "preload/preload.h"
 
 #include <regex.h>
 #include <sys/types.h>

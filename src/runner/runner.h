@@ -121,8 +121,4 @@ int runner_export(struct runner *, unsigned cell, const char *dir, struct err *)
 /* Kills what runs and waits until all is gone. */
 void runner_free(struct runner *);
 
-/* The library that is preloaded for `fast` and for addresses: beside the tracer. malloc'ed;
- * NULL and err: not there, and then the command is run without. */
-char *runner_find_preload(struct err *);
-
 #endif

@@ -60,7 +60,7 @@ static void build_program(void)
 	char self[PATH_MAX] = "";
 	assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
 	*strrchr(self, '/') = '\0';
-	char *libexec = xasprintf("%s/../../src/runner", self);
+	char *libexec = xasprintf("%s/../../src/preload", self);
 	setenv("HOLDFAST_LIBEXEC", libexec, 1);
 	free(libexec);
 	char *from =

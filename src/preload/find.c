@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the library to preload is: beside the tracer. */
-#include "runner/internal.h"
+#include "preload/preload.h"
+#include "base/base.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LIBRARY "holdfast-preload.so"
-
 static char *in(const char *dir, const char *below)
 {
-	char *path = xasprintf("%s/%s" LIBRARY, dir, below);
+	char *path = xasprintf("%s/%s" PRELOAD_LIBRARY, dir, below);
 	if (!access(path, R_OK) && !strpbrk(path, " :")) /* which LD_PRELOAD cannot name */
 		return path;
 	free(path);
 	return NULL;
 }
 
-char *runner_find_preload(struct err *err)
+char *preload_find(struct err *err)
 {
 	/* In the build tree libexec/ is beside holdfast, installed it is beside bin/. */
 	static const char *const places[] = { "libexec/holdfast/", "../libexec/holdfast/" };
@@ -33,7 +32,8 @@ char *runner_find_preload(struct err *err)
 		found = in(self, places[i]);
 	if (!found)
 		err_set(err, EXIT_PROGRAM,
-			"cannot find " LIBRARY " beside %s; HOLDFAST_LIBEXEC can name its folder",
+			"cannot find " PRELOAD_LIBRARY
+			" beside %s; HOLDFAST_LIBEXEC can name its folder",
 			self);
 	return found;
 }

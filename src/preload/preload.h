@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library that is preloaded into other people's programs, and what it and holdfast say to
+ * each other. It can do three things, each when its variable is in the environment:
+ *
+ *   HOLDFAST_FORKSERVER  the program stops before main, and a child continues for each run
+ *   HOLDFAST_MAP         PM files are mapped at the addresses that they had when recorded
+ *   HOLDFAST_VIEW        a view of the file system without namespaces: in some folders, the
+ *                        program sees the real files, but what it changes is kept apart
+ *
+ * The view is a stack of folders, as in an overlay:
+ *
+ *   the program sees     /home/u/pm/       pool   notes   new
+ *   its own     BASE/u0/                   pool           new     copies and what is new
+ *   real        /home/u/pm/                pool   notes           never written
+ *
+ * A run of the explorer has one layer more, the changes that the fork server made before it.
+ */
+#ifndef HOLDFAST_PRELOAD_PRELOAD_H
+#define HOLDFAST_PRELOAD_PRELOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PRELOAD_LIBRARY "holdfast-preload.so"
+
+#define FAST_FD 198 /* the library's end of the socket */
+#define FAST_ENV "HOLDFAST_FORKSERVER"
+#define FAST_MAP "HOLDFAST_MAP" /* "address=path", one a line */
+
+/* The cell sends one byte for each run. */
+enum {
+	FAST_HELLO, /* the program stands before main */
+	FAST_CHILD, /* the run has begun; value: its pid */
+	FAST_END,   /* and ended; value: status, as from waitpid */
+};
+struct fast_msg {
+	int32_t what, value;
+};
+
+/*
+ * Lines: "BASE", or "BASE:BASE" (the upper one first), then for each folder "ID+ DIR": what is
+ * changed below DIR is in BASE/uID; "ID= DIR" if DIR shows only the files that are in BASE/uID,
+ * and is as it is otherwise. DIR is absolute and has no symbolic links.
+ */
+#define PRELOAD_VIEW "HOLDFAST_VIEW"
+#define PRELOAD_BASES 2
+#define PRELOAD_FOLDERS 64
+#define PRELOAD_BASE_MAX 240
+
+/* The bases as the library has them; the explorer's tracer is told where, and gives each run its own. */
+struct preload_bases {
+	uint32_t n;
+	char path[PRELOAD_BASES][PRELOAD_BASE_MAX];
+};
+
+/* A symbolic link to this in BASE/uID: the real file or folder of that name is not seen. */
+#define PRELOAD_GONE "/.holdfast-gone"
+/* In the uppermost BASE: a program that was not run, as the library would not be loaded. */
+#define PRELOAD_REFUSED "refused"
+
+/* The library: beside the tracer. malloc'ed; NULL and err: it is not there. */
+struct err;
+char *preload_find(struct err *);
+
+/* Why the library would not be loaded into the program; NULL: it would be, as far as one can tell. */
+const char *preload_refuses(const char *program);
+
+#endif
