@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Campaigns: what is asked for, what is kept of it, and what it finds.
+ * A crash campaign: a trace, a recovery command, the settings, and the results in one folder.
+ *
+ *	campaign_open ──▶ campaign_start ──▶ campaign_run ──▶ campaign_report ──▶ campaign_close
+ *
+ * What it tests and what it finds is kept as it comes (db.h), so that it can be resumed,
+ * watched, and looked at afterwards. Explorations keep their inputs in the same way.
  */
 #ifndef HOLDFAST_CAMPAIGN_CAMPAIGN_H
 #define HOLDFAST_CAMPAIGN_CAMPAIGN_H
 
 #include "campaign/db.h"
-#include "finding/finding.h"
+#include "crash/crash.h"
 
 /*
  * Settings: what was asked for, by name, as text. They are kept with the results, so that a
@@ -29,6 +34,51 @@ int campaign_settings_save(struct campaign_db *, const struct campaign_settings 
  * word for all of it in the message: "campaign". */
 int campaign_settings_resume(struct campaign_db *, const char *name, const char *what,
 			     struct campaign_settings *, struct err *);
+
+/* The settings that a campaign knows, in the order of a table; NULL past the last. */
+const char *campaign_setting_name(size_t i);
+/* They must make sense, before anything is run. */
+int campaign_check(const struct campaign_settings *, struct err *);
+
+struct campaign;
+/* Opens the trace and the database. The settings of an old campaign are those that it keeps;
+ * what is given besides must agree, but for the budget. NULL: none. */
+struct campaign *campaign_open(const char *dir, const struct campaign_settings *,
+			       enum campaign_db_mode, struct err *);
+void campaign_close(struct campaign *); /* NULL is fine */
+/* Reads the history; the second starts cells as well, one for each core if `cells` is 0. */
+int campaign_history(struct campaign *, struct err *);
+int campaign_start(struct campaign *, unsigned cells, struct err *);
+
+struct campaign_progress {
+	const struct crash_counts *counts;
+	double spent, left; /* seconds; left 0: it cannot be told */
+};
+typedef void campaign_watch(void *, const struct campaign_progress *);
+/* Sanity, then all states; the results are kept. SIGINT, SIGTERM and SIGHUP end it early. `watch`
+ * (may be NULL) hears a few times a second how far it is. */
+int campaign_run(struct campaign *, campaign_watch *, void *, struct err *);
+bool campaign_interrupted(void);                 /* one of these signals came, in this process */
+bool campaign_is_blind(const struct campaign *); /* recovery never looked at the files */
+/* Adds what was found. */
+void campaign_report(struct campaign *, struct finding_set *);
+
+/* What it is made of; NULL: not there yet. */
+const char *campaign_dir(const struct campaign *); /* as given */
+const char *campaign_model(const struct campaign *);
+struct trace_reader *campaign_trace(const struct campaign *);
+struct crash *campaign_crash(const struct campaign *);
+struct runner *campaign_runner(const struct campaign *);
+
+/* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */
+char *campaign_find(const char *dir, struct err *);
+/* The finding whose id begins so; it has a crash state. */
+struct finding *campaign_finding(struct campaign *, const char *id, struct err *);
+/* Starts one cell with the image of a crash state (finding_crash.state). The second runs recovery on
+ * it, or another command, under an interactive gdb if asked; runner_interactive has more. */
+int campaign_build(struct campaign *, const char *state, struct err *);
+int campaign_replay(struct campaign *, bool gdb, const char *command, struct runner_result *,
+		    struct err *);
 
 /* The set has a crash that shows what comes of this misuse. */
 bool campaign_shown_by_crash(const struct finding_set *, const struct finding *);

@@ -57,6 +57,8 @@ struct campaign_db_finding {
 int campaign_db_put_finding(struct campaign_db *, const struct campaign_db_finding *, struct err *);
 /* Forgets those that are there; the next puts are the new ones. */
 int campaign_db_clear_findings(struct campaign_db *, struct err *);
+/* The one whose id begins so; xmalloc'ed. */
+char *campaign_db_finding_json(struct campaign_db *, const char *id, struct err *);
 int campaign_db_each_finding(struct campaign_db *,
 			     void (*each)(void *, const struct campaign_db_finding *), void *,
 			     struct err *);

@@ -50,4 +50,41 @@ int campaign_sql_remove(struct campaign_db *, struct err *);
 int campaign_sql_exec(struct campaign_db *, const char *sql, struct err *);
 int campaign_sql_error(const struct campaign_db *, struct err *); /* what went wrong last; -1 */
 
+/* options.c: the settings as crash and runner take them; they must outlive these. */
+struct campaign_options {
+	struct crash_opts crash;
+	struct runner_opts runner;
+	bool same_address;
+	char *only_text; /* crash.only: its words, and where they are */
+	VEC(const char *) only;
+};
+int campaign_options_set(struct campaign_options *, const struct campaign_settings *, struct err *);
+void campaign_options_free(struct campaign_options *);
+
+struct campaign {
+	char *dir; /* as given */
+	struct campaign_settings settings;
+	struct campaign_options options;
+	struct trace_reader *reader;
+	struct campaign_db *db;
+	struct crash *crash;
+	struct runner *runner;
+	struct crash_hooks hooks;
+	campaign_watch *watch;
+	void *watch_arg;
+	struct hmap known;    /* image hash -> verdict, of an earlier run */
+	double tested_before; /* images, in earlier runs */
+	double started, said, kept;
+	bool blind; /* recovery never looked at the files */
+};
+
+/* keep.c */
+int campaign_save(struct campaign *, struct err *);   /* the settings of a new one */
+int campaign_load(struct campaign *, struct err *);   /* settings and verdicts of an old one */
+void campaign_hooks(struct campaign *);               /* for crash_run */
+int campaign_finish(struct campaign *, struct err *); /* it is over: findings and counts */
+
+/* reads.c: crash_hooks.reads */
+char *campaign_reads(void *campaign, struct runner *, unsigned cell);
+
 #endif

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A crash campaign: a trace, a recovery command, the settings, and the results in one folder.
- * Used by crash and test, which run it, and by status, show, replay and diff, which look at it.
- */
+/* The options of crash campaigns, and what is said about them. */
 #ifndef HOLDFAST_CLI_CAMPAIGN_H
 #define HOLDFAST_CLI_CAMPAIGN_H
 
-#include "cli/choices.h"
-#include "cli/settings.h"
-#include "crash/crash.h"
 #include "campaign/campaign.h"
+#include "cli/choices.h"
 
 struct campaign_opts {
-	/* kept with the campaign, so that it can be gone on with and replayed */
+	/* settings of the campaign, which are kept with it */
 	const char *recover, *strategy, *model, *points, *budget;
 	const char *timeout, *memory, *output_cap, *expect_exit, *fail_regex, *view;
 	const char *recover_client, *port, *ready, *stop;
@@ -24,7 +19,7 @@ struct campaign_opts {
 	bool resume, fresh;
 };
 
-/* The rows that are kept, by name; T has a `struct campaign_opts crash`. */
+/* The settings, by the names that campaigns have for them; T has a `struct campaign_opts crash`. */
 #define CAMPAIGN_SETTINGS(T)                                                                        \
 	{ "recover",                                                                                \
 	  0,                                                                                        \
@@ -163,51 +158,18 @@ struct campaign_opts {
 			"recoveries side by side; as many as there are cores without it"           \
 	}
 
-struct campaign {
-	struct campaign_opts o;
-	char *dir; /* as given */
-	struct trace_reader *reader;
-	struct crash *crash;
-	struct runner *runner;
-	struct campaign_db *db;
-	struct hmap known; /* image hash -> verdict, of an earlier run */
-	struct crash_hooks hooks;
-	struct settings_own own; /* settings that were read from the store */
-	char **command;          /* of the program under test */
-	size_t ncommand;
-	double started, said, kept;
-	double recording;     /* seconds that it took, if it was made now */
-	double tested_before; /* images, in earlier runs of the campaign */
-	bool whole;
-	bool blind; /* recovery never looked at the files */
-};
+/* What was asked for, as a campaign takes it; the second says what is wrong with it. */
+void campaign_opts_settings(const struct campaign_opts *, struct campaign_settings *);
+int campaign_opts_check(const struct campaign_opts *, struct err *);
 
-/* Settings must make sense, before anything is run. */
-int campaign_check(const struct campaign_opts *, struct err *);
-/* Opens the trace and the store; settings come from the store unless it is new. */
-int campaign_open(struct campaign *, const char *dir, const struct campaign_opts *,
-		  enum campaign_db_mode, struct err *);
-/* Only the store, to look at: also that of an exploration. */
-int campaign_peek(struct campaign *, const char *dir, struct err *);
-/* Reads the history. */
-int campaign_history(struct campaign *, struct err *);
-/* The same, and starts `cells` cells. */
-int campaign_start(struct campaign *, unsigned cells, struct err *);
-/* Sanity, then all states. */
-int campaign_run(struct campaign *, struct err *);
-void campaign_report(struct campaign *, struct finding_set *);
-/* Lines about what was done, for the report; xmalloc'ed. Returns how many. */
+/* campaign_say.c: a campaign in words. */
+void campaign_say_view(const struct campaign *);
+void campaign_say_progress(void *, const struct campaign_progress *); /* for campaign_run */
+/* Lines about what was done, for the report; xmalloc'ed. `recording`: seconds that it took. Returns
+ * how many. */
 #define CAMPAIGN_NOTES 8
-size_t campaign_notes(const struct campaign *, char *notes[CAMPAIGN_NOTES]);
+size_t campaign_say_notes(const struct campaign *, double recording, char *notes[CAMPAIGN_NOTES]);
 /* Why it says less than it could, or NULL; xmalloc'ed. */
-char *campaign_incomplete(const struct campaign *);
-void campaign_close(struct campaign *);
-
-/* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */
-char *campaign_find(const char *dir, struct err *);
-/* The finding whose id begins so, as JSON; xmalloc'ed. */
-char *campaign_finding(struct campaign *, const char *id, struct err *);
-/* The same, parsed; it has a crash state. */
-struct finding *campaign_crash_finding(struct campaign *, const char *id, struct err *);
+char *campaign_say_incomplete(const struct campaign *);
 
 #endif

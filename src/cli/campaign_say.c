@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is said about a campaign, while it runs and at its end. */
+/* A campaign in words, while it runs and at its end. */
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/campaign_internal.h"
+#include "cli/campaign.h"
 
-void campaign_progress(void *campaign, const struct crash_counts *n)
+void campaign_say_view(const struct campaign *c)
 {
-	struct campaign *c = campaign;
-	double now = now_seconds(), spent = now - c->started, part, left;
-	if (now - c->said < 0.2)
-		return;
-	c->said = now;
-	part = n->points ? ((double)n->phase + (double)n->point / (double)n->points) /
-				   (double)(n->phases ? n->phases : 1)
-			 : 0;
-	left = part > 0.02 ? spent / part - spent : 0;
+	size_t n;
+	crash_files(campaign_crash(c), false, &n);
+	msg_info("recovery sees the image%s %s", n > 1 ? "s" : "",
+		 runner_view(campaign_runner(c))->text);
+}
+
+void campaign_say_progress(void *arg, const struct campaign_progress *p)
+{
+	const struct crash_counts *n = p->counts;
+	(void)arg;
 	progress("crash: %s, point %zu of %" PRIu64 ", %" PRIu64 " images (%.0f/s), %" PRIu64
 		 " cause%s, %s%.0f s left",
 		 n->strategy ? n->strategy : "sanity", n->point + 1, n->points, n->tested,
-		 spent > 0 ? (double)n->tested / spent : 0, n->causes, n->causes == 1 ? "" : "s",
-		 left > 0 ? "about " : "? ", left);
+		 p->spent > 0 ? (double)n->tested / p->spent : 0, n->causes,
+		 n->causes == 1 ? "" : "s", p->left > 0 ? "about " : "? ", p->left);
 }
 
 static char *possible(const struct crash_counts *n)
@@ -30,9 +31,9 @@ static char *possible(const struct crash_counts *n)
 	return xasprintf("10^%.0f", n->possible);
 }
 
-size_t campaign_notes(const struct campaign *c, char *notes[CAMPAIGN_NOTES])
+size_t campaign_say_notes(const struct campaign *c, double recording, char *notes[CAMPAIGN_NOTES])
 {
-	const struct crash_counts *n = crash_counts(c->crash);
+	const struct crash_counts *n = crash_counts(campaign_crash(c));
 	char *all = possible(n);
 	size_t k = 0;
 	notes[k++] = xasprintf("%" PRIu64 " failure points on %" PRIu64 " call paths (of %" PRIu64
@@ -48,10 +49,10 @@ size_t campaign_notes(const struct campaign *c, char *notes[CAMPAIGN_NOTES])
 				  " known from before, %" PRIu64 " that contain a known hang; "
 				  "not held against it: %" PRIu64 " before the pool was complete",
 				  n->same, n->resumed, n->hangs, n->created);
-	notes[k++] =
-		xasprintf("seconds: tracing %.2f, reading the history %.2f, building images %.2f, "
-			  "recovery %.2f (%u side by side)",
-			  c->recording, n->read, n->build, n->recovery, runner_cells(c->runner));
+	notes[k++] = xasprintf(
+		"seconds: tracing %.2f, reading the history %.2f, building images %.2f, "
+		"recovery %.2f (%u side by side)",
+		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
 	if (n->flaky)
 		notes[k++] = xasprintf("recovery is flaky: %" PRIu64
 				       " images got different verdicts when tried again",
@@ -60,22 +61,23 @@ size_t campaign_notes(const struct campaign *c, char *notes[CAMPAIGN_NOTES])
 	return k;
 }
 
-char *campaign_incomplete(const struct campaign *c)
+char *campaign_say_incomplete(const struct campaign *c)
 {
-	const struct crash_counts *n = crash_counts(c->crash);
+	const struct crash *crash = campaign_crash(c);
 	const char *why = NULL;
-	if (crash_damage(c->crash))
-		return xasprintf("the trace is damaged: %s", crash_damage(c->crash));
-	if (!c->whole && !trace_is_whole(c->reader, &why))
+	if (crash_damage(crash))
+		return xasprintf("the trace is damaged: %s", crash_damage(crash));
+	if (!trace_is_whole(campaign_trace(c), &why))
 		return xstrdup(why);
-	if (c->blind)
+	if (campaign_is_blind(c))
 		return xstrdup("the recovery command reads nothing of the program's persistent "
 			       "files: is it the right command, with the right path?");
 	if (campaign_interrupted())
-		return xasprintf("interrupted; holdfast crash --resume %s goes on", c->dir);
-	if (n->cut)
+		return xasprintf("interrupted; holdfast crash --resume %s goes on",
+				 campaign_dir(c));
+	if (crash_counts(crash)->cut)
 		return xasprintf(
 			"the budget ended it; holdfast crash --resume --budget … %s goes on",
-			c->dir);
+			campaign_dir(c));
 	return NULL;
 }

@@ -87,7 +87,7 @@ static void print_values(const struct crash_lost *lost, enum srcloc_encoding how
 static const struct srcloc_frame *main_frame(struct campaign *c, const struct crash_lost *lost)
 {
 	struct srcloc_where path =
-		srcloc_path(crash_srcloc(c->crash), lost->process, lost->ip, lost->ctx);
+		srcloc_path(crash_srcloc(campaign_crash(c)), lost->process, lost->ip, lost->ctx);
 	struct finding_place place = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
 	return finding_main_frame(&place);
 }
@@ -104,7 +104,8 @@ static void print_lost(void *arg, const struct crash_lost *lost)
 	if (!w->all && (same || lost->again))
 		return;
 	w->n++;
-	bool typed = statement && srcloc_trace_lvalue(crash_srcloc(w->c->crash), f, statement, &lv);
+	bool typed = statement &&
+		     srcloc_trace_lvalue(crash_srcloc(campaign_crash(w->c)), f, statement, &lv);
 	bool fits = typed && (lv.size == lost->len || lv.encoding == SRCLOC_CHAR);
 	printf("%s+0x%" PRIx64 "  ", slash ? slash + 1 : lost->path, lost->off);
 	if (typed)
@@ -122,9 +123,9 @@ static void print_lost(void *arg, const struct crash_lost *lost)
 
 static int diff(struct walk *w, const char *id, struct err *err)
 {
-	struct finding *f = campaign_crash_finding(w->c, id, err);
+	struct finding *f = campaign_finding(w->c, id, err);
 	int bad = !f || campaign_history(w->c, err) ||
-		  crash_diff(w->c->crash, f->crash->state, print_lost, w, err);
+		  crash_diff(campaign_crash(w->c), f->crash->state, print_lost, w, err);
 	if (!bad && !w->n)
 		printf("nothing is lost: the crash comes between two stores of the program\n");
 	if (f)
@@ -135,9 +136,7 @@ static int diff(struct walk *w, const char *id, struct err *err)
 static int cmd_diff(int argc, char **argv)
 {
 	struct diff_cli o = { 0 };
-	struct campaign_opts none = { 0 };
-	struct campaign c = { 0 };
-	struct walk w = { .c = &c };
+	struct walk w = { 0 };
 	struct err err;
 	int status = cli_parse(&verb_diff, &o, &argc, &argv);
 	if (status != CLI_GO)
@@ -149,9 +148,10 @@ static int cmd_diff(int argc, char **argv)
 		return cli_fail(&err);
 	w.all = o.all;
 	status = EXIT_NOTHING;
-	if (campaign_open(&c, dir, &none, CAMPAIGN_DB_READ, &err) || diff(&w, argv[0], &err))
+	w.c = campaign_open(dir, NULL, CAMPAIGN_DB_READ, &err);
+	if (!w.c || diff(&w, argv[0], &err))
 		status = cli_fail(&err);
-	campaign_close(&c);
+	campaign_close(w.c);
 	free(dir);
 	return status;
 }

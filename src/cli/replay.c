@@ -61,25 +61,11 @@ static void say(const struct runner_result *r, const struct finding_crash *befor
 	}
 }
 
-/* A server and its client, as in the campaign. */
-static int run_server(struct campaign *c, struct runner_result *r, struct err *err)
-{
-	uint64_t tag;
-	unsigned cell;
-	if (runner_start(c->runner, 0, 0, err) ||
-	    runner_wait(c->runner, true, &tag, &cell, r, err) != 1)
-		return -1;
-	if (r->verdict == RUNNER_BROKEN)
-		return err_set(err, EXIT_PROGRAM, "%s", r->why);
-	fwrite(r->output, 1, r->noutput, stdout);
-	return 0;
-}
-
 static int keep_image(struct campaign *c, const char *folder, struct err *err)
 {
 	if (mkdir(folder, 0777) && errno != EEXIST)
 		return err_errno(err, EXIT_USAGE, "cannot make %s", folder);
-	if (runner_export(c->runner, 0, folder, err))
+	if (runner_export(campaign_runner(c), 0, folder, err))
 		return -1;
 	msg_info("the crash image is in %s", folder);
 	return 0;
@@ -88,20 +74,22 @@ static int keep_image(struct campaign *c, const char *folder, struct err *err)
 static int replay(struct campaign *c, const struct replay_cli *o, const struct finding_crash *w,
 		  struct runner_result *r, struct err *err)
 {
-	if (campaign_start(c, 1, err) ||
-	    crash_build(c->crash, c->runner, 0, w->state, false, err) ||
-	    (o->keep && keep_image(c, o->keep, err)))
+	if (campaign_build(c, w->state, err))
 		return -1;
-	if (c->o.recover_client && !o->gdb && !o->recover)
-		return run_server(c, r, err);
-	return runner_interactive(c->runner, 0, o->gdb, o->recover, r, err);
+	campaign_say_view(c);
+	if ((o->keep && keep_image(c, o->keep, err)) ||
+	    campaign_replay(c, o->gdb, o->recover, r, err))
+		return -1;
+	if (r->output) /* what ran on our terminal has none */
+		fwrite(r->output, 1, r->noutput, stdout);
+	return 0;
 }
 
 static int replay_id(struct campaign *c, const struct replay_cli *o, const char *id,
 		     struct err *err)
 {
 	struct runner_result r = { 0 };
-	struct finding *f = campaign_crash_finding(c, id, err);
+	struct finding *f = campaign_finding(c, id, err);
 	int status = -1;
 	if (f && replay(c, o, f->crash, &r, err) == 0) {
 		if (!o->gdb && !o->recover)
@@ -126,8 +114,6 @@ static bool of_exploration(const char *dir)
 static int cmd_replay(int argc, char **argv)
 {
 	struct replay_cli o = { 0 };
-	struct campaign_opts none = { 0 };
-	struct campaign c = { 0 };
 	struct err err;
 	int status = cli_parse(&verb_replay, &o, &argc, &argv);
 	if (status != CLI_GO)
@@ -145,10 +131,10 @@ static int cmd_replay(int argc, char **argv)
 			return status < 0 ? cli_fail(&err) : status;
 		dir = campaign;
 	}
-	if (campaign_open(&c, dir, &none, CAMPAIGN_DB_READ, &err) ||
-	    (status = replay_id(&c, &o, argv[0], &err)) < 0)
+	struct campaign *c = campaign_open(dir, NULL, CAMPAIGN_DB_READ, &err);
+	if (!c || (status = replay_id(c, &o, argv[0], &err)) < 0)
 		status = cli_fail(&err);
-	campaign_close(&c);
+	campaign_close(c);
 	free(dir);
 	return status;
 }

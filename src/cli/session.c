@@ -11,7 +11,7 @@
 
 struct work {
 	struct session *s;
-	struct campaign campaign;
+	struct campaign *campaign;
 	struct output out;
 	struct finding_set set;
 	struct finding_set checked; /* what check found */
@@ -56,7 +56,7 @@ static int record(struct work *w, char **argv, struct err *err)
 
 static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
 {
-	const struct crash_counts *n = crash_counts(w->campaign.crash);
+	const struct crash_counts *n = crash_counts(campaign_crash(w->campaign));
 	const struct report_stat all[] = {
 		{ "points", (double)n->points },       { "paths", (double)n->paths },
 		{ "possible_log10", n->possible },     { "generated", (double)n->generated },
@@ -82,9 +82,12 @@ static char *program_end(const struct launch_result *res)
 
 static int report(struct work *w)
 {
-	struct campaign *c = &w->campaign;
+	struct campaign *c = w->campaign;
+	struct crash *crash = campaign_crash(c);
 	struct report_stat stats[STATS];
-	char *notes[CAMPAIGN_NOTES], *incomplete = campaign_incomplete(c);
+	size_t ncommand;
+	char **command = run_command(trace_defs(campaign_trace(c)), &ncommand);
+	char *notes[CAMPAIGN_NOTES], *incomplete = campaign_say_incomplete(c);
 	if (!incomplete)
 		incomplete = program_end(&w->rec.result);
 	campaign_report(c, &w->set);
@@ -92,58 +95,76 @@ static int report(struct work *w)
 	output_filter(&w->out, &w->set);
 	struct report r = {
 		.verb = w->s->verb,
-		.model = model_find(c->o.model)->name,
-		.command = (const char *const *)c->command,
-		.ncommand = c->ncommand,
+		.model = campaign_model(c),
+		.command = (const char *const *)command,
+		.ncommand = ncommand,
 		.incomplete = incomplete,
 		.findings = &w->set,
 		.stats = stats,
 		.nstats = fill_stats(w, stats),
 		.notes = (const char *const *)notes,
-		.nnotes = campaign_notes(c, notes),
+		.nnotes = campaign_say_notes(c, w->rec.seconds, notes),
 	};
 	int status = output_write(&w->out, &r, w->live ? stderr : stdout);
 	output_say_stale(&w->out);
-	for (size_t i = 0; crash_stale(c->crash, i); i++)
+	for (size_t i = 0; crash_stale(crash, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",
-			 crash_stale(c->crash, i));
+			 crash_stale(crash, i));
 	for (size_t i = 0; i < r.nnotes; i++)
 		free(notes[i]);
 	free(incomplete);
+	free(command);
 	return status;
 }
 
 /* ---- all of it ---- */
 
+static int crash(struct work *w, const struct campaign_settings *settings, struct err *err)
+{
+	const struct campaign_opts *o = w->s->crash;
+	enum campaign_db_mode mode = o->resume  ? CAMPAIGN_DB_RESUME
+				     : o->fresh ? CAMPAIGN_DB_FRESH
+						: CAMPAIGN_DB_NEW;
+	w->campaign = campaign_open(w->dir, settings, mode, err);
+	if (!w->campaign || campaign_start(w->campaign, (unsigned)o->jobs, err))
+		return -1;
+	campaign_say_view(w->campaign);
+	int bad = campaign_run(w->campaign, campaign_say_progress, NULL, err);
+	progress_end();
+	return bad;
+}
+
+/* What is wrong with the options is said before anything is run. */
+static int check_options(const struct session *s, bool trace,
+			 const struct campaign_settings *settings, struct err *err)
+{
+	if (!s->crash->recover_client && run_server_misuse(s->run))
+		return err_set(err, EXIT_USAGE, "%s", run_server_misuse(s->run));
+	if (s->crash->resume && s->crash->fresh)
+		return err_set(err, EXIT_USAGE, "--resume and --fresh exclude each other");
+	if (s->crash->resume && !trace)
+		return err_set(err, EXIT_USAGE, "--resume needs the campaign's folder");
+	return s->crash->resume ? 0 : campaign_check(settings, err);
+}
+
 static int go(struct work *w, int argc, char **argv, struct err *err)
 {
 	struct session *s = w->s;
+	struct campaign_settings settings = { 0 };
 	bool trace = argc == 1 && folder_is(argv[0]);
-	enum campaign_db_mode mode = s->crash->resume  ? CAMPAIGN_DB_RESUME
-				     : s->crash->fresh ? CAMPAIGN_DB_FRESH
-						       : CAMPAIGN_DB_NEW;
 	s->crash->port = s->run->port;
 	s->crash->ready = s->run->ready;
 	s->crash->stop = s->run->stop;
-	if (!s->crash->recover_client && run_server_misuse(s->run))
-		return err_set(err, EXIT_USAGE, "%s", run_server_misuse(s->run));
-	if (s->crash->resume && !trace)
-		return err_set(err, EXIT_USAGE, "--resume needs the campaign's folder");
-	if (!s->crash->resume && campaign_check(s->crash, err))
-		return -1;
-	if (output_open(&w->out, s->output, err))
-		return -1;
+	campaign_opts_settings(s->crash, &settings);
 	w->dir = trace       ? xstrdup(argv[0])
 		 : s->folder ? xstrdup(s->folder)
 			     : folder_default(argv[0]);
-	if (!trace && record(w, argv, err))
-		return -1;
-	if (s->check && check_folder(w->dir, s->crash->model, s->check, &w->checked, err))
-		return -1;
-	if (campaign_open(&w->campaign, w->dir, s->crash, mode, err))
-		return -1;
-	w->campaign.recording = w->rec.seconds;
-	return campaign_start(&w->campaign, 0, err) || campaign_run(&w->campaign, err) ? -1 : 0;
+	int bad = check_options(s, trace, &settings, err) || output_open(&w->out, s->output, err) ||
+		  (!trace && record(w, argv, err)) ||
+		  (s->check && check_folder(w->dir, s->crash->model, s->check, &w->checked, err)) ||
+		  crash(w, &settings, err);
+	campaign_settings_free(&settings);
+	return bad ? -1 : 0;
 }
 
 int session_run(struct session *s, int argc, char **argv)
@@ -152,7 +173,7 @@ int session_run(struct session *s, int argc, char **argv)
 	struct err err = { 0 };
 	msg_quiet = s->output->quiet;
 	int status = go(&w, argc, argv, &err) ? cli_fail(&err) : report(&w);
-	campaign_close(&w.campaign);
+	campaign_close(w.campaign);
 	output_close(&w.out);
 	finding_set_free(&w.set);
 	finding_set_free(&w.checked);

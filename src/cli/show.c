@@ -52,19 +52,19 @@ static void print_line(void *arg, const struct campaign_db_finding *row)
 	finding_free(f);
 }
 
-static int show_all(struct campaign *c, bool json, struct err *err)
+static int show_all(struct campaign_db *db, bool json, struct err *err)
 {
 	struct list list = { .json = json };
-	if (campaign_db_each_finding(c->db, print_line, &list, err))
+	if (campaign_db_each_finding(db, print_line, &list, err))
 		return -1;
 	if (!list.n && !json)
 		printf("no findings\n");
 	return 0;
 }
 
-static int show_one(struct campaign *c, const char *id, bool json, struct err *err)
+static int show_one(struct campaign_db *db, const char *id, bool json, struct err *err)
 {
-	char *text = campaign_finding(c, id, err);
+	char *text = campaign_db_finding_json(db, id, err);
 	int bad = -1;
 	if (text && json)
 		bad = puts(text) < 0;
@@ -83,7 +83,6 @@ static bool is_id(const char *s)
 static int cmd_show(int argc, char **argv)
 {
 	struct show_cli o = { 0 };
-	struct campaign c = { 0 };
 	struct err err;
 	int status = cli_parse(&verb_show, &o, &argc, &argv);
 	if (status != CLI_GO)
@@ -95,10 +94,10 @@ static int cmd_show(int argc, char **argv)
 	if (!dir)
 		return cli_fail(&err);
 	status = EXIT_NOTHING;
-	if (campaign_peek(&c, dir, &err) ||
-	    (id ? show_one(&c, id, o.json, &err) : show_all(&c, o.json, &err)))
+	struct campaign_db *db = campaign_db_open(dir, CAMPAIGN_DB_READ, &err);
+	if (!db || (id ? show_one(db, id, o.json, &err) : show_all(db, o.json, &err)))
 		status = cli_fail(&err);
-	campaign_close(&c);
+	campaign_db_close(db, &err);
 	free(dir);
 	return status;
 }

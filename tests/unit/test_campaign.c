@@ -80,6 +80,85 @@ static void test_settings_are_resumed(void **state)
 	assert_int_equal(campaign_db_close(db, &err), 0);
 }
 
+/* The counter of the same name does not take the setting's place. */
+static void test_points_is_a_setting_and_a_counter(void **state)
+{
+	struct campaign_settings kept = { 0 }, given = { 0 };
+	struct campaign_db *db = campaign_db_open(root, CAMPAIGN_DB_FRESH, &err);
+
+	(void)state;
+	assert_non_null(db);
+	/* As campaigns were kept before the setting had a key of its own. */
+	assert_int_equal(campaign_db_set(db, "points", "op", &err), 0);
+	assert_int_equal(campaign_settings_resume(db, "points", "campaign", &given, &err), 0);
+	assert_string_equal(campaign_settings_get(&given, "points"), "op");
+	campaign_settings_free(&given);
+	assert_int_equal(campaign_db_set(db, "points", "71", &err), 0);
+	assert_int_equal(campaign_settings_resume(db, "points", "campaign", &given, &err), 0);
+	assert_null(campaign_settings_get(&given, "points"));
+
+	campaign_settings_put(&kept, "points", "store");
+	assert_int_equal(campaign_settings_save(db, &kept, &err), 0);
+	assert_string_equal(campaign_db_get(db, "points"), "71");
+	assert_int_equal(campaign_settings_resume(db, "points", "campaign", &given, &err), 0);
+	assert_string_equal(campaign_settings_get(&given, "points"), "store");
+	campaign_settings_free(&kept);
+	campaign_settings_free(&given);
+	assert_int_equal(campaign_db_close(db, &err), 0);
+}
+
+/* A value that makes sense for each setting; those that are not here take any text. */
+static const struct {
+	const char *name, *good, *bad;
+} values[] = {
+	{ "recover", "true", "no-such-program-anywhere" },
+	{ "budget", "5m", "five" },
+	{ "budget", "300", "0" },
+	{ "model", "eadr", "edar" },
+	{ "timeout", "200ms", "0s" },
+	{ "memory", "4G", "much" },
+	{ "output-cap", "16M", "16X" },
+	{ "expect-exit", "0,3-5", "3-" },
+	{ "fail-regex", "error", "(" },
+	{ "port", "7000", NULL },
+	{ "view", "auto", "mirror" },
+};
+
+static void fill(struct campaign_settings *s)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = campaign_setting_name(i)); i++)
+		campaign_settings_put(s, name, strcmp(name, "stop") == 0 ? "TERM" : "1");
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		campaign_settings_put(s, values[i].name, values[i].good);
+	campaign_settings_put(s, "recover-client", "true");
+}
+
+static void test_settings_must_make_sense(void **state)
+{
+	struct campaign_settings s = { 0 };
+
+	(void)state;
+	assert_int_equal(campaign_check(&s, &err), -1);
+	assert_non_null(strstr(err.text, "--recover CMD is needed"));
+	fill(&s);
+	if (campaign_check(&s, &err))
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		if (!values[i].bad)
+			continue;
+		campaign_settings_put(&s, values[i].name, values[i].bad);
+		if (!campaign_check(&s, &err))
+			fail_msg("--%s %s is accepted", values[i].name, values[i].bad);
+		campaign_settings_put(&s, values[i].name, values[i].good);
+	}
+	campaign_settings_put(&s, "recoverr", "true");
+	assert_int_equal(campaign_check(&s, &err), -1);
+	assert_string_equal(err.text, "a campaign has no setting 'recoverr'");
+	campaign_settings_free(&s);
+}
+
 /* ---- merging ---- */
 
 static struct finding *add(struct finding_set *set, enum finding_kind kind, uint32_t line,
@@ -149,6 +228,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_settings_by_name),
 		cmocka_unit_test(test_settings_are_resumed),
+		cmocka_unit_test(test_points_is_a_setting_and_a_counter),
+		cmocka_unit_test(test_settings_must_make_sense),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_only_crashes_show),
 	};

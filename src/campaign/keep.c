@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is kept of a campaign: its settings, each verdict as it comes, and the findings. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "campaign/internal.h"
+#include "report/report.h"
+
+#define COUNTS_KEPT 1.0 /* seconds between two times that counts are kept */
+#define PROGRESS 0.2    /* … and between two calls of the caller's `progress` */
+
+/* ---- settings ---- */
+
+int campaign_save(struct campaign *c, struct err *err)
+{
+	char cwd[4096];
+	int bad = campaign_db_begin(c->db, err) || campaign_settings_save(c->db, &c->settings, err);
+
+	if (!bad && getcwd(cwd, sizeof cwd))
+		bad = campaign_db_set(c->db, "cwd", cwd, err);
+	return bad || campaign_db_commit(c->db, err) ? -1 : 0;
+}
+
+static void load_verdict(void *arg, const struct campaign_db_verdict *v)
+{
+	struct campaign *c = arg;
+
+	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
+}
+
+int campaign_load(struct campaign *c, struct err *err)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = campaign_setting_name(i)); i++)
+		if (strcmp(name, "budget") != 0 && /* it is this run's own */
+		    campaign_settings_resume(c->db, name, "campaign", &c->settings, err))
+			return -1;
+	if (!campaign_settings_get(&c->settings, "recover"))
+		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
+	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
+		return -1;
+	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
+	return 0;
+}
+
+/* ---- while it runs ---- */
+
+static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
+{
+	const struct campaign *c = arg;
+	uint64_t packed;
+
+	if (!hmap_get(&c->known, hash, &packed))
+		return false;
+	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8) };
+	return true;
+}
+
+static int tested(void *arg, const struct crash_tested *t, struct err *err)
+{
+	struct campaign *c = arg;
+	struct campaign_db_verdict v = { .hash = t->hash,
+					 .verdict = t->verdict.verdict,
+					 .status = t->verdict.status,
+					 .event = t->event,
+					 .strategy = t->strategy,
+					 .output = t->output,
+					 .spent = t->spent };
+
+	return campaign_db_put_verdict(c->db, &v, err);
+}
+
+static int put_number(struct campaign *c, const char *key, double value, struct err *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%.10g", value);
+	return campaign_db_set(c->db, key, text, err);
+}
+
+static int put_counts(struct campaign *c, const char *state, struct err *err)
+{
+	const struct crash_counts *n = crash_counts(c->crash);
+
+	return campaign_db_set(c->db, "state", state, err) ||
+	       campaign_db_set(c->db, "at", n->strategy ? n->strategy : "sanity", err) ||
+	       put_number(c, "points", (double)n->points, err) ||
+	       put_number(c, "point", (double)n->point, err) ||
+	       put_number(c, "generated", (double)n->generated, err) ||
+	       put_number(c, "tested", c->tested_before + (double)n->tested, err) ||
+	       put_number(c, "resumed", (double)n->resumed, err) ||
+	       put_number(c, "failed", (double)n->failed, err) ||
+	       put_number(c, "causes", (double)n->causes, err) ||
+	       put_number(c, "seconds", now_seconds() - c->started, err);
+}
+
+static int put_findings(struct campaign *c, struct err *err)
+{
+	struct finding_set set = { 0 };
+	int bad;
+
+	campaign_report(c, &set);
+	bad = campaign_db_clear_findings(c->db, err);
+	for (size_t i = 0; i < set.v.n && !bad; i++) {
+		struct finding *f = set.v.p[i];
+		char *json = report_finding_json(f);
+		struct campaign_db_finding row = { f->id, json, f->crash->state };
+
+		bad = campaign_db_put_finding(c->db, &row, err);
+		free(json);
+	}
+	finding_set_free(&set);
+	return bad;
+}
+
+static int caused(void *arg, struct err *err)
+{
+	struct campaign *c = arg;
+
+	if (campaign_db_begin(c->db, err))
+		return -1;
+	int bad = put_findings(c, err);
+	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
+}
+
+/* For status; what cannot be written here is no loss. */
+static void keep_counts(struct campaign *c)
+{
+	struct err ignored;
+
+	if (campaign_db_begin(c->db, &ignored))
+		return;
+	(void)put_counts(c, "running", &ignored);
+	(void)campaign_db_commit(c->db, &ignored);
+}
+
+static struct campaign_progress progress_of(const struct campaign *c, double now)
+{
+	const struct crash_counts *n = crash_counts(c->crash);
+	double spent = now - c->started, part = 0;
+
+	if (n->points)
+		part = ((double)n->phase + (double)n->point / (double)n->points) /
+		       (double)(n->phases ? n->phases : 1);
+	return (struct campaign_progress){ n, spent, part > 0.02 ? spent / part - spent : 0 };
+}
+
+static void progressed(void *arg, const struct crash_counts *n)
+{
+	struct campaign *c = arg;
+	double now = now_seconds();
+
+	(void)n;
+	if (now - c->kept > COUNTS_KEPT) {
+		c->kept = now;
+		keep_counts(c);
+	}
+	if (c->watch && now - c->said >= PROGRESS) {
+		struct campaign_progress p = progress_of(c, now);
+
+		c->said = now;
+		c->watch(c->watch_arg, &p);
+	}
+}
+
+static bool stop(void *arg)
+{
+	(void)arg;
+	return campaign_interrupted();
+}
+
+void campaign_hooks(struct campaign *c)
+{
+	c->hooks = (struct crash_hooks){ .arg = c,
+					 .known = known,
+					 .tested = tested,
+					 .caused = caused,
+					 .progress = progressed,
+					 .stop = stop,
+					 .reads = campaign_reads };
+	keep_counts(c);
+}
+
+int campaign_finish(struct campaign *c, struct err *err)
+{
+	if (campaign_db_begin(c->db, err))
+		return -1;
+	int bad = put_findings(c, err) ||
+		  put_counts(c, crash_counts(c->crash)->cut ? "stopped" : "finished", err);
+	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
+}

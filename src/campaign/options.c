@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From settings as people write them to what the crash engine and the runner take. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign/internal.h"
+
+#define TIMEOUT 10.0
+#define LONGEST 86400
+#define OUTPUT_CAP (16u << 20)
+#define MAX_PER_PATH 8
+
+static int not_a(const char *what, const char *name, const char *text, struct err *err)
+{
+	return err_set(err, EXIT_USAGE, "--%s: '%s' is not a %s", name, text, what);
+}
+
+static int set_budget(struct campaign_options *o, const char *name, const char *text,
+		      struct err *err)
+{
+	struct crash_opts *to = &o->crash;
+
+	if (units_has_unit(text) ? !units_time(text, &to->budget_seconds)
+				 : !units_size(text, &to->budget_states))
+		return not_a(units_has_unit(text) ? "time" : "size", name, text, err);
+	if (to->budget_seconds <= 0 && !to->budget_states)
+		return err_set(err, EXIT_USAGE, "--budget: nothing can be done with 0");
+	return 0;
+}
+
+/* One glob a line. */
+static int set_only(struct campaign_options *o, const char *name, const char *text, struct err *err)
+{
+	(void)name;
+	(void)err;
+	o->only_text = xstrdup(text);
+	for (char *word = strtok(o->only_text, "\n"); word; word = strtok(NULL, "\n"))
+		VEC_PUSH(&o->only, word);
+	o->crash.only = o->only.p;
+	o->crash.nonly = o->only.n;
+	return 0;
+}
+
+static int set_model(struct campaign_options *o, const char *name, const char *text,
+		     struct err *err)
+{
+	o->crash.model = model_find(text);
+	return o->crash.model ? 0 : not_a("model", name, text, err);
+}
+
+static int set_timeout(struct campaign_options *o, const char *name, const char *text,
+		       struct err *err)
+{
+	double seconds;
+
+	if (!units_time(text, &seconds))
+		return not_a("time", name, text, err);
+	if (seconds <= 0 || seconds > LONGEST)
+		return err_set(err, EXIT_USAGE, "--timeout: %s makes no sense", text);
+	o->runner.timeout_ms = (unsigned)(seconds * 1000);
+	return 0;
+}
+
+static int set_memory(struct campaign_options *o, const char *name, const char *text,
+		      struct err *err)
+{
+	return units_size(text, &o->runner.memory) ? 0 : not_a("size", name, text, err);
+}
+
+static int set_output_cap(struct campaign_options *o, const char *name, const char *text,
+			  struct err *err)
+{
+	uint64_t bytes;
+
+	if (!units_size(text, &bytes))
+		return not_a("size", name, text, err);
+	o->runner.output_cap = (size_t)bytes;
+	return 0;
+}
+
+static int set_view(struct campaign_options *o, const char *name, const char *text, struct err *err)
+{
+	bool any = strcmp(text, "auto") == 0;
+
+	o->runner.view = any ? NULL : sandbox_view_named(text);
+	return any || o->runner.view ? 0 : not_a("view", name, text, err);
+}
+
+static int set_port(struct campaign_options *o, const char *name, const char *text, struct err *err)
+{
+	(void)name;
+	(void)err;
+	o->runner.port = (unsigned)strtoul(text, NULL, 10);
+	return 0;
+}
+
+/* Every setting of a campaign: where it goes, or who puts it there. */
+#define AT(field) offsetof(struct campaign_options, field)
+static const struct row {
+	const char *name;
+	enum { TEXT, NUMBER, FLAG } type;
+	size_t offset;
+	int (*set)(struct campaign_options *, const char *name, const char *text, struct err *);
+} rows[] = {
+	{ "recover", TEXT, AT(runner.command) },
+	{ "strategy", TEXT, AT(crash.strategy) },
+	{ "budget", .set = set_budget },
+	{ "points", TEXT, AT(crash.points) },
+	{ "max-per-path", NUMBER, AT(crash.max_per_path) },
+	{ "only", .set = set_only },
+	{ "after", NUMBER, AT(crash.after) },
+	{ "model", .set = set_model },
+	{ "timeout", .set = set_timeout },
+	{ "memory", .set = set_memory },
+	{ "output-cap", .set = set_output_cap },
+	{ "expect-exit", TEXT, AT(runner.expect_exit) },
+	{ "fail-regex", TEXT, AT(runner.fail_regex) },
+	{ "recover-client", TEXT, AT(runner.client) },
+	{ "same-address", FLAG, AT(same_address) },
+	{ "fast-recover", FLAG, AT(runner.fast) },
+	{ "seed", NUMBER, AT(crash.seed) },
+	{ "random", NUMBER, AT(crash.random) },
+	{ "no-reduce", FLAG, AT(crash.no_reduce) },
+	{ "view", .set = set_view },
+	{ "port", .set = set_port },
+	{ "ready", TEXT, AT(runner.ready) },
+	{ "stop", TEXT, AT(runner.stop) },
+};
+#define ROWS (sizeof rows / sizeof *rows)
+
+const char *campaign_setting_name(size_t i)
+{
+	return i < ROWS ? rows[i].name : NULL;
+}
+
+static const struct row *find(const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+static int set(struct campaign_options *o, const struct campaign_setting *s, struct err *err)
+{
+	const struct row *row = find(s->name);
+	char *field = (char *)o + (row ? row->offset : 0);
+
+	if (!row)
+		return err_set(err, EXIT_INTERNAL, "a campaign has no setting '%s'", s->name);
+	if (row->set)
+		return row->set(o, s->name, s->text, err);
+	switch (row->type) {
+	case TEXT: *(const char **)field = s->text; break;
+	case NUMBER: *(uint64_t *)field = strtoull(s->text, NULL, 10); break;
+	case FLAG: *(bool *)field = true;
+	}
+	return 0;
+}
+
+int campaign_options_set(struct campaign_options *o, const struct campaign_settings *s,
+			 struct err *err)
+{
+	int bad = 0;
+
+	*o = (struct campaign_options){
+		.crash = { .model = model_find(NULL), .max_per_path = MAX_PER_PATH },
+		.runner = { .timeout_ms = (unsigned)(TIMEOUT * 1000), .output_cap = OUTPUT_CAP },
+	};
+	for (size_t i = 0; i < s->n && !bad; i++)
+		bad = set(o, &s->p[i], err);
+	return bad;
+}
+
+void campaign_options_free(struct campaign_options *o)
+{
+	VEC_FREE(&o->only);
+	free(o->only_text);
+	*o = (struct campaign_options){ 0 };
+}
+
+int campaign_check(const struct campaign_settings *s, struct err *err)
+{
+	const char *recover = campaign_settings_get(s, "recover");
+	struct campaign_options o;
+
+	if (!recover || !*recover)
+		return err_set(err, EXIT_USAGE,
+			       "--recover CMD is needed: the command that opens the pool after a "
+			       "crash and fails if it is not well");
+	if (campaign_settings_get(s, "recover-client") && !campaign_settings_get(s, "port") &&
+	    !campaign_settings_get(s, "ready"))
+		return err_set(err, EXIT_USAGE,
+			       "--recover-client needs --port or --ready, to know when the server "
+			       "is up");
+	int bad = campaign_options_set(&o, s, err) || runner_check(&o.runner, err);
+	campaign_options_free(&o);
+	return bad ? -1 : 0;
+}
