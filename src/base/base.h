@@ -83,16 +83,6 @@ double now_seconds(void); /* of a clock that only goes on */
  * runnable; xmalloc'ed. NULL: there is none. */
 char *find_program(const char *name);
 
-/* Is path the folder dir or below it? Then what comes after dir and the slash, else NULL. */
-const char *path_below(const char *path, const char *dir);
-/* Where something is mounted, as this process sees it. */
-struct mount_points {
-	char **p;
-	size_t n, cap;
-};
-void mount_points_read(struct mount_points *); /* adds to what there is */
-void loopback_up(void);                        /* in a network namespace of our own */
-
 /* Times and sizes as people write them: "90", "90s", "1.5m", "2h", "200ms" are seconds, "4096", "64k",
  * "1.5G" bytes. False: it is neither. */
 bool units_time(const char *, double *seconds);

@@ -68,7 +68,7 @@ static int open_control(struct launch_explorer *e, struct err *err)
 	e->control = m;
 	e->control->magic = SYM_MAGIC;
 	e->control->pin = e->opts.pin;
-	e->control->view = -1;
+	e->control->mounts_fd = -1;
 	return 0;
 }
 
@@ -129,6 +129,7 @@ struct launch_explorer *launch_explorer_new(const struct launch_explorer_opts *o
 		   !(e->libexec = launch_find_libexec(err)) ||
 		   !(e->valgrind = launch_find_valgrind(err)) || open_control(e, err) ||
 		   set_sources(e, err) || open_output(e, err) ||
+		   launch_explorer_view_choose(e, err) ||
 		   !(e->live = trace_live_new(NULL, take_event, e, err));
 	free(path);
 	if (bad) {

@@ -4,14 +4,14 @@
  *
  *   explorer.c       the interface: start, go, poll; restarts
  *   explorer_boot.c  one tracer process: its arguments, input, descriptors; exec
- *   explorer_view.c  its namespaces and what it sees of the file system
- *   explorer_plan.c  … which folders of it
+ *   explorer_view.c  what it sees of the file system
  *   explorer_talk.c  the conversation over a socket
  */
 #ifndef HOLDFAST_LAUNCH_EXPLORER_H
 #define HOLDFAST_LAUNCH_EXPLORER_H
 
 #include "launch/internal.h"
+#include "sandbox/sandbox.h"
 
 /* A file that is input. */
 struct input_file {
@@ -26,6 +26,7 @@ struct launch_explorer {
 	trace_sink *event, *sym;
 	void *arg;
 	char *libexec, *valgrind;
+	const struct sandbox_view *view;
 	struct trace_live *live;
 	int control_fd;
 	struct sym_control *control;
@@ -65,23 +66,14 @@ int launch_explorer_input(struct launch_explorer *, const uint8_t *input, const 
 /* The files as they are now are as they should be, but for the input. */
 int launch_explorer_truth(struct launch_explorer *, struct err *);
 
-/* explorer_view.c: in the process that becomes the tracer. */
+/* explorer_view.c: how runs are kept apart; then, in the process that becomes the tracer, its files
+ * and a descriptor of the folder that its mounts are made from. */
+int launch_explorer_view_choose(struct launch_explorer *, struct err *);
 struct explorer_files { /* what it has opened: the symbolic files, -1 for other sources */
 	int fd[SYM_MAX_SOURCES];
 };
 int launch_explorer_view_enter(const struct launch_explorer *, struct explorer_files *,
 			       struct err *);
-
-/* explorer_plan.c: while everything is still seen as it is. */
-typedef VEC(char *) explorer_paths;
-struct explorer_plan {
-	struct mount_points mounts;
-	explorer_paths dirs;    /* folders to be covered; the shorter ones first */
-	explorer_paths foreign; /* files that we may write, but that are not ours */
-};
-void launch_explorer_plan(struct explorer_plan *, const struct launch_explorer *);
-/* A mount point between dir and what is below it: an overlay over dir does not reach it. */
-bool launch_explorer_mount_between(const struct explorer_plan *, const char *dir, const char *path);
 
 /* explorer_talk.c */
 struct talk *launch_talk_new(const struct launch_explorer *);

@@ -5,7 +5,7 @@
  *   holdfast ──fork──▶ namespaces, mounts ──exec──▶ valgrind ──exec──▶ the tool, the program
  *      ◀── a socket: what went wrong, or the symbolic files' descriptors
  *
- * The ring, the control block and the view are descriptors with high numbers that are inherited:
+ * The ring, the control block and the folder of mounts are descriptors with high numbers that are inherited:
  * in a user namespace, /proc of a process outside cannot be looked into.
  */
 #include "launch/explorer.h"
@@ -176,9 +176,9 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != holdfast)
 		_exit(EXIT_INTERNAL);
-	int view = launch_explorer_view_enter(e, &files, &err);
-	if (view >= 0) {
-		e->control->view = inherited(view);
+	int base = launch_explorer_view_enter(e, &files, &err);
+	if (base >= 0) {
+		e->control->mounts_fd = inherited(base);
 		for (size_t i = 0; i < e->opts.nsource; i++) {
 			if (wants_file(e, i))
 				give[n++] = files.fd[i];
@@ -188,7 +188,7 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 		if (e->talk)
 			give[n++] = launch_talk_dialer();
 	}
-	if (send_hello(sock, &err, give, n) || view < 0)
+	if (send_hello(sock, &err, give, n) || base < 0)
 		_exit(EXIT_PROGRAM);
 	char go;
 	if (read(sock, &go, 1) != 1) /* the input is in the files */

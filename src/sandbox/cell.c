@@ -192,6 +192,11 @@ const char *sandbox_cell_home(const struct sandbox_cell *c)
 	return c->home;
 }
 
+int sandbox_cell_base(const struct sandbox_cell *c)
+{
+	return c->base;
+}
+
 const char *sandbox_cell_seen(const struct sandbox_cell *c, size_t file)
 {
 	return c->file[file].seen;

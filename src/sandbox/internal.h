@@ -100,7 +100,6 @@ void sandbox_row_wipe(const struct sandbox_cell *, size_t row);
 int sandbox_row_fill(struct sandbox_cell *, size_t row, struct err *);
 bool sandbox_row_changed(const struct sandbox_cell *, size_t row, bool *replaced);
 void sandbox_row_free(struct row *);
-int sandbox_copy_file(const char *from, int to); /* sparse; one that is not there is empty */
 
 /* plan.c */
 int sandbox_plan(struct sandbox_cell *, struct err *); /* over the folders as they are */

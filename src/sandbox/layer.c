@@ -63,29 +63,13 @@ static void take_after(int dirfd, const char *name, const struct stat *like)
 	fchmodat(dirfd, name, like->st_mode & 07777, 0);
 }
 
-/* Sparse, as pools often are. */
-static int copy_bytes(int from, int to, off_t size)
-{
-	char buf[1 << 16];
-	ssize_t n = 0;
-	for (off_t at = 0; (at = lseek(from, at, SEEK_DATA)) >= 0 && at < size; at += n) {
-		n = pread(from, buf, sizeof buf, at);
-		if (n <= 0)
-			return n < 0 ? -1 : 0;
-		bool zero = !buf[0] && !memcmp(buf, buf + 1, (size_t)n - 1);
-		if (!zero && pwrite(to, buf, (size_t)n, at) != n)
-			return -1;
-	}
-	return 0;
-}
-
 int sandbox_copy_file(const char *from, int to)
 {
 	struct stat st;
 	int fd = open(from, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	int bad = fstat(fd, &st) || ftruncate(to, st.st_size) || copy_bytes(fd, to, st.st_size);
+	int bad = fstat(fd, &st) || copy_sparse(fd, to);
 	fchmod(to, st.st_mode & 07777);
 	close(fd);
 	return bad ? -1 : 0;

@@ -202,18 +202,27 @@ static void bring(struct planning *p, const char *path, enum entry_kind kind)
 
 /* ---- files that are mounted over their paths ---- */
 
+/* A file that is not there yet; its folder is. */
+static int add_empty(struct planning *p, const struct shown *f, struct err *err)
+{
+	struct row *r = covering(p, f->seen, true);
+	struct stat st, like = { .st_uid = geteuid(), .st_gid = getegid(), .st_mode = 0644 };
+	char *dir = xasprintf("%.*s", (int)(strrchr(f->seen, '/') - f->seen), f->seen);
+	int bad = !r || stat(dir, &st);
+	free(dir);
+	if (bad)
+		return err_errno(err, EXIT_PROGRAM, "cannot make %s", f->path);
+	const char *rel = sandbox_path_below(f->seen, r->path);
+	sandbox_plan_parents(p->cell, r, rel);
+	sandbox_row_add(r, rel, ENTRY_COPY, 0, &like); /* of nothing */
+	return 0;
+}
+
 static int add_mounted_image(struct planning *p, size_t i, struct err *err)
 {
 	const struct shown *f = &p->cell->file[i];
-	struct row *r = covering(p, f->seen, true);
-	if (access(f->seen, F_OK)) {
-		const char *rel = r ? sandbox_path_below(f->seen, r->path) : "/";
-		if (strchr(rel, '/')) {
-			errno = ENOENT;
-			return err_errno(err, EXIT_PROGRAM, "cannot make %s", f->path);
-		}
-		sandbox_row_add(r, rel, ENTRY_IMAGE, (unsigned)i, NULL);
-	}
+	if (access(f->seen, F_OK) && add_empty(p, f, err))
+		return -1;
 	struct row own = { .kind = ROW_IMAGE, .path = xstrdup(f->seen), .image = (unsigned)i };
 	VEC_PUSH(&p->cell->row, own);
 	return 0;

@@ -26,6 +26,7 @@
 #define HOLDFAST_SANDBOX_SANDBOX_H
 
 #include "base/base.h"
+#include "trace/format.h"
 
 #include <sys/types.h>
 
@@ -38,9 +39,10 @@ void sandbox_strings_free(struct sandbox_strings *);
 /* ---- views ---- */
 
 enum sandbox_flag {
-	SANDBOX_PIDS = 1,  /* its processes end with its first one */
-	SANDBOX_NET = 2,   /* it can have a network of its own */
-	SANDBOX_MOVED = 4, /* files are seen elsewhere: the command must be told where */
+	SANDBOX_PIDS = 1,   /* its processes end with its first one */
+	SANDBOX_NET = 2,    /* it can have a network of its own */
+	SANDBOX_MOVED = 4,  /* files are seen elsewhere: the command must be told where */
+	SANDBOX_MOUNTS = 8, /* its plan is mounts, which other processes can make again */
 };
 struct sandbox_ops;
 struct sandbox_view {
@@ -122,6 +124,10 @@ char *sandbox_cell_dir(const struct sandbox_cell *); /* … the folder of the fi
 char *sandbox_cell_word(const struct sandbox_cell *, const char *word);
 /* "NAME=value"s that the program needs to have in its environment. */
 void sandbox_cell_env(const struct sandbox_cell *, struct sandbox_strings *);
+/* The mount plan, for those who perform it again; -1 and err: it has more than `max` rows. */
+int sandbox_cell_rows(const struct sandbox_cell *, struct mount_row *, uint32_t max, uint32_t *n,
+		      struct err *);
+int sandbox_copy_file(const char *from, int to); /* sparse; one that is not there is empty */
 int sandbox_remove_tree(int dirfd, const char *name);
 
 #endif

@@ -213,43 +213,65 @@ static int show(struct sandbox_cell *c, struct err *err)
 	return bad ? -1 : 0;
 }
 
+/* ---- for others ---- */
+
+int sandbox_cell_rows(const struct sandbox_cell *c, struct mount_row *out, uint32_t max,
+		      uint32_t *n, struct err *err)
+{
+	*n = 0;
+	if (mkdirat(c->base, "c", 0700))
+		return err_errno(err, EXIT_PROGRAM, "cannot make a private folder");
+	for (size_t i = 0; i < c->row.n; i++) {
+		const struct row *r = &c->row.p[i];
+		if (i >= max || strlen(r->path) >= sizeof out->path)
+			return err_set(err, EXIT_PROGRAM, "too much to be mounted, at %s", r->path);
+		struct mount_row *m = &out[(*n)++];
+		*m = (struct mount_row){ .kind = r->kind == ROW_OVERLAY ? MOUNT_OVERLAY
+									: MOUNT_BIND,
+					 .user = sandbox_is_user(c) };
+		strcpy(m->path, r->path);
+	}
+	return 0;
+}
+
 /* ---- does it work here? ---- */
 
 /* A cell without files, with an overlay over a folder that is everywhere. */
-static int try_it(const struct sandbox_space *space, struct err *err)
+static int try_it(const struct sandbox_view *view, struct err *err)
 {
 	static const struct sandbox_place tmp = { "/tmp", false };
-	struct sandbox_opts o = { .view = space->view, .place = &tmp, .nplace = 1 };
-	if (sandbox_space_setup(space, err))
-		return -1;
+	struct sandbox_space space = sandbox_space_of(view, false, false);
+	struct sandbox_opts o = { .view = view, .place = &tmp, .nplace = 1 };
 	struct sandbox_cell *c = sandbox_cell_new(&o);
-	return sandbox_cell_open(c, err) || sandbox_cell_show(c, err);
+	int bad = sandbox_space_enter(&space, err) || sandbox_cell_open(c, err) ||
+		  sandbox_cell_show(c, err);
+	sandbox_cell_end(c);
+	return bad;
 }
 
 static int probe(const struct sandbox_view *view, struct err *err)
 {
-	struct sandbox_space space = sandbox_space_of(view, false, true);
-	int fds[2], bad = -1;
+	struct err why = { EXIT_PROGRAM, "the attempt has ended early" };
+	int fds[2];
 	if (pipe2(fds, O_CLOEXEC))
 		return err_errno(err, EXIT_INTERNAL, "cannot make a pipe");
-	pid_t pid = sandbox_space_fork(&space);
+	pid_t pid = fork();
 	if (pid == 0) {
-		struct err why = { 0 };
-		try_it(&space, &why);
-		_exit(write(fds[1], &why, sizeof why) != sizeof why);
+		why.status = 0;
+		try_it(view, &why);
+		_exit(write_all(fds[1], &why, sizeof why) ? 1 : 0);
 	}
 	close(fds[1]);
-	struct err why = { EXIT_PROGRAM, "the attempt has ended early" };
 	if (pid < 0)
-		err_errno(&why, EXIT_PROGRAM, "cannot make a sandbox");
-	else if (read(fds[0], &why, sizeof why) == sizeof why && !why.status)
-		bad = 0;
+		err_errno(&why, EXIT_INTERNAL, "cannot start a process");
+	else if (read(fds[0], &why, sizeof why) < 0)
+		err_errno(&why, EXIT_INTERNAL, "cannot read a pipe");
 	close(fds[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (bad && err)
+	if (why.status)
 		*err = why;
-	return bad;
+	return why.status ? -1 : 0;
 }
 
 const struct sandbox_ops sandbox_ops_mount = {

@@ -3,20 +3,21 @@
 #include "sandbox/internal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const struct sandbox_view views[] = {
 	{
 		.name = "mount",
 		.text = "in a private mount namespace",
 		.about = "at its path, in a private mount namespace, as root",
-		.flags = SANDBOX_PIDS | SANDBOX_NET,
+		.flags = SANDBOX_PIDS | SANDBOX_NET | SANDBOX_MOUNTS,
 		.ops = &sandbox_ops_mount,
 	},
 	{
 		.name = "userns",
 		.text = "in an unprivileged user namespace",
 		.about = "the same, in a user namespace, which needs no root",
-		.flags = SANDBOX_PIDS | SANDBOX_NET,
+		.flags = SANDBOX_PIDS | SANDBOX_NET | SANDBOX_MOUNTS,
 		.ops = &sandbox_ops_userns,
 	},
 	{
@@ -49,14 +50,17 @@ int sandbox_view_works(const struct sandbox_view *view, struct err *why)
 {
 	static struct {
 		bool known;
+		uid_t uid; /* for whom */
 		int bad;
 		struct err why;
 	} tried[NVIEWS];
 	size_t i = (size_t)(view - views);
-	if (!tried[i].known && view->ops->probe)
-		tried[i].bad = view->ops->probe(view, &tried[i].why);
-	tried[i].known = true;
-	if (tried[i].bad && why)
+	if (!tried[i].known || tried[i].uid != geteuid()) {
+		tried[i].bad = view->ops->probe ? view->ops->probe(view, &tried[i].why) : 0;
+		tried[i].known = true;
+		tried[i].uid = geteuid();
+	}
+	if (tried[i].bad)
 		*why = tried[i].why;
 	return tried[i].bad;
 }

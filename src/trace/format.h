@@ -169,16 +169,23 @@ struct sym_source {
 };
 
 /*
- * How a child gets files of its own. `view` is a folder that only the tool knows, with what is
- * needed: l0 … the folders as they are, u0 … what the server has changed in them, s0 … other
- * things to be seen: symbolic files, and what was mounted below a folder. A child makes the
- * overlays and binds again, in this order, with a tmpfs of its own at c.
+ * The mount plan: how a process gets files of its own. src/sandbox writes the rows and performs
+ * them for the fork server; each child that is about to change a file performs them once more, in
+ * this order, in a mount namespace of its own. All that is needed lies in one folder that only the
+ * tool has a descriptor of; it must be the working directory when the namespace is made.
+ * Row N says what is to be mounted at its path:
+ *
+ *    MOUNT_OVERLAY   an overlay: below lN, the folder as it is, and above it uN, what the fork
+ *                    server has changed in it; a child takes both as lower folders and has its own
+ *                    uN and wN in a tmpfs at c
+ *    MOUNT_BIND      sN, and what is mounted below it: a symbolic file, or a mount that the overlay
+ *                    before it has hidden
  */
 #define SYM_MAX_MOUNTS 64u
-enum sym_mount_kind { SYM_OVERLAY, SYM_BIND };
-struct sym_mount {
-	uint32_t kind; /* enum sym_mount_kind */
-	uint32_t user; /* the overlay needs `userxattr` */
+enum mount_kind { MOUNT_OVERLAY, MOUNT_BIND };
+struct mount_row {
+	uint32_t kind; /* enum mount_kind */
+	uint32_t user; /* in a user namespace: an overlay needs `userxattr` */
 	char path[SYM_MAX_PATH];
 };
 
@@ -195,12 +202,12 @@ struct sym_control {
 	uint32_t pin;     /* holdfast: fixed clock and random numbers */
 	uint32_t nblocks; /* entries of block[] and cover[]; grows under `lock` */
 	uint32_t lock;
-	uint32_t taken;   /* tool: bytes that came over sockets so far, in this run */
-	uint32_t idle;    /* tool: how often the run waited for a socket that had nothing */
-	uint32_t nmounts; /* holdfast */
-	int32_t view;     /* holdfast: a descriptor that the tool inherits; -1: none */
-	uint64_t base;    /* server: where the ring's head stood when the newest child began */
-	struct sym_mount mount[SYM_MAX_MOUNTS];
+	uint32_t taken;    /* tool: bytes that came over sockets so far, in this run */
+	uint32_t idle;     /* tool: how often the run waited for a socket that had nothing */
+	uint32_t nmounts;  /* holdfast */
+	int32_t mounts_fd; /* holdfast: the folder of the mount plan, inherited; -1: none */
+	uint64_t base;     /* server: where the ring's head stood when the newest child began */
+	struct mount_row mount[SYM_MAX_MOUNTS];
 	char text[256];
 	uint32_t said;                /* tool: how many bytes the program has printed */
 	char said_text[SYM_MAX_SAID]; /* … the last of them */

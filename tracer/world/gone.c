@@ -39,7 +39,7 @@ static Int mount_of(UInt source)
 		HChar name[16];
 		struct vki_stat st;
 		VG_(sprintf)(name, "s%u", i);
-		if (sym_control->mount[i].kind == SYM_BIND && !gone[i] &&
+		if (sym_control->mount[i].kind == MOUNT_BIND && !gone[i] &&
 		    !sr_isError(sys(__NR_newfstatat, (UWord)sym_view_fd(), (UWord)name, (UWord)&st,
 				    0)) &&
 		    st.st_dev == s->dev && st.st_ino == s->ino)

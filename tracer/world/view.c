@@ -38,7 +38,7 @@ struct old {
 static XArray *olds;
 static ULong listening; /* how many sockets listen */
 
-static Int view = -1;                /* see struct sym_mount */
+static Int folder = -1;              /* of the mount plan: see struct mount_row */
 static Bool changed[SYM_MAX_MOUNTS]; /* by the server, before the snapshot */
 
 static SysRes sys(UWord no, UWord a, UWord b, UWord c, UWord d, UWord e)
@@ -73,15 +73,15 @@ void sym_view_rights(Bool use)
 
 Int sym_view_fd(void)
 {
-	return view;
+	return folder;
 }
 
 void sym_view_init(void)
 {
 	shared_maps = VG_(newXA)(VG_(malloc), "hf.view", VG_(free), sizeof(struct shared));
 	olds = VG_(newXA)(VG_(malloc), "hf.view", VG_(free), sizeof(struct old));
-	if (sym_control->view >= 0)
-		view = keep_fd(sym_control->view);
+	if (sym_control->mounts_fd >= 0)
+		folder = keep_fd(sym_control->mounts_fd);
 	sym_view_rights(False);
 }
 
@@ -192,7 +192,7 @@ static void take_descriptors(void)
 static Bool is_empty(const HChar *dir)
 {
 	HChar buf[1024];
-	SysRes r = sys(__NR_openat, (UWord)view, (UWord)dir, VKI_O_RDONLY, 0, 0);
+	SysRes r = sys(__NR_openat, (UWord)folder, (UWord)dir, VKI_O_RDONLY, 0, 0);
 	if (sr_isError(r))
 		return True;
 	Bool empty = True;
@@ -214,7 +214,7 @@ Bool sym_view_snapshot(const HChar **why)
 	for (UInt i = 0; i < sym_control->nmounts; i++) {
 		HChar upper[16];
 		VG_(sprintf)(upper, "u%u", i);
-		changed[i] = sym_control->mount[i].kind == SYM_OVERLAY && !is_empty(upper);
+		changed[i] = sym_control->mount[i].kind == MOUNT_OVERLAY && !is_empty(upper);
 	}
 	return True;
 }
@@ -379,7 +379,7 @@ void sym_view_share(void)
 
 static Bool mount_overlay(UInt i)
 {
-	const struct sym_mount *m = &sym_control->mount[i];
+	const struct mount_row *m = &sym_control->mount[i];
 	HChar upper[16], work[16], servers[16], opts[160];
 	struct vki_stat st;
 	VG_(sprintf)(upper, "c/u%u", i);
@@ -403,9 +403,9 @@ static Bool mount_overlay(UInt i)
 
 static Bool mount_one(UInt i)
 {
-	const struct sym_mount *m = &sym_control->mount[i];
+	const struct mount_row *m = &sym_control->mount[i];
 	HChar from[16];
-	if (m->kind == SYM_OVERLAY)
+	if (m->kind == MOUNT_OVERLAY)
 		return mount_overlay(i);
 	if (sym_is_gone(i))
 		return True;
@@ -420,10 +420,10 @@ static Bool mount_one(UInt i)
 static Bool make_private(void)
 {
 	HChar cwd[VKI_PATH_MAX];
-	if (view < 0 || sr_isError(sys(__NR_getcwd, (UWord)cwd, sizeof cwd, 0, 0, 0)))
+	if (folder < 0 || sr_isError(sys(__NR_getcwd, (UWord)cwd, sizeof cwd, 0, 0, 0)))
 		return False;
 	UInt mask = (UInt)sr_Res(sys(__NR_umask, 0, 0, 0, 0, 0));
-	Bool ok = !sr_isError(sys(__NR_fchdir, (UWord)view, 0, 0, 0, 0)) &&
+	Bool ok = !sr_isError(sys(__NR_fchdir, (UWord)folder, 0, 0, 0, 0)) &&
 		  !sr_isError(sys(__NR_unshare, CLONE_NEWNS, 0, 0, 0, 0)) &&
 		  !sr_isError(
 			  sys(__NR_mount, (UWord) "holdfast", (UWord) "c", (UWord) "tmpfs", 0, 0));
