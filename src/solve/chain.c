@@ -3,6 +3,7 @@
  * The solver: decorators around Z3, put together here. Each one answers what it can and hands the
  * rest on, mostly a smaller question:
  *
+ *   assign      an equation for plain bytes, all others as they are           (assign.c)
  *   simplify    conjunctions apart, duplicates and contradictions by look     (question.c)
  *   slice       only what is connected with the goal; values left to bytes    (slice.c)
  *   cache       answers given before, models and contradictions used again    (cache.c)
@@ -19,8 +20,8 @@
 #define DEFAULT_TIMEOUT_MS 2000
 
 static const struct stage_ops *const chain[STAGES] = {
-	&solve_stage_simplify,  &solve_stage_slice, &solve_stage_cache,
-	&solve_stage_enumerate, &solve_stage_z3,
+	&solve_stage_assign, &solve_stage_simplify,  &solve_stage_slice,
+	&solve_stage_cache,  &solve_stage_enumerate, &solve_stage_z3,
 };
 
 static struct stage *stage_new(struct solver *s, const struct stage_ops *ops)

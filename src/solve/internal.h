@@ -191,10 +191,10 @@ struct stage {
 	struct stage *next;
 };
 enum solve_answer solve_stage_next(struct stage *, struct problem *);
-extern const struct stage_ops solve_stage_simplify, solve_stage_slice, solve_stage_cache,
-	solve_stage_enumerate, solve_stage_z3;
+extern const struct stage_ops solve_stage_assign, solve_stage_simplify, solve_stage_slice,
+	solve_stage_cache, solve_stage_enumerate, solve_stage_z3;
 
-#define STAGES 5
+#define STAGES 6
 struct solver {
 	struct pool *pool;
 	unsigned timeout_ms;

@@ -6,7 +6,7 @@
  * a number; trace/expr.h says what the operations mean. A solver answers: is there an input for
  * which all of these are true? It is a chain of decorators, put together in one place (chain.c):
  *
- *   simplify ─▶ slice ─▶ cache ─▶ enumerate ─▶ z3
+ *   assign ─▶ simplify ─▶ slice ─▶ cache ─▶ enumerate ─▶ z3
  */
 #ifndef HOLDFAST_SOLVE_SOLVE_H
 #define HOLDFAST_SOLVE_SOLVE_H
@@ -64,7 +64,7 @@ struct solve_opts {
 };
 struct solve_stats {
 	uint64_t queries, sat, unsat, timeouts;
-	uint64_t trivial;    /* answered by simplification */
+	uint64_t trivial; /* answered by simplification, or by computing one side of an equation */
 	uint64_t cache_hits; /* models or cores used again */
 	uint64_t enumerated; /* answered by trying all values of a byte or two */
 	uint64_t z3;         /* questions that reached Z3 */

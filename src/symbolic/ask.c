@@ -71,13 +71,11 @@ static bool solve(struct symbolic *s, const struct question *q, expr goal,
 				     .input = in->byte,
 				     .ninput = in->n };
 	uint8_t *out = xmalloc(in->n + 1);
-	bool assigned = symbolic_assign(s, &query, out);
-	enum solve_answer answer = assigned ? SOLVE_SAT : solve_solver_ask(s->solver, &query, out);
+	enum solve_answer answer = solve_solver_ask(s->solver, &query, out);
 
 	if (answer == SOLVE_SAT)
 		memcpy(in->byte, out, in->n);
 	free(out);
-	s->assigned += assigned;
 	s->stats.infeasible += answer == SOLVE_UNSAT;
 	s->stats.undecided += answer == SOLVE_TIMEOUT;
 	return answer == SOLVE_SAT;

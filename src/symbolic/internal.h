@@ -7,7 +7,6 @@
  *   tree.c         the tree of decisions that all runs share
  *   candidates.c   what could be tried next, and the inputs it starts from
  *   ask.c          from a candidate to an input, by the solver
- *   assign.c       answers that change nothing else
  *   miss.c         may a flush miss the line that was stored?
  *   behave.c       the sequence of PM instructions of a run, as one number
  *   cover.c        coverage; what runs teach the static view; ways out of a branch; call stacks
@@ -257,11 +256,6 @@ bool symbolic_candidate_is_pin(const struct candidate *); /* a value that hardly
 /* True: `out` is an input for it. */
 bool symbolic_ask(struct symbolic *, const struct candidate *, struct symbolic_input *out);
 
-/* ---- assign.c ---- */
-
-/* An equation, solved for one of its sides; false: that does not do. */
-bool symbolic_assign(const struct symbolic *, const struct solve_query *, uint8_t *out);
-
 /* ---- copy.c ---- */
 struct copy {
 	struct pool *from, *to;
@@ -364,7 +358,6 @@ struct symbolic {
 	uint64_t wrong;
 	VEC(struct symbolic_run *) active;
 	struct solve_stats solved; /* by solvers that were given up */
-	uint64_t assigned;         /* questions that no solver was asked */
 	struct symbolic_stats stats;
 };
 uint64_t symbolic_random(struct symbolic *);

@@ -294,9 +294,6 @@ const struct symbolic_stats *symbolic_stats(struct symbolic *s)
 	s->stats.memory = symbolic_memory(s);
 	s->stats.solve = s->solved;
 	add_solved(&s->stats.solve, solve_solver_stats(s->solver));
-	s->stats.solve.queries += s->assigned;
-	s->stats.solve.sat += s->assigned;
-	s->stats.solve.trivial += s->assigned;
 	return &s->stats;
 }
 

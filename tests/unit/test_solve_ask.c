@@ -216,6 +216,29 @@ static void test_little_changes(void **state)
 	solve_solver_free(s);
 }
 
+/* A checksum: the bytes that hold it change, not those that it is of, hard as it may be. */
+static void test_one_side_of_an_equation(void **state)
+{
+	struct solver *s = solve_solver_new(pool, NULL);
+	struct question q = { .n = 12, .input = "01234567xxxx" };
+	expr product = binary(EXPR_MUL, word_at(0, 4), word_at(4, 4));
+	uint64_t sum = solve_pool_eval(pool, product, q.input, q.n);
+	(void)state;
+	assert_int_equal(ask(s, &q, solve_pool_eq(pool, word_at(8, 4), product)), SOLVE_SAT);
+	assert_memory_equal(q.out, q.input, 8);
+	assert_int_equal(solve_pool_eval(pool, word_at(8, 4), q.out, q.n), sum);
+	assert_int_equal(solve_solver_stats(s)->trivial, 1);
+	assert_int_equal(solve_solver_stats(s)->enumerated + solve_solver_stats(s)->z3, 0);
+	/* Unless something else forbids it: then the other bytes may change, too. */
+	q.must[q.nmust++] = solve_pool_not(pool, solve_pool_eq(pool, in(8), k(8, sum & 0xff)));
+	assert_int_equal(
+		ask(s, &q,
+		    solve_pool_eq(pool, zext(in(8), 32), binary(EXPR_AND, product, k(32, 0xff)))),
+		SOLVE_SAT);
+	assert_true(q.out[8] != (sum & 0xff));
+	solve_solver_free(s);
+}
+
 static void test_slicing(void **state)
 {
 	struct solver *s = solve_solver_new(pool, NULL);
@@ -452,6 +475,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_chain_is_right, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_input_that_fits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_little_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_side_of_an_equation, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slicing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ranges, setup, teardown),
