@@ -38,6 +38,7 @@ static int open_engine(struct explore *x, struct err *err)
 		.hi = p->hi,
 		.fixed = p->fixed,
 		.strategy = how->strategy,
+		.model = x->o->check.model,
 		.random = how->random,
 		.max_targets = how->max_targets,
 		.solver_ms = (unsigned)(how->solver_seconds * 1000),

@@ -6,10 +6,9 @@
 #include "model/model.h"
 
 /*
- * A location is a byte of a PM file, (file + 1) << 44 | offset, or of a range without a file,
+ * A location is a byte of a PM file (model_file_byte), or of a range without a file,
  * 1 << 63 | process << 48 | address. A line's key is its location / 64.
  */
-#define LOC_FILE_SHIFT 44
 #define LOC_ANONYMOUS (1ull << 63)
 #define LINE_BLOCK_BYTES (2u << 20)
 #define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))

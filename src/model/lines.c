@@ -100,7 +100,7 @@ size_t model_memory(const struct model *m)
 
 uint64_t model_key_file(uint64_t key)
 {
-	return key >> (LOC_FILE_SHIFT - 6);
+	return key >> (MODEL_FILE_SHIFT - 6);
 }
 
 const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, char *buf,
@@ -111,12 +111,13 @@ const char *model_key_text(const struct model *m, uint64_t key, unsigned byte, c
 		snprintf(buf, size, "0x%" PRIx64, (uint64_t)(loc & ((1ull << 48) - 1)));
 		return buf;
 	}
-	const struct trace_file_def *f = trace_file(m->defs, (uint32_t)(loc >> LOC_FILE_SHIFT) - 1);
+	const struct trace_file_def *f =
+		trace_file(m->defs, (uint32_t)(loc >> MODEL_FILE_SHIFT) - 1);
 	const char *name = f && f->path ? strrchr(f->path, '/') : NULL;
 	snprintf(buf, size, "%s+0x%" PRIx64,
 		 name           ? name + 1
 		 : f && f->path ? f->path
 				: "?",
-		 (uint64_t)(loc & ((1ull << LOC_FILE_SHIFT) - 1)));
+		 (uint64_t)(loc & ((1ull << MODEL_FILE_SHIFT) - 1)));
 	return buf;
 }

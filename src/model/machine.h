@@ -85,6 +85,13 @@ struct model_range {
 };
 struct model_range model_covers(const struct trace_event *);
 
+/* A byte of a PM file as one number, wherever it is mapped. */
+#define MODEL_FILE_SHIFT 44
+static inline uint64_t model_file_byte(uint64_t file, uint64_t off)
+{
+	return ((file + 1) << MODEL_FILE_SHIFT) + off;
+}
+
 /*
  * A unit by versions: version v holds the unit's first v stores. A crash leaves any version
  * from lo to hi.

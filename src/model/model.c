@@ -321,7 +321,7 @@ static void do_sync(struct model *m, struct model_step *s)
 static void do_file(struct model *m, struct model_step *s)
 {
 	const struct trace_event *e = s->ev;
-	uint64_t base = (e->arg[0] + 1) << LOC_FILE_SHIFT, end = base + (1ull << LOC_FILE_SHIFT);
+	uint64_t base = model_file_byte(e->arg[0], 0), end = model_file_byte(e->arg[0] + 1, 0);
 	switch (e->kind) {
 	case TRACE_FILE_SYNC:
 		if (s->effect == MODEL_PERSISTS)

@@ -48,7 +48,7 @@ bool model_is_pm(struct model *m, uint32_t process, uint64_t addr)
 void model_map(struct model *m, const struct trace_event *e)
 {
 	struct process *p = model_process(m, e->process);
-	uint64_t loc = (e->arg[2] + 1) << LOC_FILE_SHIFT | e->arg[3];
+	uint64_t loc = model_file_byte(e->arg[2], e->arg[3]);
 	if (!(e->flags & TRACE_F_PM))
 		return;
 	imap_set(&p->maps, e->arg[0], e->arg[0] + e->arg[1], loc - e->arg[0]);

@@ -124,27 +124,39 @@ uint32_t symbolic_cover_stack(struct symbolic *, const struct trace_defs *, uint
 
 /* ---- behave.c ---- */
 
-/* What a line of PM is in, as far as the sequence of instructions tells. */
-enum line_state { LINE_UNKNOWN, LINE_DIRTY, LINE_PENDING, LINE_CLEAN };
+/*
+ * A unit of PM, followed by the machine of the chosen model (model/machine.h); pages are followed
+ * line by line. It goes by address: a file that is mapped elsewhere is new there.
+ */
 struct line {
-	uint64_t at;
+	uint64_t at; /* its address / behave.unit */
 	uint64_t store_ip;
-	uint64_t epoch; /* LINE_PENDING: number of fences before the flush */
+	struct model_unit unit;
 	uint32_t store; /* miss.c's number of the last store to it, plus 1; 0: none */
-	uint8_t state;
+	bool listed;    /* it is in behave.open */
+};
+struct behave_thread {
+	uint64_t who; /* process and thread */
+	struct model_waits waits;
 };
 struct behave {
 	const struct behave *before; /* lines not found here are as they were there */
+	uint32_t unit;               /* bytes */
 	VEC(struct line) line;
 	struct hmap by_line;
+	VEC(uint32_t) open; /* lines whose newest store is not persistent, and perhaps others */
+	VEC(struct behave_thread) thread;
+	struct imap maps;  /* address → what to add to get the byte of a file */
 	VEC(uint64_t) seq; /* tokens, repetitions folded */
-	uint64_t epoch;
+	VEC(uint32_t) covered;
 };
+void symbolic_behave_init(struct behave *, const struct model_ops *, const struct behave *before);
 void symbolic_behave_free(struct behave *);
-struct line *symbolic_behave_line(struct behave *, uint64_t line);
-enum line_state symbolic_behave_state(const struct behave *, const struct line *);
-/* The event's part in it. `flushes`: a FLUSH that needs no fence (clflush). */
-void symbolic_behave_event(struct behave *, const struct trace_event *, bool ordered);
+struct line *symbolic_behave_line(struct behave *, uint64_t at);
+/* Fills b->covered: the lines that a flush covers; of those that a sync covers, the open ones. */
+void symbolic_behave_covered(struct behave *, const struct trace_event *);
+/* The event's part in it. */
+void symbolic_behave_event(struct behave *, const struct trace_event *, enum model_effect);
 uint64_t symbolic_behave_hash(struct behave *);
 
 /* ---- miss.c ---- */
@@ -172,8 +184,10 @@ struct miss {
 struct symbolic_run;
 void symbolic_miss_free(struct miss *);
 /* Called before behave_event has seen the event; node: its symbolic address, or 0. */
-void symbolic_miss_store(struct symbolic_run *, const struct trace_event *, expr node);
-void symbolic_miss_flush(struct symbolic_run *, const struct trace_event *, expr node);
+void symbolic_miss_store(struct symbolic_run *, const struct trace_event *, enum model_effect,
+			 expr node);
+void symbolic_miss_flush(struct symbolic_run *, const struct trace_event *, enum model_effect,
+			 expr node);
 struct candidate;
 void symbolic_miss_found(struct symbolic *,
 			 const struct candidate *); /* there is an input for it */

@@ -2,7 +2,7 @@
 /*
  * May a flush miss the line that was stored?
  *
- * On this path, a store went to line L and a flush of L followed; but the address of one of them (or of
+ * On this path, a store went to line L and a flush (or sync) of L followed; but the address of one of them (or of
  * both) came out of the input. The question: is there an input with the same conditional jumps
  * for which the line of the store is none of the lines that are flushed after it?
  *
@@ -37,18 +37,19 @@ void symbolic_miss_free(struct miss *m)
 	hmap_free(&m->asked);
 }
 
-void symbolic_miss_store(struct symbolic_run *run, const struct trace_event *e, expr node)
+void symbolic_miss_store(struct symbolic_run *run, const struct trace_event *e,
+			 enum model_effect effect, expr node)
 {
 	struct miss *m = &run->miss;
-	uint32_t size = e->size ? e->size : 1;
+	uint32_t size = e->size ? e->size : 1, unit = run->behave.unit;
 	struct miss_store st = { e->ip, e->arg[0], m->order++, size, node };
-	bool flushed = e->flags & TRACE_F_NT; /* needs none */
+	bool flushed = effect != MODEL_OPENS; /* needs no flush */
 
 	if (m->store.n < MAX_STORES && !flushed)
 		VEC_PUSH(&m->store, st);
 	else
 		flushed = true;
-	for (uint64_t i = st.addr / TRACE_LINE; i <= (st.addr + size - 1) / TRACE_LINE; i++) {
+	for (uint64_t i = st.addr / unit; i <= (st.addr + size - 1) / unit; i++) {
 		struct line *l = symbolic_behave_line(&run->behave, i);
 
 		/* A store with a symbolic address is not forgotten for a later one without. */
@@ -94,39 +95,35 @@ static void note_pair(struct symbolic_run *run, uint32_t store, uint32_t flush)
 	VEC_PUSH(&m->pair, pair);
 }
 
-static void flush_line(struct symbolic_run *run, uint64_t line)
+static void flush_line(struct symbolic_run *run, struct line *l)
 {
-	struct line *l = symbolic_behave_line(&run->behave, line);
 	uint32_t store = l->store;
 
-	if (!store || symbolic_behave_state(&run->behave, l) != LINE_DIRTY)
+	if (!store || model_unit_state(&l->unit) != MODEL_DIRTY)
 		return;
 	l->store = 0;
 	note_pair(run, store - 1, (uint32_t)run->miss.flush.n - 1);
 }
 
-void symbolic_miss_flush(struct symbolic_run *run, const struct trace_event *e, expr node)
+void symbolic_miss_flush(struct symbolic_run *run, const struct trace_event *e,
+			 enum model_effect effect, expr node)
 {
 	struct miss *m = &run->miss;
-	uint64_t line = e->arg[0] / TRACE_LINE;
+	struct behave *b = &run->behave;
+	struct model_range r = model_covers(e);
 	struct miss_flush f = { .ip = e->ip,
-				.lo = line * TRACE_LINE,
-				.hi = (line + 1) * TRACE_LINE,
+				.lo = r.lo,
+				.hi = r.hi,
 				.order = m->order++,
 				.node = node,
 				.decisions = (uint32_t)run->path.n };
 
-	if (e->kind == TRACE_SYNC)
-		f.hi = e->arg[0] + e->arg[1];
-	if (e->kind == TRACE_FILE_SYNC) {
-		f.lo = 0;
-		f.hi = UINT64_MAX;
-	}
-	if (m->flush.n == MAX_FLUSHES)
+	if (effect == MODEL_NOTHING || m->flush.n == MAX_FLUSHES)
 		return;
 	VEC_PUSH(&m->flush, f);
-	if (e->kind == TRACE_FLUSH)
-		flush_line(run, line);
+	symbolic_behave_covered(b, e);
+	for (size_t i = 0; i < b->covered.n; i++)
+		flush_line(run, &b->line.p[b->covered.p[i]]);
 }
 
 /* ---- the question ---- */

@@ -199,30 +199,28 @@ static expr announced(struct pending_address *a, const struct trace_event *e)
 
 static void on_pm_event(struct symbolic_run *run, const struct trace_event *e)
 {
-	const struct trace_site_def *site =
-		run->defs ? trace_site(run->defs, e->process, e->site) : NULL;
-	bool ordered = site && site->class == TRACE_SITE_CLFLUSH;
+	enum model_effect effect = model_effect(run->s->opts.model, e, model_class(run->defs, e));
 	uint32_t stack =
 		symbolic_cover_stack(run->s, run->defs, e->process, e->ctx, &run->contexts);
 
 	run->pm += e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE;
 	switch (e->kind) {
 	case TRACE_STORE:
-		symbolic_miss_store(run, e, announced(&run->store, e));
+		symbolic_miss_store(run, e, effect, announced(&run->store, e));
 		symbolic_cover_pm(run->s, e, stack);
 		break;
 	case TRACE_FLUSH:
-		symbolic_miss_flush(run, e, announced(&run->flush, e));
+		symbolic_miss_flush(run, e, effect, announced(&run->flush, e));
 		symbolic_cover_pm(run->s, e, stack);
 		break;
 	case TRACE_FENCE: symbolic_cover_pm(run->s, e, stack); break;
 	case TRACE_SYNC:
-	case TRACE_FILE_SYNC: symbolic_miss_flush(run, e, 0); break;
+	case TRACE_FILE_SYNC: symbolic_miss_flush(run, e, effect, 0); break;
 	case TRACE_MODULE_LOAD: symbolic_cover_module(run->s, run->defs, e); break;
 	case TRACE_EXIT: run->died = e->arg[1] != 0; break;
 	default: break;
 	}
-	symbolic_behave_event(&run->behave, e, ordered);
+	symbolic_behave_event(&run->behave, e, effect);
 }
 
 static void on_concrete(struct symbolic *s, const struct trace_event *e)
@@ -287,8 +285,7 @@ struct symbolic_run *symbolic_run_begin(struct symbolic *s, const struct symboli
 	run->sizes = (uint32_t)hash_bytes(in->now, s->opts.nsource * sizeof *in->now);
 	if (in->why != SYMBOLIC_SEED && in->parent < s->kin.n)
 		run->from = s->kin.p[in->parent];
-	run->behave.before = &s->before;
-	run->behave.epoch = s->before.epoch;
+	symbolic_behave_init(&run->behave, s->opts.model, &s->before);
 	VEC_PUSH(&s->active, run);
 	for (size_t i = 0; i < s->prefix.n; i++)
 		symbolic_run_record(run, &s->prefix.p[i]);

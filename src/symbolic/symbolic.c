@@ -72,6 +72,7 @@ struct solver *symbolic_solver(struct symbolic *s)
 static void copy_options(struct symbolic *s, const struct symbolic_opts *opts)
 {
 	s->opts = *opts;
+	s->opts.model = opts->model ? opts->model : model_find(NULL);
 	s->opts.max_targets = opts->max_targets ? opts->max_targets : MAX_TARGETS;
 	s->opts.solver_ms = opts->solver_ms ? opts->solver_ms : SOLVER_MS;
 	s->source = xcalloc(opts->nsource + 1, sizeof *s->source);
@@ -105,6 +106,7 @@ struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 	}
 	s = xcalloc(1, sizeof *s);
 	copy_options(s, opts);
+	symbolic_behave_init(&s->before, s->opts.model, NULL);
 	s->pool = solve_pool_new();
 	s->solver = symbolic_solver(s);
 	s->view = binary_view_new(opts->cache);
@@ -245,12 +247,11 @@ void symbolic_prefix(struct symbolic *s, const struct trace_defs *defs, const st
 	}
 	if (e->kind == TRACE_MODULE_LOAD)
 		symbolic_cover_module(s, defs, e);
-	if (e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE) {
+	if (e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE)
 		symbolic_cover_pm(s, e,
 				  symbolic_cover_stack(s, defs, e->process, e->ctx, &s->contexts));
-		symbolic_behave_event(&s->before, e, false);
-		s->before.seq.n = 0;
-	}
+	symbolic_behave_event(&s->before, e, model_effect(s->opts.model, e, model_class(defs, e)));
+	s->before.seq.n = 0;
 }
 
 void symbolic_prefix_cover(struct symbolic *s, const uint64_t *block, const uint8_t *cover,

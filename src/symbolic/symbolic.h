@@ -16,6 +16,7 @@
 #include <signal.h>
 
 #include "binary/binary.h"
+#include "model/model.h"
 #include "solve/solve.h"
 #include "trace/trace.h"
 
@@ -44,14 +45,15 @@ void symbolic_input_free(struct symbolic_input *);
 struct symbolic_opts {
 	const struct sym_source *source;
 	size_t nsource;
-	const uint8_t *lo, *hi; /* what each input byte may be; NULL: anything */
-	const uint8_t *fixed;   /* 1: never changes; NULL: none */
-	const char *strategy;   /* a name; NULL: the default */
-	uint64_t random;        /* seed for those that choose by chance */
-	unsigned max_targets;   /* other targets tried of one jump or address; 0: 16 */
-	unsigned solver_ms;     /* 0: 2000 */
-	size_t max_memory;      /* bytes for expressions and paths; 0: no limit */
-	const char *cache;      /* folder for static views; may be NULL */
+	const uint8_t *lo, *hi;        /* what each input byte may be; NULL: anything */
+	const uint8_t *fixed;          /* 1: never changes; NULL: none */
+	const char *strategy;          /* a name; NULL: the default */
+	const struct model_ops *model; /* NULL: the default */
+	uint64_t random;               /* seed for those that choose by chance */
+	unsigned max_targets;          /* other targets tried of one jump or address; 0: 16 */
+	unsigned solver_ms;            /* 0: 2000 */
+	size_t max_memory;             /* bytes for expressions and paths; 0: no limit */
+	const char *cache;             /* folder for static views; may be NULL */
 	/* Set by someone (a signal handler): symbolic_next gives up soon and returns 0. */
 	const volatile sig_atomic_t *stop; /* may be NULL */
 	bool validate;                     /* ask the solver twice, and compare: for tests */

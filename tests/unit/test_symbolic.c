@@ -247,12 +247,23 @@ static void fixed_store(struct vm *vm)
 	vm->leaf = line.v != POOL;
 }
 
-static unsigned missed_at(program *prog)
+/* The store is in one of two pages, and the first is synced. */
+static void fixed_sync(struct vm *vm)
+{
+	struct sym to = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 31), 8);
+	const uint64_t arg[] = { POOL, 100, 4 };
+
+	vm_store(vm, 0x510, to);
+	vm_emit(vm, TRACE_SYNC, 0, 0x520, 3, arg);
+	vm->leaf = to.v >= POOL + 4096;
+}
+
+static unsigned missed_under(const char *model, program *prog)
 {
 	struct exploration x;
 	unsigned run;
 
-	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
+	open_engine(&x, (struct symbolic_opts){ .model = model_find(model) }, 1);
 	explore(&x, prog, 2);
 	assert_int_equal(x.why[SYMBOLIC_MISS], x.leaf[1]);
 	run = x.first[1];
@@ -263,10 +274,21 @@ static unsigned missed_at(program *prog)
 static void test_miss(void **state)
 {
 	(void)state;
-	assert_int_equal(missed_at(right_index), 0);
-	assert_int_equal(missed_at(crosses_line), 2);
-	assert_int_equal(missed_at(fixed_flush), 2);
-	assert_int_equal(missed_at(fixed_store), 2);
+	assert_int_equal(missed_under(NULL, right_index), 0);
+	assert_int_equal(missed_under(NULL, crosses_line), 2);
+	assert_int_equal(missed_under(NULL, fixed_flush), 2);
+	assert_int_equal(missed_under(NULL, fixed_store), 2);
+	assert_int_equal(missed_under(NULL, fixed_sync), 2);
+}
+
+/* Where a store needs no flush, or a flush does nothing, there is nothing to ask. */
+static void test_miss_under_other_models(void **state)
+{
+	(void)state;
+	assert_int_equal(missed_under("eadr", fixed_flush), 0);
+	assert_int_equal(missed_under("eadr", fixed_sync), 0);
+	assert_int_equal(missed_under("msync", fixed_flush), 0);
+	assert_int_equal(missed_under("msync", fixed_sync), 2);
 }
 
 /* A load at the same index holds it, until that is let go; and no more than a few inputs are made. */
@@ -708,6 +730,54 @@ static void test_behaviours(void **state)
 	close_engine(&x);
 }
 
+/* Store, and sync the page or the one behind it. */
+static void sync_of_a_page(struct vm *vm)
+{
+	const uint64_t arg[] = { POOL + 4096u * rounds, 64, 4 };
+
+	vm_store(vm, 0xa00, vm_const(64, POOL + 128));
+	vm_emit(vm, TRACE_SYNC, 0, 0xa10, 3, arg);
+}
+
+static unsigned behaviours_under(const char *model, program *prog)
+{
+	struct symbolic_input in = { .byte = (uint8_t[]){ 0 }, .n = 1 };
+	struct exploration x;
+	unsigned n;
+
+	open_engine(&x, (struct symbolic_opts){ .model = model_find(model) }, 1);
+	for (rounds = 0; rounds < 2; rounds++)
+		run_input(&x, prog, &in);
+	n = (unsigned)symbolic_stats(x.s)->behaviours;
+	close_engine(&x);
+	return n;
+}
+
+/* What a sync makes persistent counts; where the store is persistent at once, it is nothing. */
+static void test_behaviours_under_models(void **state)
+{
+	(void)state;
+	assert_int_equal(behaviours_under("adr", sync_of_a_page), 2);
+	assert_int_equal(behaviours_under("msync", sync_of_a_page), 2);
+	assert_int_equal(behaviours_under("eadr", sync_of_a_page), 1);
+}
+
+/* A fence completes what its own thread has flushed. */
+static void flush_and_fence_of_two_threads(struct vm *vm)
+{
+	struct trace_event e = { .kind = TRACE_FENCE, .ip = 0xa20, .thread = rounds };
+
+	vm_store(vm, 0xa00, vm_const(64, POOL));
+	vm_flush(vm, 0xa10, vm_const(64, POOL));
+	symbolic_run_record(vm->run, &e);
+}
+
+static void test_behaviours_of_threads(void **state)
+{
+	(void)state;
+	assert_int_equal(behaviours_under(NULL, flush_and_fence_of_two_threads), 2);
+}
+
 /* ---- what the tracer says ---- */
 
 /* A block counts once, fast or slow, before the snapshot or after it. */
@@ -863,6 +933,7 @@ int main(void)
 		cmocka_unit_test(test_target_limit),
 		cmocka_unit_test(test_miss_masked_index),
 		cmocka_unit_test(test_miss),
+		cmocka_unit_test(test_miss_under_other_models),
 		cmocka_unit_test(test_miss_is_limited),
 		cmocka_unit_test(test_longer),
 		cmocka_unit_test(test_longer_keeps_ranges),
@@ -879,6 +950,8 @@ int main(void)
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_behaviours),
+		cmocka_unit_test(test_behaviours_under_models),
+		cmocka_unit_test(test_behaviours_of_threads),
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_concrete),
 		cmocka_unit_test(test_wrong),
