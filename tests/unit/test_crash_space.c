@@ -2,12 +2,13 @@
 /*
  * The states that are generated are those that the model allows: all of them and no others.
  *
- * The reference below is written from the model's definition alone. For each moment it replays
- * the tale from its beginning, keeps each line's stores in a list, and builds every image that
- * prefixes of these lists give, byte by byte. What the history, its cursor and the exhaustive
- * strategy give must be the same sets of images.
+ * The reference below is written from the definition alone. For each moment it replays the tale
+ * from its beginning, keeps each line's stores in a list, and builds every image that prefixes of
+ * these lists give, byte by byte; how long they are at least, the model's slow twin says. What the
+ * history, its cursor and the exhaustive strategy give must be the same sets of images.
  */
 #include "crash_util.h"
+#include "model/reference.h"
 
 #define TALES 3600u /* under each model */
 #define BATCH 100u
@@ -99,36 +100,20 @@ struct ref_store {
 struct ref_line {
 	VEC(struct ref_store) store;
 	size_t lo;
-	size_t pending[THREADS]; /* 0: nothing, which a fence does not make more of */
 };
 struct ref {
-	enum { ADR, EADR, MSYNC } model;
 	const struct tale *t;
+	VEC(uint32_t) lo; /* of its lines, before each act and after the last */
 	struct ref_line line[SPACE_LINES];
 	uint64_t size, name;
 };
 
-static void ref_guarantee(struct ref_line *l)
-{
-	l->lo = l->store.n;
-}
-
 static void ref_append(struct ref *r, const struct act *a, uint32_t off, uint32_t len)
 {
-	struct ref_line *l = &r->line[off / r->t->unit];
 	struct ref_store s = { .off = off % r->t->unit, .len = len };
 
 	memcpy(s.data, a->data + (off - a->off), len);
-	VEC_PUSH(&l->store, s);
-	if (a->kind == TRACE_FILE_WRITE) { /* not through the cache; under msync it is in it */
-		if (r->model != MSYNC)
-			ref_guarantee(l);
-	} else if (a->site == SITE_NT) {
-		if (r->model != MSYNC)
-			l->pending[a->thread] = l->store.n;
-	} else if (r->model == EADR) {
-		ref_guarantee(l);
-	}
+	VEC_PUSH(&r->line[off / r->t->unit].store, s);
 }
 
 /* Cut byte by byte: a new store begins at each multiple of eight (a write's: of the unit). */
@@ -143,76 +128,59 @@ static void ref_store(struct ref *r, const struct act *a)
 		}
 }
 
-static void ref_flush(struct ref *r, const struct act *a)
-{
-	struct ref_line *l = &r->line[a->off / r->t->unit];
-
-	if (r->model == MSYNC)
-		return;
-	if (a->site == SITE_CLFLUSH)
-		ref_guarantee(l);
-	else
-		l->pending[a->thread] = l->store.n;
-}
-
-static void ref_fence(struct ref *r, const struct act *a)
-{
-	for (unsigned i = 0; i < r->t->lines; i++) {
-		struct ref_line *l = &r->line[i];
-
-		if (l->pending[a->thread] > l->lo)
-			l->lo = l->pending[a->thread];
-		l->pending[a->thread] = 0;
-	}
-}
-
-/* Whole pages that the range touches. */
-static void ref_sync(struct ref *r, const struct act *a)
-{
-	uint64_t first = (r->t->start + a->off) / PAGE,
-		 last = (r->t->start + a->off + a->len - 1) / PAGE;
-
-	for (unsigned i = 0; i < r->t->lines; i++) {
-		uint64_t page = (r->t->start + i * r->t->unit) / PAGE;
-
-		if (a->kind == TRACE_FILE_SYNC ? a->how != 2
-					       : a->how == 4 && page >= first && page <= last)
-			ref_guarantee(&r->line[i]);
-	}
-}
-
 static void ref_act(struct ref *r, const struct act *a)
 {
 	switch (a->kind) {
 	case TRACE_STORE:
 	case TRACE_FILE_WRITE: ref_store(r, a); break;
-	case TRACE_FLUSH: ref_flush(r, a); break;
-	case TRACE_FENCE: ref_fence(r, a); break;
-	case TRACE_SYNC:
-	case TRACE_FILE_SYNC: ref_sync(r, a); break;
 	case TRACE_FILE_RENAME: r->name = hash_bytes(a->data, a->len); break;
 	case TRACE_FILE_TRUNCATE: r->size = r->t->size + a->off * PAGE; break;
-	default: fail();
+	default: break;
 	}
 }
 
-/* How it stands just before the act. */
-static void ref_replay(struct ref *r, const struct model_ops *m, const struct tale *t, size_t act)
+static void ref_bounds(struct ref *r, const struct batch *b)
 {
-	r->model = strcmp(m->name, "adr") == 0 ? ADR : strcmp(m->name, "eadr") == 0 ? EADR : MSYNC;
-	r->t = t;
+	const struct tale *t = r->t;
+	struct reference *twin = model_reference_new(b->model->name, trace_defs(b->reader),
+						     tale_addr(t->file) - t->map, t->size, 0);
+
+	assert_non_null(twin);
+	r->lo.n = 0;
+	for (size_t act = 0; act <= t->act.n; act++) {
+		struct trace_event e;
+
+		for (unsigned i = 0; i < t->lines; i++)
+			VEC_PUSH(&r->lo, model_reference_lo(twin, t->start + i * t->unit));
+		if (act == t->act.n)
+			break;
+		e = to_event(t, t->file, &t->act.p[act]);
+		e.thread = t->act.p[act].thread;
+		model_reference_feed(twin, &e);
+	}
+	model_reference_free(twin);
+}
+
+/* How it stands just before the act. */
+static void ref_replay(struct ref *r, const struct batch *b, const struct tale *t, size_t act)
+{
+	if (r->t != t) {
+		r->t = t;
+		ref_bounds(r, b);
+	}
 	r->size = t->size;
 	r->name = hash_bytes(t->path, strlen(t->path));
-	for (unsigned i = 0; i < SPACE_LINES; i++) {
-		r->line[i].store.n = r->line[i].lo = 0;
-		memset(r->line[i].pending, 0, sizeof r->line[i].pending);
-	}
+	for (unsigned i = 0; i < SPACE_LINES; i++)
+		r->line[i].store.n = 0;
+	for (unsigned i = 0; i < t->lines; i++)
+		r->line[i].lo = r->lo.p[act * t->lines + i];
 	for (size_t i = 0; i < act; i++)
 		ref_act(r, &t->act.p[i]);
 }
 
 static void ref_free(struct ref *r)
 {
+	VEC_FREE(&r->lo);
 	for (unsigned i = 0; i < SPACE_LINES; i++)
 		VEC_FREE(&r->line[i].store);
 }
@@ -350,7 +318,7 @@ static void same_space_at(struct space *s, const struct tale *t, size_t act)
 {
 	uint64_t count;
 
-	ref_replay(&s->ref, s->batch.model, t, act);
+	ref_replay(&s->ref, &s->batch, t, act);
 	crash_cursor_move(&s->cursor, t->first + act);
 	same_bounds(s, t);
 	count = ref_count(&s->ref);
@@ -401,7 +369,7 @@ static void exhaustive_is_all(struct space *s, const struct tale *t)
 	clear(&s->expected, t);
 	clear(&s->got, t);
 	for (size_t i = 0; i < points.v.n && total <= MOST_IMAGES; i++) {
-		ref_replay(&s->ref, s->batch.model, t, points.v.p[i].event - t->first);
+		ref_replay(&s->ref, &s->batch, t, points.v.p[i].event - t->first);
 		total += ref_count(&s->ref);
 		if (total <= MOST_IMAGES)
 			ref_images(&s->ref, &s->expected);
@@ -420,7 +388,7 @@ static void same_contents(struct space *s, const struct tale *t)
 {
 	uint8_t a[PAGE], b[PAGE], before[PAGE];
 
-	ref_replay(&s->ref, s->batch.model, t, t->act.n);
+	ref_replay(&s->ref, &s->batch, t, t->act.n);
 	for (unsigned i = 0; i < t->lines; i++)
 		for (uint32_t v = 0; v <= s->ref.line[i].store.n && t->id[i] != NO_LINE; v++) {
 			uint64_t hash = crash_contents_hash(s->batch.h, t->id[i], v);
@@ -482,25 +450,12 @@ static void same_batch(const struct model_ops *m)
 
 /* ---- tests ---- */
 
-static void adr_space_is_the_model(void **state)
+static void space_is_the_model(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < TALES; i += BATCH)
-		same_batch(model_find("adr"));
-}
-
-static void eadr_space_is_the_model(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < TALES; i += BATCH)
-		same_batch(model_find("eadr"));
-}
-
-static void msync_space_is_the_model(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < TALES; i += BATCH)
-		same_batch(model_find("msync"));
+	for (size_t m = 0; model_at(m); m++)
+		for (unsigned i = 0; i < TALES; i += BATCH)
+			same_batch(model_at(m));
 }
 
 /* Lines with more pieces than lie between checkpoints. */
@@ -577,9 +532,7 @@ static void cursors_move_both_ways(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adr_space_is_the_model),
-		cmocka_unit_test(eadr_space_is_the_model),
-		cmocka_unit_test(msync_space_is_the_model),
+		cmocka_unit_test(space_is_the_model),
 		cmocka_unit_test(long_lines_have_their_contents),
 		cmocka_unit_test(cursors_move_both_ways),
 	};
