@@ -36,6 +36,10 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	double start = now_seconds();
 
 	c->opts = *o;
+	if (!crash_strategy_find(o->strategy)) {
+		err_set(err, EXIT_USAGE, "unknown strategy '%s'", o->strategy);
+		return crash_free(c), NULL;
+	}
 	c->src = srcloc_trace_new(trace_defs(r));
 	c->h = crash_history_new(r, o->model, c->src, err);
 	if (!c->h)

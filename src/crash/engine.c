@@ -56,12 +56,12 @@ static bool known(struct crash *c, uint64_t hash, struct crash_verdict *v)
 }
 
 /* A verdict has come: keep it. */
-static int keep(struct crash *c, uint64_t hash, uint64_t event, const struct runner_result *r,
-		struct err *err)
+static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *strategy,
+		const struct runner_result *r, struct err *err)
 {
 	struct crash_tested t = { .hash = hash,
 				  .event = event,
-				  .strategy = c->counts.strategy ? c->counts.strategy : "",
+				  .strategy = strategy ? strategy : "",
 				  .verdict = { r->verdict, r->status },
 				  .output = r->verdict == RUNNER_OK ? NULL : r->output,
 				  .spent = r->spent };
@@ -91,7 +91,7 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 		return 1;
 	}
 	job = (struct crash_job *)(uintptr_t)tag;
-	got = keep(c, job->hash, job->state.event, &r, err) ? -1 : 1;
+	got = keep(c, job->hash, job->state.event, job->strategy, &r, err) ? -1 : 1;
 	job->verdict = (struct crash_verdict){ r.verdict, r.status };
 	job->done = true;
 	c->inflight--;
@@ -131,7 +131,7 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 			return -1;
 	}
 	*v = (struct crash_verdict){ r.verdict, r.status };
-	int bad = keep(c, hash, s->event, &r, err);
+	int bad = keep(c, hash, s->event, c->counts.strategy, &r, err);
 	if (output && !bad) {
 		*output = r.output;
 		r.output = NULL;
@@ -159,8 +159,7 @@ static void free_job(struct crash_job *job)
 }
 
 /* Deals with the oldest states, as far as their verdicts are there. */
-static int settle(struct crash *c, struct crash_gen *gen, const struct crash_strategy *strategy,
-		  struct err *err)
+static int settle(struct crash *c, struct err *err)
 {
 	int bad = 0;
 
@@ -168,8 +167,6 @@ static int settle(struct crash *c, struct crash_gen *gen, const struct crash_str
 		struct crash_job *job = c->job.p[c->head++];
 		bool failed = crash_failed(c, &job->state, job->verdict);
 
-		if (strategy->learn)
-			strategy->learn(gen, &job->state, failed);
 		c->settling = job->seq;
 		if (failed) {
 			c->counts.failed++;
@@ -190,6 +187,7 @@ static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, 
 
 	crash_state_copy(&job->state, s);
 	job->hash = hash;
+	job->strategy = c->counts.strategy;
 	job->seq = c->seq++;
 	VEC_PUSH(&c->job, job);
 	if (known(c, hash, &job->verdict)) {
@@ -201,13 +199,12 @@ static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, 
 }
 
 /* Waits until no more than `most` states are without a verdict. */
-static int drain(struct crash *c, struct crash_gen *gen, const struct crash_strategy *strategy,
-		 size_t most, struct err *err)
+static int drain(struct crash *c, size_t most, struct err *err)
 {
 	for (;;) {
 		int got;
 
-		if (settle(c, gen, strategy, err))
+		if (settle(c, err))
 			return -1;
 		if (c->job.n - c->head <= most)
 			return 0;
@@ -276,49 +273,56 @@ static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t
 	return told;
 }
 
-static int run_strategy(struct crash *c, const struct crash_strategy *strategy, struct err *err)
+/* ---- from the first state to the last ---- */
+
+/* Notes who made a state. Before a new phase, all verdicts on the one before are dealt with. */
+static int note_progress(struct crash *c, const struct crash_gen *gen, struct err *err)
 {
-	struct crash_gen gen = { .h = c->h,
-				 .points = &c->points,
-				 .cursor = &c->cursor,
-				 .opts = &c->opts,
-				 .reads = c->hooks->reads ? reads : NULL,
-				 .reads_arg = c,
-				 .rng = c->opts.seed };
+	struct crash_progress p;
+
+	crash_gen_progress(gen, &p);
+	if (p.phase != c->counts.phase && drain(c, 0, err))
+		return -1;
+	c->counts.strategy = p.strategy;
+	c->counts.point = p.point;
+	c->counts.phase = p.phase;
+	c->counts.phases = p.phases;
+	return 0;
+}
+
+static int take_state(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
+{
+	c->counts.generated++;
+	if (hmap_get(&c->made, hash, NULL)) {
+		c->counts.same++;
+		return 0;
+	}
+	hmap_put(&c->made, hash, 1);
+	/* Only what is settled for sure, however quick recovery was, may count here. */
+	if (crash_contains_hang(c, s, c->seq)) {
+		c->counts.hangs++;
+		return 0;
+	}
+	return add_job(c, s, hash, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
+}
+
+static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
+{
 	struct crash_state s = { 0 };
-	int bad = 0;
+	int bad = note_progress(c, gen, err);
 
-	c->counts.strategy = strategy->name;
-	if (strategy->start)
-		strategy->start(&gen);
 	while (!bad && !wants_stop(c)) {
-		uint64_t hash;
-
 		s.at.n = 0;
-		if (!strategy->next(&gen, &s))
+		if (!crash_gen_next(gen, &s))
 			break;
-		c->counts.point = gen.point;
-		c->counts.generated++;
-		hash = crash_state_hash(&s, &c->cursor);
-		if (hmap_get(&c->made, hash, NULL)) {
-			c->counts.same++;
-			tick(c);
-			continue;
-		}
-		hmap_put(&c->made, hash, 1);
-		/* Only what is settled for sure, however quick recovery was, may count here. */
-		if (crash_contains_hang(c, &s, c->seq))
-			c->counts.hangs++;
-		else
-			bad = add_job(c, &s, hash, err) ||
-			      drain(c, &gen, strategy, CRASH_WINDOW, err);
+		bad = note_progress(c, gen, err);
+		if (bad || wants_stop(c))
+			break;
+		bad = take_state(c, &s, crash_gen_image(gen, &s), err);
 		tick(c);
 	}
 	if (!bad)
-		bad = drain(c, &gen, strategy, 0, err);
-	if (strategy->stop)
-		strategy->stop(&gen);
-	VEC_FREE(&gen.some);
+		bad = drain(c, 0, err);
 	crash_state_free(&s);
 	return bad ? -1 : 0;
 }
@@ -330,23 +334,37 @@ static void forget_jobs(struct crash *c)
 	c->head = c->job.n = 0;
 }
 
+static struct crash_world look_at(struct crash *c)
+{
+	struct crash_world w = { .h = c->h,
+				 .points = &c->points,
+				 .wishes = { .random = c->opts.random,
+					     .few = c->opts.few,
+					     .no_reduce = c->opts.no_reduce,
+					     .budget = c->opts.budget_states ||
+						       c->opts.budget_seconds > 0 },
+				 .seed = c->opts.seed,
+				 .reads = c->hooks->reads ? reads : NULL,
+				 .reads_arg = c };
+
+	crash_cursor_init(&w.cursor, c->h);
+	return w;
+}
+
 int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks, struct err *err)
 {
-	const char *const *list = crash_strategy_auto();
-	const char *own[2] = { c->opts.strategy, NULL };
-	int bad = 0;
+	struct crash_world world;
+	struct crash_gen *gen;
+	int bad;
 
-	if (c->opts.strategy && strcmp(c->opts.strategy, "auto") != 0)
-		list = own;
 	c->runner = r;
 	c->hooks = hooks;
 	c->started = now_seconds();
-	while (list[c->counts.phases])
-		c->counts.phases++;
-	for (size_t i = 0; !bad && list[i] && !wants_stop(c); i++) {
-		c->counts.phase = i;
-		bad = run_strategy(c, crash_strategy_find(list[i]), err);
-	}
+	world = look_at(c);
+	gen = crash_gen_new(&world, c->opts.strategy);
+	bad = run_strategy(c, gen, err);
+	crash_gen_free(gen);
+	crash_cursor_free(&world.cursor);
 	if (bad && hooks->stop && hooks->stop(hooks->arg)) {
 		c->stopping = true; /* what was in flight is given up */
 		bad = 0;

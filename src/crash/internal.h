@@ -5,6 +5,7 @@
 
 #include "crash/crash.h"
 #include "crash/history.h"
+#include "crash/strategy.h"
 
 #define CRASH_ZERO 0x8000u
 #define CRASH_CHECKPOINT 64u
@@ -26,61 +27,33 @@ struct crash_points {
 int crash_points_find(const struct crash_history *, const struct crash_opts *,
 		      struct srcloc_trace *, struct crash_points *, struct err *);
 
-/*
- * A strategy generates states, one by one. It may look at the whole history, move the cursor
- * that it is lent, and choose any event; most go from point to point (see crash_gen_point).
- * What it generates must not depend on time: a resumed campaign generates the same again.
- */
-struct crash_gen {
+/* ---- strategies ---- */
+
+/* What they look at; all parts of one share the cursor. */
+struct crash_world {
 	const struct crash_history *h;
 	const struct crash_points *points;
-	struct crash_cursor *cursor; /* the state's event must be where it stands */
-	const struct crash_opts *opts;
-	size_t point;  /* the current one, for strategies that go from point to point */
-	uint64_t step; /* their progress inside it; 0 at the beginning */
-	uint64_t rng;
-	/*
-	 * Which lines recovery reads before it overwrites them, on the image of a state, in the
-	 * order of the first reads: it behaves the same on every state that agrees on them. NULL,
-	 * or false: cannot be told. `out` is the caller's to free.
-	 */
-	bool (*reads)(void *arg, const struct crash_state *, uint32_t **out, size_t *n);
+	struct crash_cursor cursor;
+	struct crash_wishes wishes;
+	uint64_t seed;
+	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
-	void *own;          /* the strategy's own; freed by stop */
+};
+/* gen.c: a strategy at work (strategy.h has what it may ask). */
+struct crash_gen {
+	struct crash_world *w;
+	const struct crash_strategy *strategy;
+	char *name;
+	void *own;
+	size_t point;  /* the current one, for strategies that go from point to point */
+	uint64_t step; /* their progress inside it */
+	uint64_t rng;
 	VEC(uint32_t) some; /* for crash_gen_some */
 	uint64_t some_at;   /* the event that it is for, and 1 */
 };
-struct crash_strategy {
-	const char *name, *about;
-	void (*start)(struct crash_gen *); /* may be NULL */
-	/* False: no more. `out` is empty when it is called. */
-	bool (*next)(struct crash_gen *, struct crash_state *out);
-	/* What came of it: in the order of generation. May be NULL. */
-	void (*learn)(struct crash_gen *, const struct crash_state *, bool failed);
-	void (*stop)(struct crash_gen *); /* may be NULL */
-};
-/* strategy.c: the table, and `auto`'s list. NULL past the last. */
-const struct crash_strategy *crash_strategy_row(size_t i);
+/* By name, "a+b" too; NULL stands for the default. NULL: there is none. */
 const struct crash_strategy *crash_strategy_find(const char *name);
-const char *const *crash_strategy_auto(void); /* names in order, then NULL */
-
-/*
- * For strategies that go from point to point: calls `at_point` for gen->step = 0, 1, … at the
- * current point until it says no, then goes to the next; the cursor is moved there. at_point
- * fills out->at (out->event is set already).
- */
-bool crash_gen_point(struct crash_gen *, struct crash_state *out,
-		     bool (*at_point)(struct crash_gen *, struct crash_state *out));
-uint64_t crash_gen_random(struct crash_gen *); /* from gen->rng, seeded with opts->seed */
-/* All open lines at lo. */
-void crash_gen_lost(struct crash_gen *, struct crash_state *out);
-/* The open lines, sorted by line: their order in the cursor depends on how it got there. */
-const uint32_t *crash_gen_open(struct crash_gen *, size_t *n);
-/*
- * Some of them, if there are many: a program that fills an area has thousands of open lines, and
- * losing any one of them is like losing any other. A few for each place that stored to them.
- */
-const uint32_t *crash_gen_some(struct crash_gen *, size_t *n);
+struct crash_gen *crash_gen_new(struct crash_world *, const char *name); /* NULL: unknown */
 
 /* ---- the engine ---- */
 
@@ -117,6 +90,7 @@ struct crash_job {
 	struct crash_state state;
 	uint64_t seq;
 	uint64_t hash;
+	const char *strategy; /* that made it */
 	struct crash_verdict verdict;
 	bool done;
 };

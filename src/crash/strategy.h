@@ -1,17 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the strategies share among themselves: one file each, one row of strategy.c's table each. */
+/*
+ * The contract of a strategy, which makes crash states, one by one: one file strategy_NAME.c each, one
+ * row of strategy.c's table each. All that it may ask of the run and of the engine is here.
+ *
+ * A state is an event, just before which the crash comes, and a version for each line of PM. A line
+ * has its versions from `lo`, which is guaranteed, to `hi`, all that was stored to it so far; version
+ * v holds its first v stores ("pieces", numbered from 1). A line is open where lo < hi.
+ *
+ * What is made must not depend on time or addresses: a resumed campaign makes the same again.
+ */
 #ifndef HOLDFAST_CRASH_STRATEGY_H
 #define HOLDFAST_CRASH_STRATEGY_H
 
-#include "crash/internal.h"
+#include "base/base.h"
 
-extern const struct crash_strategy crash_strategy_prefix;
-extern const struct crash_strategy crash_strategy_lost;
-extern const struct crash_strategy crash_strategy_ahead;
-extern const struct crash_strategy crash_strategy_behind;
-extern const struct crash_strategy crash_strategy_random;
-extern const struct crash_strategy crash_strategy_exhaustive;
+struct crash_gen;   /* a strategy at work: what it asks */
+struct crash_state; /* what it makes */
 
+/* How far it is, for people. */
+struct crash_progress {
+	const char *strategy; /* which made the last state */
+	size_t point;         /* … at this one */
+	size_t phase, phases; /* a new phase begins when all verdicts on the one before are there */
+};
+
+struct crash_strategy {
+	const char *name, *about;
+	void *(*start)(struct crash_gen *); /* memory of its own; may be NULL */
+	/* The next state; false: there are no more. `out` is empty: every line is at hi. */
+	bool (*next)(struct crash_gen *, void *own, struct crash_state *out);
+	void (*stop)(void *own); /* may be NULL */
+	/* Of those that combine others; else NULL. */
+	void (*progress)(void *own, struct crash_progress *out);
+};
+
+/*
+ * Most go from point to point: this calls `at_point` there with step = 0, 1, … until it says no, then goes to
+ * the next point. `again` begins anew at the first one.
+ */
+bool crash_gen_points(struct crash_gen *, struct crash_state *out,
+		      bool (*at_point)(struct crash_gen *, void *own, uint64_t step,
+				       struct crash_state *out));
+void crash_gen_again(struct crash_gen *);
+/* Every state at this point is one of those at the next. */
+bool crash_gen_covered(const struct crash_gen *);
+/* Others choose an event: the crash comes just before it, and all questions are about that moment. */
+void crash_gen_go(struct crash_gen *, uint64_t event, struct crash_state *out);
+uint64_t crash_gen_event(const struct crash_gen *);
+
+/* The lines that are open now, sorted. */
+const uint32_t *crash_gen_open(struct crash_gen *, size_t *n);
+/*
+ * Some of them, if there are many: a program that fills an area has thousands of open lines, and
+ * losing any one of them is like losing any other. A few for each place that stored to them.
+ */
+const uint32_t *crash_gen_some(struct crash_gen *, size_t *n);
+uint32_t crash_gen_lo(const struct crash_gen *, uint32_t line);
+uint32_t crash_gen_hi(const struct crash_gen *, uint32_t line);
+/* The event of its k-th piece, from 1; the pieces that it has before an event. */
+uint64_t crash_gen_stored(const struct crash_gen *, uint32_t line, uint32_t k);
+uint32_t crash_gen_version_at(const struct crash_gen *, uint32_t line, uint64_t event);
+/* A number for its contents at a version: the same for the same contents. */
+uint64_t crash_gen_contents(const struct crash_gen *, uint32_t line, uint32_t version);
 /*
  * Some versions of an open line: the first is lo, the last is hi, and each differs in contents
  * from the one before. All of them if hi - lo is at most CRASH_PICK - 1; otherwise those where
@@ -20,15 +70,45 @@ extern const struct crash_strategy crash_strategy_exhaustive;
  */
 #define CRASH_PICK 9u
 unsigned crash_gen_pick(const struct crash_gen *, uint32_t line, uint32_t out[CRASH_PICK]);
-
-/* Walks over the picked versions of all open lines: all but lo, or all but hi. */
+/* Walks over the picked versions of some open lines: all but lo, or all but hi. Begins zeroed. */
 struct crash_walk {
 	size_t line;     /* how many of the open lines are done or begun */
 	unsigned k, end; /* version[k .. end) is left of the last of them */
 	uint32_t version[CRASH_PICK];
 };
 enum crash_walk_kind { CRASH_WALK_NOT_LO, CRASH_WALK_NOT_HI };
-bool crash_walk_next(struct crash_gen *, struct crash_walk *, enum crash_walk_kind,
-		     struct crash_at *out);
+bool crash_gen_walk(struct crash_gen *, struct crash_walk *, enum crash_walk_kind, uint32_t *line,
+		    uint32_t *version);
+
+/* Puts a line at a version; all open lines at lo. */
+void crash_gen_set(struct crash_gen *, struct crash_state *, uint32_t line, uint32_t version);
+void crash_gen_lost(struct crash_gen *, struct crash_state *);
+/* A number for the image of a state: the same for the same image. */
+uint64_t crash_gen_image(const struct crash_gen *, const struct crash_state *);
+/*
+ * Which lines recovery reads before it overwrites them, on the image of a state, in the order of the first
+ * reads: it behaves the same on every state that agrees on them. False: cannot be told. The list is
+ * the caller's to free.
+ */
+bool crash_gen_reads(struct crash_gen *, const struct crash_state *, uint32_t **line, size_t *n);
+uint64_t crash_gen_random(struct crash_gen *); /* the same sequence for the same seed */
+
+/* What was asked for; 0 and false: nothing. */
+struct crash_wishes {
+	uint64_t random; /* states for each point that are drawn at random */
+	uint64_t few;    /* so many states at a point are all tested */
+	bool no_reduce;  /* test states that recovery cannot tell apart, too */
+	bool budget;     /* something ends the campaign */
+};
+const struct crash_wishes *crash_gen_wishes(const struct crash_gen *);
+
+/* ---- those that combine others ---- */
+
+const char *crash_gen_name(const struct crash_gen *); /* as it was asked for: "a+b" */
+/* A part is a strategy at work by itself; NULL: there is none of that name. */
+struct crash_gen *crash_gen_part(struct crash_gen *, const char *name);
+bool crash_gen_next(struct crash_gen *, struct crash_state *out);
+void crash_gen_progress(const struct crash_gen *, struct crash_progress *out);
+void crash_gen_free(struct crash_gen *);
 
 #endif

@@ -38,19 +38,16 @@ static int by_event(const void *a, const void *b)
 /* A line that is the same at hi as at lo adds nothing to another. */
 static void start_pairs(struct crash_gen *gen, struct ahead *a)
 {
-	const struct crash_cursor *c = gen->cursor;
 	size_t n;
 	const uint32_t *open = crash_gen_some(gen, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t line = open[i];
+		uint32_t line = open[i], lo = crash_gen_lo(gen, line);
 
-		if (crash_contents_hash(gen->h, line, c->lo[line]) ==
-		    crash_contents_hash(gen->h, line, c->hi[line]))
+		if (crash_gen_contents(gen, line, lo) ==
+		    crash_gen_contents(gen, line, crash_gen_hi(gen, line)))
 			continue;
-		VEC_PUSH(&a->since,
-			 ((struct since){ crash_piece_of(gen->h, line, c->lo[line] + 1)->event,
-					  line }));
+		VEC_PUSH(&a->since, ((struct since){ crash_gen_stored(gen, line, lo + 1), line }));
 	}
 	if (a->since.n)
 		qsort(a->since.p, a->since.n, sizeof *a->since.p, by_event);
@@ -73,8 +70,8 @@ static bool next_pair(struct crash_gen *gen, struct ahead *a, struct crash_state
 	a->i++;
 	a->made++;
 	crash_gen_lost(gen, out);
-	crash_state_set(out, gen->cursor, one, gen->cursor->hi[one]);
-	crash_state_set(out, gen->cursor, two, gen->cursor->hi[two]);
+	crash_gen_set(gen, out, one, crash_gen_hi(gen, one));
+	crash_gen_set(gen, out, two, crash_gen_hi(gen, two));
 	return true;
 }
 
@@ -84,16 +81,16 @@ static void reset(struct ahead *a)
 	*a = (struct ahead){ 0 };
 }
 
-static bool at_point(struct crash_gen *gen, struct crash_state *out)
+static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
-	struct ahead *a = gen->own;
-	struct crash_at one;
+	struct ahead *a = own;
+	uint32_t line, version;
 
-	if (gen->step == 0)
+	if (step == 0)
 		reset(a);
-	if (!a->pairs && crash_walk_next(gen, &a->walk, CRASH_WALK_NOT_LO, &one)) {
+	if (!a->pairs && crash_gen_walk(gen, &a->walk, CRASH_WALK_NOT_LO, &line, &version)) {
 		crash_gen_lost(gen, out);
-		crash_state_set(out, gen->cursor, one.line, one.version);
+		crash_gen_set(gen, out, line, version);
 		return true;
 	}
 	if (!a->pairs)
@@ -101,21 +98,22 @@ static bool at_point(struct crash_gen *gen, struct crash_state *out)
 	return next_pair(gen, a, out);
 }
 
-static void start(struct crash_gen *gen)
+static void *start(struct crash_gen *gen)
 {
-	gen->own = xcalloc(1, sizeof(struct ahead));
+	(void)gen;
+	return xcalloc(1, sizeof(struct ahead));
 }
 
-static bool next(struct crash_gen *gen, struct crash_state *out)
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
-	return crash_gen_point(gen, out, at_point);
+	(void)own;
+	return crash_gen_points(gen, out, at_point);
 }
 
-static void stop(struct crash_gen *gen)
+static void stop(void *own)
 {
-	reset(gen->own);
-	free(gen->own);
-	gen->own = NULL;
+	reset(own);
+	free(own);
 }
 
 const struct crash_strategy crash_strategy_ahead = {

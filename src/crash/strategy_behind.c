@@ -4,33 +4,34 @@
 
 #include "crash/strategy.h"
 
-static bool at_point(struct crash_gen *gen, struct crash_state *out)
+static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
-	struct crash_walk *walk = gen->own;
-	struct crash_at one;
+	struct crash_walk *walk = own;
+	uint32_t line, version;
 
-	if (gen->step == 0)
+	if (step == 0)
 		*walk = (struct crash_walk){ 0 };
-	if (!crash_walk_next(gen, walk, CRASH_WALK_NOT_HI, &one))
+	if (!crash_gen_walk(gen, walk, CRASH_WALK_NOT_HI, &line, &version))
 		return false;
-	crash_state_set(out, gen->cursor, one.line, one.version);
+	crash_gen_set(gen, out, line, version);
 	return true;
 }
 
-static void start(struct crash_gen *gen)
+static void *start(struct crash_gen *gen)
 {
-	gen->own = xcalloc(1, sizeof(struct crash_walk));
+	(void)gen;
+	return xcalloc(1, sizeof(struct crash_walk));
 }
 
-static bool next(struct crash_gen *gen, struct crash_state *out)
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
-	return crash_gen_point(gen, out, at_point);
+	(void)own;
+	return crash_gen_points(gen, out, at_point);
 }
 
-static void stop(struct crash_gen *gen)
+static void stop(void *own)
 {
-	free(gen->own);
-	gen->own = NULL;
+	free(own);
 }
 
 const struct crash_strategy crash_strategy_behind = {

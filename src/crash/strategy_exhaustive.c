@@ -50,36 +50,17 @@ struct search {
 	VEC(struct decision) stack;
 };
 
-/* ---- points ---- */
-
-/*
- * Between two points at which nothing becomes guaranteed, lo stays and hi can only grow: every
- * state of the first is one of the second. (A file that changes as a whole is another matter.)
- */
-static bool covered_by_next(const struct crash_gen *gen)
-{
-	const struct crash_history *h = gen->h;
-	const struct crash_cursor *c = gen->cursor;
-	uint64_t until;
-
-	if (gen->point + 1 == gen->points->v.n)
-		return false;
-	until = gen->points->v.p[gen->point + 1].event;
-	return (c->raise == h->raise.n || h->raise.p[c->raise].event >= until) &&
-	       (c->change == h->change.n || h->change.p[c->change].event >= until);
-}
-
 /* ---- digits ---- */
 
 static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t line)
 {
-	uint32_t lo = gen->cursor->lo[line], hi = gen->cursor->hi[line];
+	uint32_t lo = crash_gen_lo(gen, line), hi = crash_gen_hi(gen, line);
 	struct digit d = { .line = line, .first = s->version.n };
 	struct hmap seen = { 0 };
 	uint64_t unused;
 
 	for (uint32_t v = hi + 1; v-- > lo;) {
-		uint64_t hash = crash_contents_hash(gen->h, line, v);
+		uint64_t hash = crash_gen_contents(gen, line, v);
 
 		if (hmap_get(&seen, hash, &unused))
 			continue;
@@ -96,8 +77,10 @@ static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t li
 
 static bool few_states(const struct crash_gen *gen, const struct search *s)
 {
-	uint64_t few = gen->opts->few ? gen->opts->few : FEW_STATES, product = 1;
+	uint64_t few = crash_gen_wishes(gen)->few, product = 1;
 
+	if (!few)
+		few = FEW_STATES;
 	for (size_t i = 0; i < s->digit.n && product <= few; i++)
 		product *= s->digit.p[i].n < few ? s->digit.p[i].n : few + 1;
 	return product <= few;
@@ -112,7 +95,7 @@ static void begin(struct crash_gen *gen, struct search *s)
 	for (size_t i = 0; i < n; i++)
 		add_digit(gen, s, open[i]);
 	s->asks = s->in_vain = 0;
-	s->reduce = gen->reads && !gen->opts->no_reduce && !few_states(gen, s);
+	s->reduce = !crash_gen_wishes(gen)->no_reduce && !few_states(gen, s);
 }
 
 /* ---- the search ---- */
@@ -149,7 +132,7 @@ static void decide_what_is_read(struct crash_gen *gen, struct search *s,
 
 	if (s->stack.n == s->digit.n)
 		return;
-	if (!s->reduce || !gen->reads(gen->reads_arg, state, &line, &n)) {
+	if (!s->reduce || !crash_gen_reads(gen, state, &line, &n)) {
 		for (size_t i = 0; i < s->digit.n; i++)
 			decide(s, i);
 		return;
@@ -159,7 +142,8 @@ static void decide_what_is_read(struct crash_gen *gen, struct search *s,
 	free(line);
 	s->asks++;
 	s->in_vain += s->stack.n == s->digit.n;
-	if (!gen->opts->few && s->asks >= ASKS_TO_JUDGE && s->in_vain >= s->asks - s->asks / 8)
+	if (!crash_gen_wishes(gen)->few && s->asks >= ASKS_TO_JUDGE &&
+	    s->in_vain >= s->asks - s->asks / 8)
 		s->reduce = false;
 }
 
@@ -176,12 +160,12 @@ static bool turn(struct search *s)
 	return false;
 }
 
-static bool at_point(struct crash_gen *gen, struct crash_state *out)
+static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
-	struct search *s = gen->own;
+	struct search *s = own;
 
-	if (gen->step == 0) {
-		if (covered_by_next(gen))
+	if (step == 0) {
+		if (crash_gen_covered(gen))
 			return false;
 		begin(gen, s);
 	} else if (!turn(s)) {
@@ -189,32 +173,32 @@ static bool at_point(struct crash_gen *gen, struct crash_state *out)
 	}
 	for (size_t i = 0; i < s->stack.n; i++) {
 		const struct digit *d = &s->digit.p[s->stack.p[i].digit];
-		crash_state_set(out, gen->cursor, d->line,
-				s->version.p[d->first + s->stack.p[i].value]);
+		crash_gen_set(gen, out, d->line, s->version.p[d->first + s->stack.p[i].value]);
 	}
 	decide_what_is_read(gen, s, out);
 	return true;
 }
 
-static void start(struct crash_gen *gen)
+static void *start(struct crash_gen *gen)
 {
-	gen->own = xcalloc(1, sizeof(struct search));
+	(void)gen;
+	return xcalloc(1, sizeof(struct search));
 }
 
-static bool next(struct crash_gen *gen, struct crash_state *out)
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
-	return crash_gen_point(gen, out, at_point);
+	(void)own;
+	return crash_gen_points(gen, out, at_point);
 }
 
-static void stop(struct crash_gen *gen)
+static void stop(void *own)
 {
-	struct search *s = gen->own;
+	struct search *s = own;
 
 	VEC_FREE(&s->digit);
 	VEC_FREE(&s->version);
 	VEC_FREE(&s->stack);
 	free(s);
-	gen->own = NULL;
 }
 
 const struct crash_strategy crash_strategy_exhaustive = {

@@ -2,17 +2,19 @@
 /* Everything that is not guaranteed is lost. */
 #include "crash/strategy.h"
 
-static bool at_point(struct crash_gen *gen, struct crash_state *out)
+static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
-	if (gen->step)
+	(void)own;
+	if (step)
 		return false;
 	crash_gen_lost(gen, out);
 	return true;
 }
 
-static bool next(struct crash_gen *gen, struct crash_state *out)
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
-	return crash_gen_point(gen, out, at_point);
+	(void)own;
+	return crash_gen_points(gen, out, at_point);
 }
 
 const struct crash_strategy crash_strategy_lost = {

@@ -39,7 +39,7 @@ static uint64_t draw(struct crash_gen *gen, uint64_t lo, uint64_t hi)
 
 static uint32_t draw_version(struct crash_gen *gen, uint32_t line)
 {
-	return (uint32_t)draw(gen, gen->cursor->lo[line], gen->cursor->hi[line]);
+	return (uint32_t)draw(gen, crash_gen_lo(gen, line), crash_gen_hi(gen, line));
 }
 
 static void extremes(struct crash_gen *gen, struct crash_state *out, const uint32_t *open, size_t n)
@@ -48,22 +48,21 @@ static void extremes(struct crash_gen *gen, struct crash_state *out, const uint3
 
 	for (size_t i = 0; i < n; i++)
 		if (draw(gen, 0, 7) < odds)
-			crash_state_set(out, gen->cursor, open[i], gen->cursor->lo[open[i]]);
+			crash_gen_set(gen, out, open[i], crash_gen_lo(gen, open[i]));
 }
 
 static void even(struct crash_gen *gen, struct crash_state *out, const uint32_t *open, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		crash_state_set(out, gen->cursor, open[i], draw_version(gen, open[i]));
+		crash_gen_set(gen, out, open[i], draw_version(gen, open[i]));
 }
 
 static uint64_t oldest_piece(const struct crash_gen *gen, const uint32_t *open, size_t n)
 {
-	uint64_t oldest = gen->cursor->at;
+	uint64_t oldest = crash_gen_event(gen);
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t first = gen->cursor->lo[open[i]] + 1;
-		uint64_t event = crash_piece_of(gen->h, open[i], first)->event;
+		uint64_t event = crash_gen_stored(gen, open[i], crash_gen_lo(gen, open[i]) + 1);
 
 		oldest = event < oldest ? event : oldest;
 	}
@@ -72,27 +71,27 @@ static uint64_t oldest_piece(const struct crash_gen *gen, const uint32_t *open, 
 
 static void laggards(struct crash_gen *gen, struct crash_state *out, const uint32_t *open, size_t n)
 {
-	uint64_t event = draw(gen, oldest_piece(gen, open, n), gen->cursor->at);
+	uint64_t event = draw(gen, oldest_piece(gen, open, n), crash_gen_event(gen));
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t lo = gen->cursor->lo[open[i]];
-		uint32_t version = crash_version_at(gen->h, open[i], event);
+		uint32_t lo = crash_gen_lo(gen, open[i]);
+		uint32_t version = crash_gen_version_at(gen, open[i], event);
 
-		crash_state_set(out, gen->cursor, open[i], version > lo ? version : lo);
+		crash_gen_set(gen, out, open[i], version > lo ? version : lo);
 	}
 	for (uint64_t i = draw(gen, 1, MOST_LAGGARDS); i; i--) {
 		uint32_t line = open[draw(gen, 0, n - 1)];
-		crash_state_set(out, gen->cursor, line, draw_version(gen, line));
+		crash_gen_set(gen, out, line, draw_version(gen, line));
 	}
 }
 
-static bool at_point(struct crash_gen *gen, struct crash_state *out)
+static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
-	struct rounds *r = gen->own;
+	struct rounds *r = own;
 	size_t n;
 	const uint32_t *open = crash_gen_open(gen, &n);
 
-	if (!n || gen->step >= r->count)
+	if (!n || step >= r->count)
 		return false;
 	r->any = true;
 	switch (draw(gen, 0, 3)) {
@@ -103,15 +102,14 @@ static bool at_point(struct crash_gen *gen, struct crash_state *out)
 	return true;
 }
 
-static void start(struct crash_gen *gen)
+static void *start(struct crash_gen *gen)
 {
-	const struct crash_opts *o = gen->opts;
+	const struct crash_wishes *wishes = crash_gen_wishes(gen);
 	struct rounds *r = xcalloc(1, sizeof *r);
 
-	r->endless = !o->random && (o->budget_states || o->budget_seconds > 0);
-	r->count = o->random ? o->random : r->endless ? PER_ROUND : PER_POINT;
-	gen->rng = o->seed;
-	gen->own = r;
+	r->endless = !wishes->random && wishes->budget;
+	r->count = wishes->random ? wishes->random : r->endless ? PER_ROUND : PER_POINT;
+	return r;
 }
 
 static bool go_round(struct crash_gen *gen, struct rounds *r)
@@ -121,29 +119,28 @@ static bool go_round(struct crash_gen *gen, struct rounds *r)
 		return false;
 	r->before = r->made.n;
 	r->any = false;
-	gen->point = 0;
+	crash_gen_again(gen);
 	return true;
 }
 
-static bool next(struct crash_gen *gen, struct crash_state *out)
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
-	struct rounds *r = gen->own;
+	struct rounds *r = own;
 
-	while (!crash_gen_point(gen, out, at_point))
+	while (!crash_gen_points(gen, out, at_point))
 		if (!go_round(gen, r))
 			return false;
 	if (r->endless)
-		hmap_put(&r->made, crash_state_hash(out, gen->cursor), 1);
+		hmap_put(&r->made, crash_gen_image(gen, out), 1);
 	return true;
 }
 
-static void stop(struct crash_gen *gen)
+static void stop(void *own)
 {
-	struct rounds *r = gen->own;
+	struct rounds *r = own;
 
 	hmap_free(&r->made);
 	free(r);
-	gen->own = NULL;
 }
 
 const struct crash_strategy crash_strategy_random = {

@@ -347,35 +347,30 @@ static inline void tale_points(const struct tale *t, size_t every, struct crash_
 }
 
 /* Calls `each` with every state that a strategy makes, until it is false; says how many. */
-static inline uint64_t run_strategy(const char *name, struct crash_gen *gen,
+static inline uint64_t run_strategy(const char *name, struct crash_world *w,
 				    bool (*each)(void *, const struct crash_state *), void *arg)
 {
-	const struct crash_strategy *s = crash_strategy_find(name);
+	struct crash_gen *gen = crash_gen_new(w, name);
 	struct crash_state state = { 0 };
 	uint64_t n = 0;
 	bool more = true;
 
-	assert_non_null(s);
-	if (s->start)
-		s->start(gen);
-	while (more && s->next(gen, &state)) {
-		assert_int_equal(gen->cursor->at, state.event);
+	assert_non_null(gen);
+	while (more && crash_gen_next(gen, &state)) {
+		assert_int_equal(w->cursor.at, state.event);
 		for (size_t i = 0; i < state.at.n; i++) {
 			const struct crash_at *a = &state.at.p[i];
 
-			assert_true(a->line < gen->h->line.n);
+			assert_true(a->line < w->h->line.n);
 			assert_true(i == 0 || a[-1].line < a->line);
-			assert_true(a->version >= gen->cursor->lo[a->line]);
-			assert_true(a->version < gen->cursor->hi[a->line]);
+			assert_true(a->version >= w->cursor.lo[a->line]);
+			assert_true(a->version < w->cursor.hi[a->line]);
 		}
 		n++;
 		more = !each || each(arg, &state);
 		state.at.n = 0;
 	}
-	if (s->stop)
-		s->stop(gen);
-	VEC_FREE(&gen->some);
-	gen->some_at = 0;
+	crash_gen_free(gen);
 	crash_state_free(&state);
 	return n;
 }

@@ -343,8 +343,10 @@ struct collect {
 static bool collect_state(void *arg, const struct crash_state *state)
 {
 	struct collect *c = arg;
-	uint64_t hash = crash_state_hash(state, &c->s->cursor), unused;
+	uint64_t hash, unused;
 
+	crash_cursor_move(&c->s->cursor, state->event);
+	hash = crash_state_hash(state, &c->s->cursor);
 	if (c->event != state->event)
 		hmap_free(&c->seen);
 	c->event = state->event;
@@ -358,10 +360,7 @@ static bool collect_state(void *arg, const struct crash_state *state)
 static void exhaustive_is_all(struct space *s, const struct tale *t)
 {
 	struct crash_points points = { 0 };
-	struct crash_opts opts = { .model = s->batch.model };
-	struct crash_gen gen = {
-		.h = s->batch.h, .points = &points, .cursor = &s->cursor, .opts = &opts
-	};
+	struct crash_world world = { .h = s->batch.h, .points = &points };
 	struct collect c = { s, t, { 0 }, UINT64_MAX };
 	uint64_t total = 0;
 
@@ -375,7 +374,9 @@ static void exhaustive_is_all(struct space *s, const struct tale *t)
 			ref_images(&s->ref, &s->expected);
 	}
 	if (total <= MOST_IMAGES) {
-		assert_true(run_strategy("exhaustive", &gen, collect_state, &c) <= total);
+		crash_cursor_init(&world.cursor, s->batch.h);
+		assert_true(run_strategy("exhaustive", &world, collect_state, &c) <= total);
+		crash_cursor_free(&world.cursor);
 		assert_same_set(&s->expected, &s->got);
 	}
 	hmap_free(&c.seen);
@@ -503,14 +504,15 @@ static void cursors_move_both_ways(void **state)
 	(void)state;
 	for (size_t m = 0; model_at(m); m++) {
 		struct batch b = { .model = model_at(m) };
-		struct crash_cursor moved, fresh;
-		struct crash_gen gen = { .cursor = &moved };
+		struct crash_cursor fresh;
+		struct crash_world world = { 0 };
+		struct crash_gen gen = { .w = &world };
 		uint64_t at = 0;
 
 		for (int i = 0; i < 30; i++)
 			random_tale(&b, 4, 30, 40);
 		open_batch(&b);
-		crash_cursor_init(&moved, b.h);
+		crash_cursor_init(&world.cursor, b.h);
 		for (int i = 0; i < 1200; i++) {
 			size_t n;
 
@@ -518,13 +520,13 @@ static void cursors_move_both_ways(void **state)
 			at %= b.h->events + 1;
 			crash_cursor_init(&fresh, b.h);
 			crash_cursor_move(&fresh, at);
-			crash_cursor_move(&moved, at);
+			crash_cursor_move(&world.cursor, at);
 			if (rnd() % 2)
 				crash_gen_open(&gen, &n); /* sorts; it must stay a cursor */
-			same_cursor(&moved, &fresh);
+			same_cursor(&world.cursor, &fresh);
 			crash_cursor_free(&fresh);
 		}
-		crash_cursor_free(&moved);
+		crash_cursor_free(&world.cursor);
 		free_batch(&b);
 	}
 }

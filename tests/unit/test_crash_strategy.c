@@ -6,37 +6,29 @@
 
 struct bench {
 	struct batch batch;
-	struct crash_cursor cursor;
 	struct crash_points points;
-	struct crash_opts opts;
-	struct crash_gen gen;
+	struct crash_world world;
 };
 
 static void set_up(struct bench *b, const char *model)
 {
 	*b = (struct bench){ .batch = { .model = model_find(model) } };
-	b->opts.model = b->batch.model;
-	b->opts.few = 256;
+	b->world.wishes.few = 256;
+	b->world.points = &b->points;
 }
 
 static void open_bench(struct bench *b)
 {
 	open_batch(&b->batch);
-	crash_cursor_init(&b->cursor, b->batch.h);
+	b->world.h = b->batch.h;
+	crash_cursor_init(&b->world.cursor, b->batch.h);
 }
 
 static void tear_down(struct bench *b)
 {
 	VEC_FREE(&b->points.v);
-	crash_cursor_free(&b->cursor);
+	crash_cursor_free(&b->world.cursor);
 	free_batch(&b->batch);
-}
-
-static void fresh_gen(struct bench *b)
-{
-	b->gen = (struct crash_gen){
-		.h = b->batch.h, .points = &b->points, .cursor = &b->cursor, .opts = &b->opts
-	};
 }
 
 static void only_at_end(struct bench *b)
@@ -71,34 +63,34 @@ static void forget_seen(struct seen *seen)
 
 static uint64_t run(struct bench *b, const char *name, struct seen *seen)
 {
-	fresh_gen(b);
-	return run_strategy(name, &b->gen, seen ? see : NULL, seen);
+	return run_strategy(name, &b->world, seen ? see : NULL, seen);
 }
 
 /* The version of a tale's line in a state. */
 static uint32_t version(struct bench *b, const struct crash_state *s, unsigned line)
 {
-	crash_cursor_move(&b->cursor, s->event);
-	return crash_state_get(s, &b->cursor, b->batch.tale.p[0]->id[line]);
+	crash_cursor_move(&b->world.cursor, s->event);
+	return crash_state_get(s, &b->world.cursor, b->batch.tale.p[0]->id[line]);
 }
 
 /* ---- by hand ---- */
 
 static void table_has_them_all(void **state)
 {
+	const char *name, *about;
 	size_t n = 0;
 
 	(void)state;
-	for (; crash_strategy_row(n); n++) {
-		assert_ptr_equal(crash_strategy_find(crash_strategy_row(n)->name),
-				 crash_strategy_row(n));
-		assert_non_null(crash_strategy_row(n)->about);
+	for (; (name = crash_strategy_at(n, &about)); n++) {
+		assert_string_equal(crash_strategy_find(name)->name, name);
+		assert_non_null(about);
 	}
-	assert_int_equal(n, 6);
-	assert_null(crash_strategy_find("auto"));
-	for (n = 0; crash_strategy_auto()[n]; n++)
-		assert_non_null(crash_strategy_find(crash_strategy_auto()[n]));
-	assert_int_equal(n, 5);
+	assert_true(n >= 7);
+	assert_string_equal(crash_strategy_find(NULL)->name, "auto");
+	assert_non_null(crash_strategy_find("lost+auto+lost"));
+	static const char *const wrong[] = { "", "los", "lost+", "+lost", "lost++ahead", "lost+x" };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_null(crash_strategy_find(wrong[i]));
 }
 
 /* Three pieces on one line, two on the next, and one on a third that changes nothing. */
@@ -129,7 +121,7 @@ static void counts_are_as_expected(void **state)
 	assert_int_equal(run(&b, "ahead", NULL), 3 + 2 + 1);
 	assert_int_equal(run(&b, "behind", NULL), 3 + 2);
 	assert_int_equal(run(&b, "random", NULL), 32);
-	b.opts.random = 7;
+	b.world.wishes.random = 7;
 	assert_int_equal(run(&b, "random", NULL), 7);
 	assert_int_equal(run(&b, "exhaustive", NULL), 4 * 3);
 	tear_down(&b);
@@ -179,6 +171,49 @@ static void ahead_and_behind_are_one_line_off(void **state)
 	run(&b, "behind", &seen);
 	assert_versions(&b, &seen, behind, 5);
 	forget_seen(&seen);
+	tear_down(&b);
+}
+
+/* `auto` is five of them, one after the other. */
+static void auto_is_a_sequence(void **state)
+{
+	static const char *const parts[] = { "prefix", "lost", "ahead", "behind", "random" };
+	struct crash_state none = { 0 };
+	struct crash_progress p;
+	struct crash_gen *gen;
+	struct bench b;
+	size_t n = 0;
+
+	(void)state;
+	open_three_lines(&b);
+	gen = crash_gen_new(&b.world, "auto");
+	for (; crash_gen_next(gen, &none); none.at.n = 0, n++) {
+		crash_gen_progress(gen, &p);
+		assert_int_equal(p.phases, 5);
+		assert_string_equal(p.strategy, parts[p.phase]);
+		assert_int_equal(p.phase, n < 1 ? 0 : n < 2 ? 1 : n < 8 ? 2 : n < 13 ? 3 : 4);
+	}
+	assert_int_equal(n, 1 + 1 + 6 + 5 + 32);
+	crash_gen_free(gen);
+	crash_state_free(&none);
+	tear_down(&b);
+}
+
+/* a+b: a state of each as long as there is one, each as if it worked alone. */
+static void joined_strategies_take_turns(void **state)
+{
+	static const unsigned want[][3] = { { 1, 0, 0 }, { 1, 2, 1 }, { 4, 2, 1 }, { 2, 2, 1 },
+					    { 3, 2, 1 }, { 4, 0, 1 }, { 4, 1, 1 } };
+	struct seen seen = { 0 };
+	struct bench b;
+
+	(void)state;
+	open_three_lines(&b);
+	run(&b, "lost+behind+prefix", &seen);
+	assert_versions(&b, &seen, want, 7);
+	forget_seen(&seen);
+	assert_int_equal(run(&b, "random+random", NULL), 64);
+	assert_int_equal(run(&b, "auto+exhaustive", NULL), 45 + 12);
 	tear_down(&b);
 }
 
@@ -312,7 +347,7 @@ static uint64_t random_digest(struct bench *b, uint64_t seed)
 	struct seen seen = { 0 };
 	uint64_t hash;
 
-	b->opts.seed = seed;
+	b->world.seed = seed;
 	run(b, "random", &seen);
 	hash = digest(&seen);
 	forget_seen(&seen);
@@ -345,12 +380,12 @@ static void random_is_endless_with_a_budget(void **state)
 	random_tale(&b.batch, 4, 80, 100);
 	open_bench(&b);
 	tale_points(b.batch.tale.p[0], 10, &b.points);
-	b.opts.budget_seconds = 1;
+	b.world.wishes.budget = true;
 	assert_int_equal(run(&b, "random", &seen), 5000);
 	for (size_t i = 0; i < seen.state.n; i++)
 		at_first += seen.state.p[i].event == b.points.v.p[1].event;
 	assert_true(at_first >= 5000 / b.points.v.n - 100);
-	b.opts.random = 3;
+	b.world.wishes.random = 3;
 	assert_int_equal(run(&b, "random", NULL), 3 * (b.points.v.n - 1)); /* none at the start */
 	forget_seen(&seen);
 	tear_down(&b);
@@ -364,10 +399,10 @@ static void random_ends_when_there_is_nothing_more(void **state)
 
 	(void)state;
 	open_three_lines(&b);
-	b.opts.budget_states = 1;
+	b.world.wishes.budget = true;
 	run(&b, "random", &seen);
 	for (size_t i = 0; i < seen.state.n; i++)
-		hmap_put(&distinct, crash_state_hash(&seen.state.p[i], &b.cursor), 1);
+		hmap_put(&distinct, crash_state_hash(&seen.state.p[i], &b.world.cursor), 1);
 	assert_int_equal(distinct.n, 12);
 	b.points.v.p[0].event = b.batch.tale.p[0]->first;
 	assert_int_equal(run(&b, "random", NULL), 0);
@@ -388,20 +423,19 @@ static bool see_and_disturb(void *arg, const struct crash_state *s)
 	struct disturb *d = arg;
 
 	see(&d->seen, s);
-	crash_cursor_move(&d->b->cursor, rnd() % (d->b->batch.h->events + 1));
+	crash_cursor_move(&d->b->world.cursor, rnd() % (d->b->batch.h->events + 1));
 	return true;
 }
 
-/* Whoever lends the cursor may move it between two states. */
+/* Other parts may move the cursor between two states. */
 static void same_if_disturbed(struct bench *b, const char *name)
 {
 	struct disturb d = { .b = b };
 	struct seen seen = { 0 };
 
 	run(b, name, &seen);
-	crash_cursor_move(&b->cursor, b->batch.h->events);
-	fresh_gen(b);
-	run_strategy(name, &b->gen, see_and_disturb, &d);
+	crash_cursor_move(&b->world.cursor, b->batch.h->events);
+	run_strategy(name, &b->world, see_and_disturb, &d);
 	assert_true(digest(&seen) == digest(&d.seen));
 	forget_seen(&seen);
 	forget_seen(&d.seen);
@@ -410,6 +444,8 @@ static void same_if_disturbed(struct bench *b, const char *name)
 /* run_strategy checks each state against the cursor. */
 static void states_are_allowed_whatever_happens(void **state)
 {
+	const char *name, *about;
+
 	(void)state;
 	for (size_t m = 0; model_at(m); m++) {
 		struct bench b;
@@ -418,12 +454,13 @@ static void states_are_allowed_whatever_happens(void **state)
 		for (unsigned i = 0; i < 100; i++)
 			random_tale(&b.batch, 1 + i % 4, 24, 20 + i % 60);
 		open_bench(&b);
-		b.opts.random = 9;
+		b.world.wishes.random = 9;
 		for (unsigned i = 0; i < 100; i++) {
 			tale_points(b.batch.tale.p[i], 12, &b.points);
-			for (size_t k = 0; crash_strategy_row(k); k++)
-				if (strcmp(crash_strategy_row(k)->name, "exhaustive") != 0)
-					same_if_disturbed(&b, crash_strategy_row(k)->name);
+			for (size_t k = 0; (name = crash_strategy_at(k, &about)); k++)
+				if (strcmp(name, "exhaustive") != 0)
+					same_if_disturbed(&b, name);
+			same_if_disturbed(&b, "behind+random+ahead");
 		}
 		tear_down(&b);
 	}
@@ -456,7 +493,7 @@ static uint64_t recover(const struct recovery *r, const struct crash_state *s, u
 		uint32_t id = r->t->id[line];
 
 		if (id != NO_LINE) {
-			uint32_t v = crash_state_get(s, &r->b->cursor, id);
+			uint32_t v = crash_state_get(s, &r->b->world.cursor, id);
 
 			seen = hash_mix(seen, crash_contents_hash(r->b->batch.h, id, v));
 			read[(*n)++] = id;
@@ -474,12 +511,12 @@ static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t
 	uint32_t *read = xmalloc((r->t->lines + 2) * sizeof *read);
 	uint64_t seen = recover(r, s, read, n);
 
-	if (r->coy && crash_state_hash(s, &r->b->cursor) % 3 == 0) {
+	if (r->coy && crash_state_hash(s, &r->b->world.cursor) % 3 == 0) {
 		free(read);
 		return false;
 	}
-	crash_cursor_move(&r->b->cursor, s->event - seen % 4); /* it may */
-	crash_cursor_move(&r->b->cursor, s->event);
+	crash_cursor_move(&r->b->world.cursor, s->event - seen % 4); /* it may */
+	crash_cursor_move(&r->b->world.cursor, s->event);
 	*out = read;
 	return true;
 }
@@ -520,11 +557,10 @@ static void make_set(struct recovery *r)
 
 static void campaign(struct bench *b, struct recovery *r, bool reduce)
 {
-	b->opts.no_reduce = !reduce;
-	fresh_gen(b);
-	b->gen.reads = reads;
-	b->gen.reads_arg = r;
-	run_strategy("exhaustive", &b->gen, judge, r);
+	b->world.wishes.no_reduce = !reduce;
+	b->world.reads = reads;
+	b->world.reads_arg = r;
+	run_strategy("exhaustive", &b->world, judge, r);
 	make_set(r);
 }
 
@@ -533,12 +569,12 @@ static uint64_t states_at(struct bench *b, uint64_t event)
 {
 	uint64_t product = 1;
 
-	crash_cursor_move(&b->cursor, event);
-	for (size_t i = 0; i < b->cursor.open.n; i++) {
-		uint32_t line = b->cursor.open.p[i], n = 0;
+	crash_cursor_move(&b->world.cursor, event);
+	for (size_t i = 0; i < b->world.cursor.open.n; i++) {
+		uint32_t line = b->world.cursor.open.p[i], n = 0;
 
-		for (uint32_t v = b->cursor.lo[line]; v <= b->cursor.hi[line]; v++) {
-			uint32_t w = b->cursor.lo[line];
+		for (uint32_t v = b->world.cursor.lo[line]; v <= b->world.cursor.hi[line]; v++) {
+			uint32_t w = b->world.cursor.lo[line];
 
 			while (crash_contents_hash(b->batch.h, line, w) !=
 			       crash_contents_hash(b->batch.h, line, v))
@@ -625,6 +661,8 @@ int main(void)
 		cmocka_unit_test(counts_are_as_expected),
 		cmocka_unit_test(prefix_and_lost_are_the_extremes),
 		cmocka_unit_test(ahead_and_behind_are_one_line_off),
+		cmocka_unit_test(auto_is_a_sequence),
+		cmocka_unit_test(joined_strategies_take_turns),
 		cmocka_unit_test(long_lines_are_thinned_out),
 		cmocka_unit_test(pairs_are_bounded_and_neighbours_first),
 		cmocka_unit_test(many_lines_are_thinned_out),

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A strategy at work, and the answers to what it may ask (strategy.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+/* ---- from start to stop ---- */
+
+struct crash_gen *crash_gen_new(struct crash_world *w, const char *name)
+{
+	const struct crash_strategy *strategy = crash_strategy_find(name);
+	struct crash_gen *gen;
+
+	if (!strategy)
+		return NULL;
+	gen = xcalloc(1, sizeof *gen);
+	gen->w = w;
+	gen->strategy = strategy;
+	gen->name = xstrdup(name ? name : strategy->name);
+	gen->rng = w->seed;
+	gen->own = strategy->start ? strategy->start(gen) : NULL;
+	return gen;
+}
+
+struct crash_gen *crash_gen_part(struct crash_gen *gen, const char *name)
+{
+	return crash_gen_new(gen->w, name);
+}
+
+bool crash_gen_next(struct crash_gen *gen, struct crash_state *out)
+{
+	return gen->strategy->next(gen, gen->own, out);
+}
+
+void crash_gen_progress(const struct crash_gen *gen, struct crash_progress *out)
+{
+	*out = (struct crash_progress){ gen->strategy->name, gen->point, 0, 1 };
+	if (gen->strategy->progress)
+		gen->strategy->progress(gen->own, out);
+}
+
+void crash_gen_free(struct crash_gen *gen)
+{
+	if (!gen)
+		return;
+	if (gen->strategy->stop)
+		gen->strategy->stop(gen->own);
+	VEC_FREE(&gen->some);
+	free(gen->name);
+	free(gen);
+}
+
+const char *crash_gen_name(const struct crash_gen *gen)
+{
+	return gen->name;
+}
+
+const struct crash_wishes *crash_gen_wishes(const struct crash_gen *gen)
+{
+	return &gen->w->wishes;
+}
+
+/* ---- from point to point ---- */
+
+void crash_gen_go(struct crash_gen *gen, uint64_t event, struct crash_state *out)
+{
+	crash_cursor_move(&gen->w->cursor, event);
+	out->event = event;
+}
+
+uint64_t crash_gen_event(const struct crash_gen *gen)
+{
+	return gen->w->cursor.at;
+}
+
+/* The cursor is moved each time: the parts of a strategy share it. */
+bool crash_gen_points(struct crash_gen *gen, struct crash_state *out,
+		      bool (*at_point)(struct crash_gen *, void *own, uint64_t step,
+				       struct crash_state *out))
+{
+	const struct crash_points *points = gen->w->points;
+
+	for (; gen->point < points->v.n; gen->point++, gen->step = 0) {
+		crash_gen_go(gen, points->v.p[gen->point].event, out);
+		if (at_point(gen, gen->own, gen->step, out)) {
+			gen->step++;
+			return true;
+		}
+		out->at.n = 0;
+	}
+	return false;
+}
+
+void crash_gen_again(struct crash_gen *gen)
+{
+	gen->point = 0;
+	gen->step = 0;
+}
+
+/*
+ * Between two points at which nothing becomes guaranteed, lo stays and hi can only grow: every
+ * state of the first is one of the second. (A file that changes as a whole is another matter.)
+ */
+bool crash_gen_covered(const struct crash_gen *gen)
+{
+	const struct crash_history *h = gen->w->h;
+	const struct crash_cursor *c = &gen->w->cursor;
+	uint64_t until;
+
+	if (gen->point + 1 == gen->w->points->v.n)
+		return false;
+	until = gen->w->points->v.p[gen->point + 1].event;
+	return (c->raise == h->raise.n || h->raise.p[c->raise].event >= until) &&
+	       (c->change == h->change.n || h->change.p[c->change].event >= until);
+}
+
+uint64_t crash_gen_random(struct crash_gen *gen)
+{
+	return splitmix64(&gen->rng);
+}
+
+/* ---- lines ---- */
+
+uint32_t crash_gen_lo(const struct crash_gen *gen, uint32_t line)
+{
+	return gen->w->cursor.lo[line];
+}
+
+uint32_t crash_gen_hi(const struct crash_gen *gen, uint32_t line)
+{
+	return gen->w->cursor.hi[line];
+}
+
+uint64_t crash_gen_stored(const struct crash_gen *gen, uint32_t line, uint32_t k)
+{
+	return crash_piece_of(gen->w->h, line, k)->event;
+}
+
+uint32_t crash_gen_version_at(const struct crash_gen *gen, uint32_t line, uint64_t event)
+{
+	return crash_version_at(gen->w->h, line, event);
+}
+
+uint64_t crash_gen_contents(const struct crash_gen *gen, uint32_t line, uint32_t version)
+{
+	return crash_contents_hash(gen->w->h, line, version);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool is_sorted(const uint32_t *p, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (p[i - 1] > p[i])
+			return false;
+	return true;
+}
+
+/* Any order is as good as another to the cursor, so its own list is sorted. */
+const uint32_t *crash_gen_open(struct crash_gen *gen, size_t *n)
+{
+	struct crash_cursor *c = &gen->w->cursor;
+
+	*n = c->open.n;
+	if (is_sorted(c->open.p, c->open.n))
+		return c->open.p;
+	qsort(c->open.p, c->open.n, sizeof *c->open.p, by_number);
+	for (size_t i = 0; i < c->open.n; i++)
+		c->slot[c->open.p[i]] = (uint32_t)i + 1;
+	return c->open.p;
+}
+
+/* ---- a few for many ---- */
+
+#define FEW_LINES 24u /* so many are all taken */
+#define MOST_LINES 64u
+#define PER_PLACE 3u /* the first, the last, and one between them */
+
+struct group {
+	uint32_t place, line;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* Takes PER_PLACE of group[from .. to). */
+static void take_some(struct crash_gen *gen, const struct group *group, size_t from, size_t to)
+{
+	size_t n = to - from, take = n < PER_PLACE ? n : PER_PLACE;
+
+	for (size_t i = 0; i < take; i++)
+		VEC_PUSH(&gen->some, group[from + (take == 1 ? 0 : i * (n - 1) / (take - 1))].line);
+}
+
+static void thin_out(struct crash_gen *gen, const uint32_t *open, size_t n)
+{
+	struct group *group = xmalloc(n * sizeof *group);
+
+	for (size_t i = 0; i < n; i++)
+		group[i] = (struct group){
+			crash_piece_of(gen->w->h, open[i], gen->w->cursor.lo[open[i]] + 1)->place,
+			open[i]
+		};
+	qsort(group, n, sizeof *group, by_place);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i; k < n && group[k].place == group[i].place; k++)
+			;
+		take_some(gen, group, i, k);
+	}
+	free(group);
+	qsort(gen->some.p, gen->some.n, sizeof *gen->some.p, by_number);
+	if (gen->some.n <= MOST_LINES)
+		return;
+	for (size_t i = 0; i < MOST_LINES; i++)
+		gen->some.p[i] = gen->some.p[i * (gen->some.n - 1) / (MOST_LINES - 1)];
+	gen->some.n = MOST_LINES;
+}
+
+const uint32_t *crash_gen_some(struct crash_gen *gen, size_t *n)
+{
+	const uint32_t *open;
+
+	if (gen->some_at != gen->w->cursor.at + 1) {
+		gen->some_at = gen->w->cursor.at + 1;
+		gen->some.n = 0;
+		open = crash_gen_open(gen, n);
+		if (*n > FEW_LINES)
+			thin_out(gen, open, *n);
+		else
+			for (size_t i = 0; i < *n; i++)
+				VEC_PUSH(&gen->some, open[i]);
+	}
+	*n = gen->some.n;
+	return gen->some.p;
+}
+
+/* ---- picking versions ---- */
+
+static bool same_event(const struct crash_history *h, uint32_t line, uint32_t a, uint32_t b)
+{
+	return crash_piece_of(h, line, a)->event == crash_piece_of(h, line, b)->event;
+}
+
+unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out[CRASH_PICK])
+{
+	uint32_t lo = gen->w->cursor.lo[line], hi = gen->w->cursor.hi[line];
+	bool every = hi - lo < CRASH_PICK;
+	uint64_t last = crash_contents_hash(gen->w->h, line, lo);
+	VEC(uint32_t) v = { 0 };
+	unsigned n;
+
+	VEC_PUSH(&v, lo);
+	for (uint32_t i = lo + 1; i <= hi; i++) {
+		uint64_t hash;
+
+		if (!every && i < hi && same_event(gen->w->h, line, i, i + 1))
+			continue;
+		hash = crash_contents_hash(gen->w->h, line, i);
+		if (hash != last)
+			VEC_PUSH(&v, i);
+		else if (i == hi && v.n > 1)
+			v.p[v.n - 1] = hi;
+		last = hash;
+	}
+	n = v.n < CRASH_PICK ? (unsigned)v.n : CRASH_PICK;
+	for (unsigned i = 0; i < n; i++)
+		out[i] = n == 1 ? lo : v.p[i * (v.n - 1) / (n - 1)];
+	VEC_FREE(&v);
+	return n;
+}
+
+bool crash_gen_walk(struct crash_gen *gen, struct crash_walk *w, enum crash_walk_kind kind,
+		    uint32_t *line, uint32_t *version)
+{
+	size_t n;
+	const uint32_t *open = crash_gen_some(gen, &n);
+
+	while (w->k >= w->end) {
+		if (w->line >= n)
+			return false;
+		w->end = crash_gen_pick(gen, open[w->line++], w->version);
+		w->k = kind == CRASH_WALK_NOT_LO;
+		w->end -= kind == CRASH_WALK_NOT_HI;
+	}
+	*line = open[w->line - 1];
+	*version = w->version[w->k++];
+	return true;
+}
+
+/* ---- states ---- */
+
+void crash_gen_set(struct crash_gen *gen, struct crash_state *state, uint32_t line,
+		   uint32_t version)
+{
+	crash_state_set(state, &gen->w->cursor, line, version);
+}
+
+void crash_gen_lost(struct crash_gen *gen, struct crash_state *out)
+{
+	size_t n;
+	const uint32_t *open = crash_gen_open(gen, &n);
+
+	VEC_RESERVE(&out->at, n);
+	for (size_t i = 0; i < n; i++)
+		out->at.p[i] = (struct crash_at){ open[i], gen->w->cursor.lo[open[i]] };
+	out->at.n = n;
+}
+
+uint64_t crash_gen_image(const struct crash_gen *gen, const struct crash_state *state)
+{
+	return crash_state_hash(state, &gen->w->cursor);
+}
+
+bool crash_gen_reads(struct crash_gen *gen, const struct crash_state *state, uint32_t **line,
+		     size_t *n)
+{
+	return gen->w->reads && gen->w->reads(gen->w->reads_arg, state, line, n);
+}
