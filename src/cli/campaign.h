@@ -33,7 +33,7 @@ struct campaign_opts {
 		  CLI_CHOICE,                                                                       \
 		  NULL,                                                                             \
 		  offsetof(T, crash.strategy),                                                      \
-		  "which crash states to test",                                                     \
+		  "which crash states to test; several take turns: lost+behind",                    \
 		  &choices_strategy },                                                              \
 		{ "budget",                                                                         \
 		  0,                                                                                \

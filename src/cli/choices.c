@@ -98,7 +98,7 @@ static bool strategy_at(size_t i, struct cli_choice *out)
 	const char *about = NULL, *name = crash_strategy_at(i, &about);
 	return row(out, name, about, i == 0);
 }
-const struct cli_choices choices_strategy = { strategy_at };
+const struct cli_choices choices_strategy = { strategy_at, .joined = true };
 
 static bool search_at(size_t i, struct cli_choice *out)
 {

@@ -72,7 +72,7 @@ const struct cli_option explore_options[] = {
 	  "crash every path that does something new to PM, as 'holdfast crash' does, with this "
 	  "recovery command" },
 	{ "crash-strategy", 0, CLI_CHOICE, NULL, offsetof(T, crash.strategy),
-	  "which crash states to test", &choices_strategy },
+	  "which crash states to test; several take turns: lost+behind", &choices_strategy },
 	{ "budget", 0, CLI_TEXT, "TIME|STATES", offsetof(T, crash.budget),
 	  "for the crashes of one path; 300 images without it" },
 	{ "points", 0, CLI_CHOICE, NULL, offsetof(T, crash.points), "where to crash",

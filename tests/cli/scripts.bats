@@ -46,6 +46,19 @@ check_includes() {
 	output_has "private to src/base"
 }
 
+@test "check-includes: files that are limited to some headers" {
+	tree
+	echo 'files src/trace/plug_*.c only base/base.h trace/plug.h' >>tree/scripts/layers.txt
+	echo >tree/src/trace/plug.h
+	echo >tree/src/trace/trace.h
+	printf '#include <stdlib.h>\n#include "trace/plug.h"\n' >tree/src/trace/plug_one.c
+	run -0 check_includes
+	echo '#include "trace/trace.h"' >>tree/src/trace/plug_one.c
+	run -1 check_includes
+	output_has "src/trace/plug_one.c:3"
+	output_has "may include only base/base.h trace/plug.h"
+}
+
 @test "check-includes: an unlisted folder fails" {
 	tree
 	mkdir -p tree/src/new tree/tracer/attic
