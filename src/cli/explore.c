@@ -42,7 +42,7 @@ static int open_new(struct explore_setup *s, char **argv, struct err *err)
 {
 	const struct explore_cli *o = s->cli;
 	char *dir = o->folder ? xstrdup(o->folder) : folder_default(argv[0]);
-	s->opts.program.argv = argv;
+	s->opts.program.argv = (const char *const *)argv;
 	if (!(s->cwd = getcwd(NULL, 0)))
 		err_errno(err, EXIT_PROGRAM, "the current folder has no name");
 	s->opts.program.cwd = s->cwd;

@@ -217,7 +217,7 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 	struct report report = {
 		.verb = "explore",
 		.model = o->check.model->name,
-		.command = (const char *const *)o->program.argv,
+		.command = o->program.argv,
 		.incomplete = why,
 		.findings = r.findings,
 		.stats = stats,

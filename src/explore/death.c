@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/found.h"
 
 #define LOOKS 3    /* runs of one kind of death that are made again */
 #define DEATHS 100 /* … of all kinds */

@@ -50,32 +50,33 @@ struct explore_stage explore_stage(const struct explore *x)
 	return (struct explore_stage){
 		.program = &x->o->program,
 		.plan = x->plan,
-		.defs = x->started ? launch_explorer_defs(x->slot[0].launch) : NULL,
+		.defs = x->round.started ? launch_explorer_defs(x->round.slot[0].launch) : NULL,
 	};
 }
 
 uint64_t explore_path(const struct explore *x, uint64_t number)
 {
-	return x->before.runs + number + 1;
+	return x->tally.before.runs + number + 1;
 }
 
 struct symbolic_stats explore_stats(const struct explore *x)
 {
-	struct symbolic_stats all = x->before;
-	if (x->sym)
-		explore_stats_add(&all, symbolic_stats(x->sym));
+	struct symbolic_stats all = x->tally.before;
+	if (x->round.sym)
+		explore_stats_add(&all, symbolic_stats(x->round.sym));
 	return all;
 }
 
 static void add_row(struct explore *x)
 {
 	struct symbolic_stats s = explore_stats(x);
-	explore_chart_add(&x->chart, now_seconds() - x->begun, &s, x->found.set.v.n);
+	explore_chart_add(&x->tally.chart, now_seconds() - x->tally.begun, &s, x->found.set.v.n);
 }
 
 void explore_step(struct explore *x)
 {
-	if (now_seconds() - x->chart.last > ROW_EVERY || x->found.set.v.n != x->chart.findings)
+	if (now_seconds() - x->tally.chart.last > ROW_EVERY ||
+	    x->found.set.v.n != x->tally.chart.findings)
 		add_row(x);
 	x->hooks->step(x->arg, x);
 }
@@ -86,7 +87,7 @@ static int put_counts(struct explore *x, const char *state, struct err *err)
 {
 	struct symbolic_stats s = explore_stats(x);
 	return explore_folder_counts(x->folder, state, x->o->search.strategy, &s, x->found.set.v.n,
-				     now_seconds() - x->begun, err);
+				     now_seconds() - x->tally.begun, err);
 }
 
 int explore_keep(struct explore *x, bool all, struct err *err)
@@ -104,11 +105,11 @@ int explore_keep(struct explore *x, bool all, struct err *err)
 
 static int keep_end(struct explore *x, struct err *err)
 {
-	bool through = !x->cut && !explore_stopped(x);
+	bool through = !x->tally.cut && !explore_stopped(x);
 	char *path = xasprintf("%s/coverage.csv", x->folder->dir);
 	int bad = put_counts(x, through ? "finished" : "stopped", err);
 	bad = campaign_db_commit(x->folder->db, err) || bad;
-	bad = bad || explore_chart_write(&x->chart, path, err);
+	bad = bad || explore_chart_write(&x->tally.chart, path, err);
 	explore_folder_clear(x->folder, EXPLORE_TRY);
 	free(path);
 	return bad ? -1 : 0;
@@ -134,10 +135,10 @@ static int all_phases(struct explore *x, struct err *err)
 
 int explore_run(struct explore *x, struct err *err)
 {
-	x->begun = x->folder->kept = now_seconds();
+	x->tally.begun = x->folder->kept = now_seconds();
 	srcloc_keep();
 	int bad = all_phases(x, err);
-	x->seconds = now_seconds() - x->begun;
+	x->tally.seconds = now_seconds() - x->tally.begun;
 	add_row(x);
 	if (bad || keep_end(x, err))
 		return -1;
@@ -148,40 +149,45 @@ int explore_run(struct explore *x, struct err *err)
 struct explore_result explore_result(struct explore *x)
 {
 	return (struct explore_result){
-		.seconds = x->seconds > 0 ? x->seconds : now_seconds() - x->begun,
-		.cut = x->cut,
-		.used = x->used,
-		.unused = x->unused,
-		.alone = x->alone,
-		.kind = x->kind,
+		.seconds = x->tally.seconds > 0 ? x->tally.seconds : now_seconds() - x->tally.begun,
+		.cut = x->tally.cut,
+		.used = x->tally.used,
+		.unused = x->tally.unused,
+		.alone = x->tally.alone,
+		.kind = x->tally.kind,
 		.crashed = x->deaths.crashed,
 		.hung = x->deaths.hung,
 		.tracer_only = x->deaths.tracer_only,
-		.dirtied = x->dirtied,
+		.dirtied = x->tally.dirtied,
 		.checking = x->found.checking,
 		.campaigns = x->recovery.campaigns,
 		.unwell = x->recovery.unwell,
 		.why_unwell = x->recovery.why_unwell,
-		.concrete = x->concrete.p,
-		.nconcrete = x->concrete.n,
-		.chart = &x->chart,
+		.concrete = x->tally.concrete.p,
+		.nconcrete = x->tally.concrete.n,
+		.chart = &x->tally.chart,
 		.findings = &x->found.set,
 	};
+}
+
+void explore_priorities(struct explore *x, explore_priority_each *each, void *arg)
+{
+	explore_place_each(x->round.slot, symbolic_view(x->round.sym), each, arg);
 }
 
 void explore_free(struct explore *x)
 {
 	explore_round_end(x);
 	explore_plan_free(x->plan);
-	explore_memory_free(&x->memory);
+	explore_memory_free(&x->round.memory);
 	explore_found_free(&x->found);
 	VEC_FREE(&x->deaths.v);
 	explore_recovery_free(&x->recovery);
-	VEC_FREE(&x->chart.v);
-	for (size_t i = 0; i < x->concrete.n; i++)
-		free(x->concrete.p[i].name);
-	VEC_FREE(&x->concrete);
-	free(x->alone);
-	free(x->unused);
+	VEC_FREE(&x->tally.chart.v);
+	for (size_t i = 0; i < x->tally.concrete.n; i++)
+		free(x->tally.concrete.p[i].name);
+	VEC_FREE(&x->tally.concrete);
+	free(x->tally.alone);
+	free(x->tally.unused);
 	free(x);
 }

@@ -39,7 +39,7 @@ struct explore_inputs {
 
 /* How the program is run; the same in every run. */
 struct explore_program {
-	char **argv; /* ended by NULL */
+	const char *const *argv; /* ended by NULL */
 	const char *cwd;
 	struct launch_opts run; /* pm, watch, cpu, stdin_path and the flags */
 	unsigned port;          /* of a server that gets packets; 0: it is found out */
@@ -86,8 +86,10 @@ struct explore_folder *explore_folder_open(const char *shown, enum campaign_db_m
 struct campaign_db *explore_folder_db(struct explore_folder *);
 const char *explore_folder_shown(const struct explore_folder *);
 /* The program's command and the folder that it runs in; loaded ones are the folder's own. */
-int explore_folder_save(struct explore_folder *, char *const *argv, const char *cwd, struct err *);
-int explore_folder_load(struct explore_folder *, char ***argv, const char **cwd, struct err *);
+int explore_folder_save(struct explore_folder *, const char *const *argv, const char *cwd,
+			struct err *);
+int explore_folder_load(struct explore_folder *, const char *const **argv, const char **cwd,
+			struct err *);
 int explore_folder_close(struct explore_folder *, struct err *);
 bool explore_is(struct campaign_db *); /* the results are those of an exploration */
 
@@ -157,10 +159,9 @@ struct symbolic_stats explore_stats(const struct explore *);
 
 /* In hooks.round: the program's instructions by address, how much PM can still be modified from each
  * on, and where it is in the source. */
-void explore_priorities(struct explore *,
-			void (*each)(void *, const struct srcloc_frame *, uint64_t ip,
-				     uint32_t priority, bool pm),
-			void *);
+typedef void explore_priority_each(void *, const struct srcloc_frame *, uint64_t ip,
+				   uint32_t priority, bool pm);
+void explore_priorities(struct explore *, explore_priority_each *, void *);
 /* All inputs that took a path of their own, each in a folder of its own below dir. */
 int explore_export(const struct explore_opts *, struct explore_folder *, const char *dir,
 		   uint64_t *n, struct err *);

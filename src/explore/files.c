@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/native.h"
 
 int explore_mkdir(const char *path, struct err *err)
 {

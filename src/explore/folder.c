@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/folder.h"
 #include "report/report.h"
 
 /* ---- opening and closing ---- */
@@ -94,7 +94,7 @@ bool explore_is(struct campaign_db *db)
 	return verb && !strcmp(verb, "explore");
 }
 
-int explore_folder_save(struct explore_folder *f, char *const *argv, const char *cwd,
+int explore_folder_save(struct explore_folder *f, const char *const *argv, const char *cwd,
 			struct err *err)
 {
 	char key[32], count[32];
@@ -115,7 +115,8 @@ static char *get(struct explore_folder *f, const char *key, const char *otherwis
 	return xstrdup(text ? text : otherwise);
 }
 
-int explore_folder_load(struct explore_folder *f, char ***argv, const char **cwd, struct err *err)
+int explore_folder_load(struct explore_folder *f, const char *const **argv, const char **cwd,
+			struct err *err)
 {
 	const char *text = campaign_db_get(f->db, "argc");
 	size_t n = text ? strtoul(text, NULL, 10) : 0;
@@ -128,7 +129,7 @@ int explore_folder_load(struct explore_folder *f, char ***argv, const char **cwd
 		f->argv[i] = get(f, key, "");
 	}
 	f->cwd = get(f, "cwd", "/");
-	*argv = f->argv;
+	*argv = (const char *const *)f->argv;
 	*cwd = f->cwd;
 	return 0;
 }

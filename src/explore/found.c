@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/found.h"
 
 struct explore_hit *explore_hit(struct explore_found *found, const struct finding *f)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 #define CHANGES 8 /* places in a pool that are shown */
 #define SHOWN 96  /* bytes of a source that are shown to people */

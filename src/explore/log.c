@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/slot.h"
 
 /* The arguments of the event follow, then its data, padded to a multiple of 8. The ip is the site's. */
 struct packed {

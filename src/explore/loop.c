@@ -30,7 +30,7 @@ static struct limits limits_of(const struct explore *x)
 	struct limits l = { 0, UINT64_MAX };
 	double now = now_seconds();
 	if (x->o->limits.seconds > 0) {
-		double left = x->begun + x->o->limits.seconds - now;
+		double left = x->tally.begun + x->o->limits.seconds - now;
 		l.deadline = now + (left > 0 ? left : 0) * share(x);
 	}
 	if (x->o->limits.runs) {
@@ -49,10 +49,10 @@ static bool cut(struct explore *x, const struct limits *l)
 	if (explore_stopped(x))
 		return true;
 	if (l->deadline > 0 && now_seconds() > l->deadline)
-		x->cut = "the time was over";
+		x->tally.cut = "the time was over";
 	else if (x->o->limits.errors &&
 		 finding_count(&x->found.set, FINDING_ERROR) >= x->o->limits.errors)
-		x->cut = "enough was found";
+		x->tally.cut = "enough was found";
 	else
 		return false;
 	return true;
@@ -85,9 +85,9 @@ static int run_over(struct explore *x, struct explore_slot *s,
 	symbolic_run_cover(s->run, block, cover, n);
 	symbolic_run_end(s->run, &o);
 	s->run = NULL;
-	x->used = x->used || o.used_input;
-	x->dirtied += run->dirtied;
-	explore_memory_found(&x->memory, x->plan, s->launch);
+	x->tally.used = x->tally.used || o.used_input;
+	x->tally.dirtied += run->dirtied;
+	explore_memory_found(&x->round.memory, x->plan, s->launch);
 	if (o.new_path && explore_folder_input(x->folder, x->plan, &s->input, err))
 		return -1;
 	if (explore_look(x, s, o.number, run, err))
@@ -104,20 +104,20 @@ static int run_over(struct explore *x, struct explore_slot *s,
 static bool make_input(struct explore *x, struct symbolic_input *in)
 {
 	bool turn = x->plan->later.n && x->runs % LATER == LATER - 1;
-	if (!turn && symbolic_next(x->sym, in))
+	if (!turn && symbolic_next(x->round.sym, in))
 		return true;
 	if (!x->plan->later.n)
-		return turn && symbolic_next(x->sym, in);
+		return turn && symbolic_next(x->round.sym, in);
 	*in = x->plan->later.p[--x->plan->later.n];
 	return true;
 }
 
 static bool next_input(struct explore *x, struct symbolic_input *in)
 {
-	if (!x->ready.byte)
+	if (!x->round.ready.byte)
 		return make_input(x, in);
-	*in = x->ready;
-	x->ready = (struct symbolic_input){ 0 };
+	*in = x->round.ready;
+	x->round.ready = (struct symbolic_input){ 0 };
 	return true;
 }
 
@@ -126,8 +126,8 @@ static bool next_input(struct explore *x, struct symbolic_input *in)
 static size_t busy(const struct explore *x)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < x->started; i++)
-		n += x->slot[i].busy;
+	for (size_t i = 0; i < x->round.started; i++)
+		n += x->round.slot[i].busy;
 	return n;
 }
 
@@ -135,39 +135,42 @@ static size_t busy(const struct explore *x)
 static int one_more(struct explore *x, struct err *err)
 {
 	bool used;
-	struct explore_slot *s = &x->slot[x->started];
+	struct explore_slot *s = &x->round.slot[x->round.started];
 	if (explore_slot_start(s, &x->o->program, x->plan, NULL, &used, err)) {
 		explore_slot_end(s);
 		return explore_stopped(x) ? 0 : -1;
 	}
-	x->started++;
+	x->round.started++;
 	return 0;
 }
 
-/* Gives work to all that are idle. x->dry: there is no more. */
+/* Gives work to all that are idle. x->round.dry: there is no more. */
 static int hand_out(struct explore *x, const struct limits *l, struct err *err)
 {
-	x->dry = false;
+	x->round.dry = false;
 	for (size_t i = 0;
-	     i < x->o->limits.jobs && !cut(x, l) && !x->memory.source.n && x->runs < l->runs; i++) {
+	     i < x->o->limits.jobs && !cut(x, l) && !x->round.memory.source.n && x->runs < l->runs;
+	     i++) {
 		struct symbolic_input in = { 0 };
-		if (i < x->started && x->slot[i].busy)
+		if (i < x->round.started && x->round.slot[i].busy)
 			continue;
 		if (x->recovery.input.n) /* it wants the machine for itself */
 			return 0;
-		if (i == x->started && (busy(x) < x->started || !symbolic_stats(x->sym)->paths))
+		if (i == x->round.started &&
+		    (busy(x) < x->round.started || !symbolic_stats(x->round.sym)->paths))
 			return 0;
 		if (!next_input(x, &in)) {
-			x->dry = true;
+			x->round.dry = true;
 			return 0;
 		}
-		if (i == x->started && one_more(x, err))
+		if (i == x->round.started && one_more(x, err))
 			return symbolic_input_free(&in), -1;
-		if (i >= x->started || explore_slot_go(&x->slot[i], &in, x->sym, err)) {
+		if (i >= x->round.started ||
+		    explore_slot_go(&x->round.slot[i], &in, x->round.sym, err)) {
 			symbolic_input_free(&in);
-			return i >= x->started ? 0 : -1;
+			return i >= x->round.started ? 0 : -1;
 		}
-		x->slot[i].number = x->runs++;
+		x->round.slot[i].number = x->runs++;
 	}
 	return 0;
 }
@@ -178,11 +181,11 @@ static int hand_out(struct explore *x, const struct limits *l, struct err *err)
  */
 static void look_ahead(struct explore *x, const struct limits *l)
 {
-	if (x->o->limits.jobs == 1 || x->ready.byte || busy(x) < x->started ||
+	if (x->o->limits.jobs == 1 || x->round.ready.byte || busy(x) < x->round.started ||
 	    x->recovery.input.n || x->runs >= l->runs)
 		return;
-	if (!make_input(x, &x->ready))
-		x->ready = (struct symbolic_input){ 0 };
+	if (!make_input(x, &x->round.ready))
+		x->round.ready = (struct symbolic_input){ 0 };
 }
 
 /* 1: its run has ended; 0: not within the time. */
@@ -199,8 +202,8 @@ static int take_one(struct explore *x, struct explore_slot *s, int ms, struct er
 static int take_ended(struct explore *x, struct err *err)
 {
 	int any = 0;
-	for (size_t i = 0; i < x->started; i++) {
-		int over = x->slot[i].busy ? take_one(x, &x->slot[i], 0, err) : 0;
+	for (size_t i = 0; i < x->round.started; i++) {
+		int over = x->round.slot[i].busy ? take_one(x, &x->round.slot[i], 0, err) : 0;
 		if (over < 0)
 			return -1;
 		any = any || over;
@@ -217,9 +220,9 @@ static int take_in(struct explore *x, const struct limits *l, struct err *err)
 		return any < 0 ? -1 : 0;
 	if (l)
 		look_ahead(x, l);
-	for (size_t i = 0; i < x->started; i++)
-		if (x->slot[i].busy && (!first || x->slot[i].number < first->number))
-			first = &x->slot[i];
+	for (size_t i = 0; i < x->round.started; i++)
+		if (x->round.slot[i].busy && (!first || x->round.slot[i].number < first->number))
+			first = &x->round.slot[i];
 	if (!first)
 		return 0;
 	return take_one(x, first, busy(x) > 1 ? 1 : POLL_MS, err) < 0 ? -1 : 0;
@@ -232,7 +235,7 @@ int explore_loop(struct explore *x, struct err *err)
 		if (hand_out(x, &l, err) || explore_keep(x, false, err))
 			return -1;
 		explore_step(x);
-		if (cut(x, &l) || x->memory.source.n)
+		if (cut(x, &l) || x->round.memory.source.n)
 			return 0;
 		if (busy(x)) {
 			if (take_in(x, &l, err))
@@ -240,10 +243,10 @@ int explore_loop(struct explore *x, struct err *err)
 		} else if (x->recovery.input.n) {
 			if (explore_recover(x, err))
 				return -1;
-		} else if (x->dry) {
+		} else if (x->round.dry) {
 			return 0;
 		} else if (x->runs >= l.runs) {
-			x->cut = "all paths that were asked for were run";
+			x->tally.cut = "all paths that were asked for were run";
 			return 0;
 		}
 	}
@@ -251,7 +254,7 @@ int explore_loop(struct explore *x, struct err *err)
 
 int explore_settle(struct explore *x, struct err *err)
 {
-	while (x->slot[0].busy && !explore_stopped(x))
+	while (x->round.slot[0].busy && !explore_stopped(x))
 		if (take_in(x, NULL, err))
 			return -1;
 	return 0;

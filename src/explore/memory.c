@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 bool explore_memory_found(struct explore_memory *m, const struct explore_plan *p,
 			  const struct launch_explorer *launch)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/native.h"
 #include "runner/runner.h"
 
 #define CAPTURE_PATIENCE 20 /* runner_capture waits this often as long */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 #define PART 8       /* bytes that "$1" stands for */
 #define ORDINARY 'a' /* what the symbolic parts of a packet begin with */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/found.h"
 
 #define FRAMES 64
 
@@ -76,7 +76,7 @@ void explore_place_run(const struct explore_slot *s, struct finding_place *place
 
 struct listing {
 	struct srcloc_trace *places;
-	void (*each)(void *, const struct srcloc_frame *, uint64_t, uint32_t, bool);
+	explore_priority_each *each;
 	void *arg;
 };
 
@@ -87,13 +87,9 @@ static void list_one(void *arg, uint64_t ip, uint32_t priority, bool pm)
 	l->each(l->arg, &w.frame[w.n - 1], ip, priority, pm);
 }
 
-void explore_priorities(struct explore *x,
-			void (*each)(void *, const struct srcloc_frame *, uint64_t ip,
-				     uint32_t priority, bool pm),
-			void *arg)
+void explore_place_each(const struct explore_slot *s, struct binary_view *view,
+			explore_priority_each *each, void *arg)
 {
-	struct binary_view *view = symbolic_view(x->sym);
-	const struct explore_slot *s = &x->slot[0];
 	const struct trace_defs *defs = launch_explorer_defs(s->launch);
 	struct listing l = { .places = srcloc_trace_new(defs), .each = each, .arg = arg };
 	explore_log_each(s->prefix.n ? &s->prefix : &s->log, defs, feed_places, l.places);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 struct explore_source *explore_source_named(struct explore_plan *p, const char *name, size_t n)
 {

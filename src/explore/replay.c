@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/folder.h"
 #include "report/report.h"
 
 struct explore_replay {

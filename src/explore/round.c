@@ -46,57 +46,57 @@ static int open_engine(struct explore *x, struct err *err)
 		.cache = cache,
 		.stop = x->o->stop,
 	};
-	x->sym = symbolic_new(&so, err);
+	x->round.sym = symbolic_new(&so, err);
 	free(cache);
-	if (!x->sym)
+	if (!x->round.sym)
 		return -1;
 	for (size_t i = 0; i < p->seed.n; i++)
-		symbolic_seed(x->sym, &p->seed.p[i]);
-	return explore_folder_seeds(x->folder, p, x->sym, err);
+		symbolic_seed(x->round.sym, &p->seed.p[i]);
+	return explore_folder_seeds(x->folder, p, x->round.sym, err);
 }
 
 void explore_round_end(struct explore *x)
 {
-	for (size_t i = 0; i < x->started; i++) {
+	for (size_t i = 0; i < x->round.started; i++) {
 		for (size_t k = 0; k < TRACE_KINDS; k++)
-			x->kind[k] += x->slot[i].kind[k];
-		explore_slot_end(&x->slot[i]);
+			x->tally.kind[k] += x->round.slot[i].kind[k];
+		explore_slot_end(&x->round.slot[i]);
 	}
-	x->before = explore_stats(x);
-	symbolic_input_free(&x->ready);
-	if (x->sym)
-		symbolic_free(x->sym);
-	x->sym = NULL;
-	x->started = 0;
-	free(x->slot);
-	x->slot = NULL;
+	x->tally.before = explore_stats(x);
+	symbolic_input_free(&x->round.ready);
+	if (x->round.sym)
+		symbolic_free(x->round.sym);
+	x->round.sym = NULL;
+	x->round.started = 0;
+	free(x->round.slot);
+	x->round.slot = NULL;
 }
 
 /* A run that never takes its input is the only one there is. */
 static int only_run(struct explore *x, struct err *err)
 {
 	struct launch_explorer_run run = { 0 };
-	x->slot[0].input = explore_input_copy(&x->plan->seed.p[0]);
+	x->round.slot[0].input = explore_input_copy(&x->plan->seed.p[0]);
 	x->runs++;
-	int bad = explore_look(x, &x->slot[0], 0, &run, err);
-	free(x->unused);
-	x->unused = explore_slot_last_words(&x->slot[0]);
-	x->before.runs++;
-	x->before.paths++;
+	int bad = explore_look(x, &x->round.slot[0], 0, &run, err);
+	free(x->tally.unused);
+	x->tally.unused = explore_slot_last_words(&x->round.slot[0]);
+	x->tally.before.runs++;
+	x->tally.before.paths++;
 	return bad;
 }
 
 static void tell_alone(struct explore *x, const char *why)
 {
-	if (!x->alone && why)
+	if (!x->tally.alone && why)
 		x->hooks->alone(x->arg, why);
-	free(x->alone);
-	x->alone = xstrdup(why ? why : "asked for");
+	free(x->tally.alone);
+	x->tally.alone = xstrdup(why ? why : "asked for");
 }
 
 static int start_first(struct explore *x, bool *used, struct err *err)
 {
-	struct explore_slot *s = &x->slot[0];
+	struct explore_slot *s = &x->round.slot[0];
 	const char *why = NULL;
 	size_t n;
 	const uint8_t *cover;
@@ -104,13 +104,13 @@ static int start_first(struct explore *x, bool *used, struct err *err)
 		explore_slot_end(s);
 		return -1;
 	}
-	x->started = 1;
+	x->round.started = 1;
 	if (open_engine(x, err))
 		return -1;
-	explore_slot_prefix(s, x->sym, *used);
+	explore_slot_prefix(s, x->round.sym, *used);
 	if (launch_explorer_forks(s->launch, &why)) {
 		const uint64_t *block = launch_explorer_blocks(s->launch, &cover, &n);
-		symbolic_prefix_cover(x->sym, block, cover, n);
+		symbolic_prefix_cover(x->round.sym, block, cover, n);
 	} else if (*used) {
 		tell_alone(x, why);
 	}
@@ -131,18 +131,18 @@ static bool still_shows(void *arg, const struct symbolic_input *in)
 	struct explore *x = k->x;
 	struct launch_explorer_run run = { 0 };
 	struct err ignored;
-	bool broken = explore_slot_try(&x->slot[0], in, x->o->stop, &run, &ignored) != 0;
+	bool broken = explore_slot_try(&x->round.slot[0], in, x->o->stop, &run, &ignored) != 0;
 	if (broken || explore_stopped(x))
 		k->shrink.tries = 0;
-	if (broken || !explore_shows(k->hit, &x->slot[0], &x->o->check, &run))
+	if (broken || !explore_shows(k->hit, &x->round.slot[0], &x->o->check, &run))
 		return false;
-	explore_hit_replace(k->hit, x->plan, in, &x->slot[0]);
+	explore_hit_replace(k->hit, x->plan, in, &x->round.slot[0]);
 	return true;
 }
 
 static void shrink_all(struct explore *x)
 {
-	double now = now_seconds(), limit = (now - x->begun) * SHRINK_SHARE;
+	double now = now_seconds(), limit = (now - x->tally.begun) * SHRINK_SHARE;
 	limit = limit < 1 ? 1 : limit > SHRINK_SECONDS ? SHRINK_SECONDS : limit;
 	for (size_t i = 0; i < x->found.hit.n; i++) {
 		struct explore_hit *hit = &x->found.hit.p[i];
@@ -164,19 +164,19 @@ static void add_concrete(struct explore *x)
 {
 	uint64_t n;
 	const char *name;
-	for (size_t i = 0; (name = symbolic_concrete(x->sym, i, &n)); i++) {
+	for (size_t i = 0; (name = symbolic_concrete(x->round.sym, i, &n)); i++) {
 		size_t k = 0;
-		while (k < x->concrete.n && strcmp(x->concrete.p[k].name, name) != 0)
+		while (k < x->tally.concrete.n && strcmp(x->tally.concrete.p[k].name, name) != 0)
 			k++;
-		if (k == x->concrete.n) {
+		if (k == x->tally.concrete.n) {
 			struct explore_concrete c = { xstrdup(name), 0 };
-			VEC_PUSH(&x->concrete, c);
+			VEC_PUSH(&x->tally.concrete, c);
 		}
-		x->concrete.p[k].n += n;
+		x->tally.concrete.p[k].n += n;
 	}
 	const char *example = NULL;
 	/* Bytes that the engine did not know of yet are no mistake. */
-	uint64_t wrong = x->memory.source.n ? 0 : symbolic_wrong(x->sym, &example);
+	uint64_t wrong = x->round.memory.source.n ? 0 : symbolic_wrong(x->round.sym, &example);
 	if (wrong)
 		x->hooks->wrong(x->arg, wrong, example ? example : "?");
 }
@@ -186,15 +186,16 @@ static int one_round(struct explore *x, struct err *err)
 {
 	bool used = false;
 	int bad = start_first(x, &used, err);
-	if (!bad && !explore_memory_found(&x->memory, x->plan, x->slot[0].launch)) {
+	if (!bad && !explore_memory_found(&x->round.memory, x->plan, x->round.slot[0].launch)) {
 		bad = !used ? only_run(x, err) : explore_loop(x, err) || explore_settle(x, err);
-		if (!bad && used && !x->memory.source.n)
+		if (!bad && used && !x->round.memory.source.n)
 			shrink_all(x);
 	}
-	x->hooks->round(x->arg, x, !bad && !x->memory.source.n && x->plan->phase == x->last_phase);
-	if (x->sym && (!bad || explore_stopped(x)))
+	x->hooks->round(x->arg, x,
+			!bad && !x->round.memory.source.n && x->plan->phase == x->last_phase);
+	if (x->round.sym && (!bad || explore_stopped(x)))
 		bad = explore_keep(x, true, err);
-	if (x->sym)
+	if (x->round.sym)
 		add_concrete(x);
 	return bad;
 }
@@ -203,9 +204,9 @@ int explore_phase(struct explore *x, struct err *err)
 {
 	int bad;
 	do {
-		x->slot = xcalloc(x->o->limits.jobs, sizeof *x->slot);
+		x->round.slot = xcalloc(x->o->limits.jobs, sizeof *x->round.slot);
 		bad = one_round(x, err);
 		explore_round_end(x);
-	} while (!bad && !explore_stopped(x) && explore_memory_extend(&x->memory, x->plan));
+	} while (!bad && !explore_stopped(x) && explore_memory_extend(&x->round.memory, x->plan));
 	return bad;
 }

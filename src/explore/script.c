@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/native.h"
 
 static bool is_printable(const char *text, size_t n)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 uint8_t *explore_read(const char *path, uint64_t off, size_t max, size_t *n, struct err *err)
 {

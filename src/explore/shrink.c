@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 static bool over(const struct explore_shrink *k)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/slot.h"
 
 #define POLL_MS 100
 #define TOLD 1024u /* places that the engine was told of last */

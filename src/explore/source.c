@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "explore/internal.h"
+#include "explore/input.h"
 
 /* A number, decimal or 0x…; *end is what follows. */
 static bool number(const char *s, const char **end, uint64_t *out)
@@ -389,7 +389,7 @@ static int add_all(struct explore_plan *p, const struct explore_inputs *o, struc
 	return bad ? -1 : 0;
 }
 
-struct explore_plan *explore_plan_new(const struct explore_inputs *o, char *const *argv,
+struct explore_plan *explore_plan_new(const struct explore_inputs *o, const char *const *argv,
 				      unsigned phase, struct err *err)
 {
 	struct explore_plan *p = xcalloc(1, sizeof *p);

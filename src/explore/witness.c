@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "explore/internal.h"
+#include "explore/found.h"
 
 char *explore_witness(const struct explore_hit *hit)
 {
@@ -23,44 +23,75 @@ char *explore_witness(const struct explore_hit *hit)
 	return b.p;
 }
 
-static void parse_bytes(const char *hex, struct symbolic_input *in)
+/* ---- one function for each word ---- */
+
+static void take_phase(struct explore_hit *hit, const char *value)
 {
-	size_t n = strspn(hex, "0123456789abcdef") / 2;
-	in->byte = xcalloc(n + 1, 1);
-	in->n = n;
-	for (size_t i = 0; i < n; i++) {
-		char two[3] = { hex[2 * i], hex[2 * i + 1], 0 };
-		in->byte[i] = (uint8_t)strtoul(two, NULL, 16);
+	hit->phase = (unsigned)strtoul(value, NULL, 10);
+}
+
+static void take_branches(struct explore_hit *hit, const char *value)
+{
+	hit->branches = strtoull(value, NULL, 10);
+}
+
+static void take_trail(struct explore_hit *hit, const char *value)
+{
+	hit->trail = strtoull(value, NULL, 16);
+}
+
+static void take_death(struct explore_hit *hit, const char *value)
+{
+	hit->death = strtoull(value, NULL, 16);
+}
+
+static void take_now(struct explore_hit *hit, const char *value)
+{
+	hit->nsources = 0;
+	for (char *end; hit->nsources < SYM_MAX_SOURCES; value = end) {
+		unsigned long now = strtoul(value, &end, 10);
+		if (end == value)
+			break;
+		hit->input.now[hit->nsources++] = (uint32_t)now;
 	}
 }
 
+static void take_bytes(struct explore_hit *hit, const char *hex)
+{
+	size_t n = strspn(hex, "0123456789abcdef") / 2;
+	free(hit->input.byte);
+	hit->input.byte = xcalloc(n + 1, 1);
+	hit->input.n = n;
+	for (size_t i = 0; i < n; i++) {
+		char two[3] = { hex[2 * i], hex[2 * i + 1], 0 };
+		hit->input.byte[i] = (uint8_t)strtoul(two, NULL, 16);
+	}
+}
+
+static void take_campaign(struct explore_hit *hit, const char *value)
+{
+	free(hit->campaign);
+	hit->campaign = xstrdup(value);
+}
+
+static const struct word {
+	const char *name;
+	void (*take)(struct explore_hit *, const char *value);
+} words[] = {
+	{ "phase", take_phase },       { "branches", take_branches }, { "trail", take_trail },
+	{ "death", take_death },       { "now", take_now },           { "bytes", take_bytes },
+	{ "campaign", take_campaign },
+};
+
 int explore_witness_parse(const char *text, struct explore_hit *hit, struct err *err)
 {
-	const char *line = text;
-	while (line && *line) {
-		const char *value = line + strcspn(line, " \n");
-		char *end;
-		if (!strncmp(line, "phase ", 6)) {
-			hit->phase = (unsigned)strtoul(value, NULL, 10);
-		} else if (!strncmp(line, "branches ", 9)) {
-			hit->branches = strtoull(value, NULL, 10);
-		} else if (!strncmp(line, "trail ", 6)) {
-			hit->trail = strtoull(value, NULL, 16);
-		} else if (!strncmp(line, "death ", 6)) {
-			hit->death = strtoull(value, NULL, 16);
-		} else if (!strncmp(line, "now ", 4)) {
-			for (size_t i = 0; *value == ' ' && i < SYM_MAX_SOURCES; i++, value = end)
-				hit->input.now[i] = (uint32_t)strtoul(value, &end, 10),
-				hit->nsources = i + 1;
-		} else if (!strncmp(line, "bytes ", 6)) {
-			free(hit->input.byte);
-			parse_bytes(value + 1, &hit->input);
-		} else if (!strncmp(line, "campaign ", 9)) {
-			free(hit->campaign);
-			hit->campaign = xasprintf("%.*s", (int)strcspn(value + 1, "\n"), value + 1);
-		}
-		line = strchr(line, '\n');
-		line += line != NULL;
+	char *own = xstrdup(text), *rest = own;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		const char *name = strsep(&line, " ");
+		for (size_t i = 0; line && i < sizeof words / sizeof *words; i++)
+			if (!strcmp(words[i].name, name))
+				words[i].take(hit, line);
 	}
+	free(own);
 	return hit->input.byte ? 0 : err_set(err, EXIT_USAGE, "the finding's input is damaged");
 }
