@@ -20,12 +20,3 @@ void campaign_opts_settings(const struct campaign_opts *o, struct campaign_setti
 	const struct holder h = { .crash = *o };
 	settings_collect(settings, &h, out);
 }
-
-int campaign_opts_check(const struct campaign_opts *o, struct err *err)
-{
-	struct campaign_settings s = { 0 };
-	campaign_opts_settings(o, &s);
-	int bad = campaign_check(&s, err);
-	campaign_settings_free(&s);
-	return bad;
-}

@@ -158,9 +158,8 @@ struct campaign_opts {
 			"recoveries side by side; as many as there are cores without it"           \
 	}
 
-/* What was asked for, as a campaign takes it; the second says what is wrong with it. */
+/* What was asked for, as a campaign takes it. */
 void campaign_opts_settings(const struct campaign_opts *, struct campaign_settings *);
-int campaign_opts_check(const struct campaign_opts *, struct err *);
 
 /* campaign_say.c: a campaign in words. */
 void campaign_say_view(const struct campaign *);

@@ -33,7 +33,7 @@ static void catch_signals(bool on)
 /* All that can be wrong is looked for before anything is made. */
 static int check_all(struct explore_setup *s, struct err *err)
 {
-	if (explore_setup(s, err) || (s->opts.recover && campaign_opts_check(&s->cli->crash, err)))
+	if (explore_setup(s, err) || (s->opts.recover && campaign_check(s->opts.recover, err)))
 		return -1;
 	return explore_opts_check(&s->opts, err);
 }

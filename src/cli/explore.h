@@ -7,7 +7,6 @@
  *   explore.c             from the start to the report
  *   explore_say.c         the live line and the report
  *   explore_priorities.c  --show-priorities
- *   explore_crash.c       --recover: one crash campaign
  *   explore_replay.c      holdfast replay, for what an input shows
  */
 #ifndef HOLDFAST_CLI_EXPLORE_H
@@ -37,7 +36,8 @@ struct explore_setup {
 	struct explore_opts opts;
 	struct explore_folder *folder;
 	struct settings_own own; /* settings that were kept */
-	struct run_opts run;     /* as the program is launched: with what oracles watch */
+	struct campaign_settings recover;
+	struct run_opts run; /* as the program is launched: with what oracles watch */
 	char **watch, *cwd;
 };
 /* The options for src/explore; the program and its folder are set already. */
@@ -55,9 +55,6 @@ struct explore_voice {
 extern const struct explore_hooks explore_say_hooks; /* arg: a struct explore_voice */
 /* The report; returns the exit status. */
 int explore_say_report(const struct explore_setup *, struct explore *, const struct output *);
-
-/* explore_crash.c: a hook; see struct explore_hooks. */
-int explore_crash(void *voice, const char *dir, struct finding_set *, struct err *);
 
 /* explore_priorities.c */
 void explore_priorities_print(struct explore *, FILE *);

@@ -55,7 +55,7 @@ const struct explore_hooks explore_say_hooks = {
 	.alone = say_alone,
 	.wrong = say_wrong,
 	.round = say_round,
-	.crash = explore_crash,
+	.crash = campaign_say_progress,
 };
 
 /* ---- the report ---- */
@@ -185,7 +185,7 @@ static size_t fill_notes(const struct explore_result *r, const struct symbolic_s
 
 static char *incomplete(const struct explore_result *r, const char *shown)
 {
-	if (explore_signals)
+	if (r->stopped)
 		return xasprintf("interrupted; holdfast explore --resume %s goes on", shown);
 	if (!r->used)
 		return xstrdup(

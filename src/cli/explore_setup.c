@@ -9,6 +9,7 @@
 
 #define TIMEOUT 10.0 /* seconds for a run */
 #define MOST_JOBS 256
+#define BUDGET "300" /* images for the crashes of one path */
 
 /* ---- the options ---- */
 
@@ -91,6 +92,14 @@ static int launch_of(struct explore_setup *s, struct launch_opts *out, struct er
 	return 0;
 }
 
+static const struct campaign_settings *recover_of(struct explore_setup *s)
+{
+	campaign_opts_settings(&s->cli->crash, &s->recover);
+	if (!campaign_settings_get(&s->recover, "budget"))
+		campaign_settings_put(&s->recover, "budget", BUDGET);
+	return &s->recover;
+}
+
 int explore_setup(struct explore_setup *s, struct err *err)
 {
 	const struct explore_cli *o = s->cli;
@@ -107,7 +116,8 @@ int explore_setup(struct explore_setup *s, struct err *err)
 					.notes = o->notes,
 					.plugin = o->oracle.p,
 					.nplugin = o->oracle.n };
-	x->recover = o->crash.recover != NULL;
+	x->recover = o->crash.recover ? recover_of(s) : NULL;
+	x->cells = (unsigned)o->crash.jobs;
 	x->stop = &explore_signals;
 	p->stop = o->run.stop;
 	p->timeout = TIMEOUT;
@@ -142,24 +152,15 @@ void explore_setup_free(struct explore_setup *s)
 	free(s->watch);
 	free(s->cwd);
 	settings_free(&s->own);
+	campaign_settings_free(&s->recover);
 }
 
 /* ---- what is kept ---- */
 
-static void given(const struct explore_cli *o, struct campaign_settings *out)
-{
-	for (const struct cli_option *row = verb_explore.options; row->name; row++) {
-		char *text = row->once ? NULL : settings_text(row, o);
-		if (text)
-			campaign_settings_put(out, row->name, text);
-		free(text);
-	}
-}
-
 int explore_setup_save(struct explore_setup *s, struct err *err)
 {
 	struct campaign_settings all = { 0 };
-	given(s->cli, &all);
+	settings_collect(verb_explore.options, s->cli, &all);
 	int bad = campaign_settings_save(explore_folder_db(s->folder), &all, err) ||
 		  explore_folder_save(s->folder, s->opts.program.argv, s->opts.program.cwd, err);
 	campaign_settings_free(&all);
@@ -171,7 +172,7 @@ int explore_setup_load(struct explore_setup *s, struct err *err)
 	struct explore_program *p = &s->opts.program;
 	struct campaign_settings all = { 0 };
 	int bad = explore_folder_load(s->folder, &p->argv, &p->cwd, err);
-	given(s->cli, &all);
+	settings_collect(verb_explore.options, s->cli, &all);
 	for (const struct cli_option *row = verb_explore.options; row->name && !bad; row++) {
 		bool was_given = campaign_settings_get(&all, row->name) != NULL;
 		if (row->once)

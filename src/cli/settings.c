@@ -29,7 +29,7 @@ char *settings_text(const struct cli_option *opt, const void *opts)
 void settings_collect(const struct cli_option *opt, const void *opts, struct campaign_settings *out)
 {
 	for (; opt->name; opt++) {
-		char *text = settings_text(opt, opts);
+		char *text = opt->once ? NULL : settings_text(opt, opts);
 		if (text)
 			campaign_settings_put(out, opt->name, text);
 		free(text);

@@ -14,7 +14,7 @@ struct settings_own {
 
 /* The option's value in the struct that cli_parse filled, xmalloc'ed; NULL: not given. */
 char *settings_text(const struct cli_option *, const void *opts);
-/* The values of all options of a table that are given, by their names. */
+/* The values of all options of a table that are given, by their names; not of `once`. */
 void settings_collect(const struct cli_option *, const void *opts, struct campaign_settings *);
 void settings_set(struct settings_own *, const struct cli_option *, void *opts, const char *text);
 void settings_free(struct settings_own *);

@@ -42,7 +42,7 @@ struct explore *explore_new(const struct explore_opts *o, struct explore_folder 
 
 bool explore_stopped(const struct explore *x)
 {
-	return *x->o->stop != 0;
+	return *x->o->stop || campaign_interrupted(); /* which has signal handlers of its own */
 }
 
 struct explore_stage explore_stage(const struct explore *x)
@@ -150,6 +150,7 @@ struct explore_result explore_result(struct explore *x)
 {
 	return (struct explore_result){
 		.seconds = x->tally.seconds > 0 ? x->tally.seconds : now_seconds() - x->tally.begun,
+		.stopped = explore_stopped(x),
 		.cut = x->tally.cut,
 		.used = x->tally.used,
 		.unused = x->tally.unused,

@@ -71,7 +71,9 @@ struct explore_opts {
 	struct explore_search search;
 	struct explore_limits limits;
 	struct check_opts check;
-	bool recover;                      /* crash paths with a new behaviour: hooks.crash */
+	/* Paths with a new behaviour are crashed; NULL: they are not. */
+	const struct campaign_settings *recover;
+	unsigned cells;                    /* … recoveries side by side; 0: one for each core */
 	const volatile sig_atomic_t *stop; /* not 0: end soon, with what there is */
 };
 /* What can be wrong with the program, the sources and the seeds, before anything is made. */
@@ -96,7 +98,7 @@ bool explore_is(struct campaign_db *); /* the results are those of an exploratio
 /* ---- an exploration ---- */
 
 struct explore;
-/* Called in the course of explore_run. All are needed but crash. */
+/* Called in the course of explore_run; all are needed. */
 struct explore_hooks {
 	/* Many times a second. */
 	void (*step)(void *, struct explore *);
@@ -107,8 +109,8 @@ struct explore_hooks {
 	/* All runs with these sources are over; the explorer is still there. `last`: no others
 	 * follow, and nothing went wrong. */
 	void (*round)(void *, struct explore *, bool last);
-	/* Crashes the recording in the folder; the findings have the crashes that show them. */
-	int (*crash)(void *, const char *dir, struct finding_set *, struct err *);
+	/* How far the crash campaign on a path is. */
+	campaign_watch *crash;
 };
 
 /* The options, the folder and the hooks must outlive it. */
@@ -138,7 +140,8 @@ struct explore_concrete {
 /* What came of it, so far. */
 struct explore_result {
 	double seconds;       /* spent */
-	const char *cut;      /* why it ended before all was explored; NULL: it did not */
+	bool stopped;         /* by a signal */
+	const char *cut;      /* another reason why it ended before all was explored; or NULL */
 	bool used;            /* the program used its input */
 	const char *unused;   /* … how it ended if it did not; may be NULL */
 	const char *alone;    /* why runs were new processes; NULL: they were forks */

@@ -26,6 +26,18 @@ static void take_findings(struct explore *x, struct finding_set *set, const char
 	set->v.n = 0;
 }
 
+static int run_campaign(struct explore *x, const char *dir, struct finding_set *set,
+			struct err *err)
+{
+	struct campaign *c = campaign_open(dir, x->o->recover, CAMPAIGN_DB_FRESH, err);
+	int bad = !c || campaign_start(c, x->o->cells, err) ||
+		  campaign_run(c, x->hooks->crash, x->arg, err);
+	if (!bad)
+		campaign_report(c, set);
+	campaign_close(c);
+	return bad;
+}
+
 static int crash_one(struct explore *x, const struct symbolic_input *in, struct err *err)
 {
 	struct explore_recovery *r = &x->recovery;
@@ -34,8 +46,7 @@ static int crash_one(struct explore *x, const struct symbolic_input *in, struct 
 	char *dir = xasprintf("%s/crash/%04llu", x->folder->dir, (unsigned long long)r->campaigns);
 	char *input = xasprintf("%s/input", dir), *trace = xasprintf("%s/trace", dir);
 	int bad = explore_files(stage.program, stage.plan, in, input, err) ||
-		  explore_record(&stage, input, trace, err) ||
-		  x->hooks->crash(x->arg, dir, &set, err);
+		  explore_record(&stage, input, trace, err) || run_campaign(x, dir, &set, err);
 	r->campaigns++;
 	if (!bad)
 		take_findings(x, &set, dir, in);
