@@ -74,6 +74,7 @@ struct campaign {
 	void *watch_arg;
 	struct hmap known;    /* image hash -> verdict, of an earlier run */
 	double tested_before; /* images, in earlier runs */
+	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;
 	bool blind; /* recovery never looked at the files */
 };

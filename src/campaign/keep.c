@@ -115,10 +115,9 @@ static int put_findings(struct campaign *c, struct err *err)
 	return bad;
 }
 
-static int caused(void *arg, struct err *err)
+/* A cause is kept as soon as it is known. */
+static int keep_findings(struct campaign *c, struct err *err)
 {
-	struct campaign *c = arg;
-
 	if (campaign_db_begin(c->db, err))
 		return -1;
 	int bad = put_findings(c, err);
@@ -147,12 +146,14 @@ static struct campaign_progress progress_of(const struct campaign *c, double now
 	return (struct campaign_progress){ n, spent, part > 0.02 ? spent / part - spent : 0 };
 }
 
-static void progressed(void *arg, const struct crash_counts *n)
+static int progressed(void *arg, const struct crash_counts *n, struct err *err)
 {
 	struct campaign *c = arg;
 	double now = now_seconds();
 
-	(void)n;
+	if (n->causes != c->causes && keep_findings(c, err))
+		return -1;
+	c->causes = n->causes;
 	if (now - c->kept > COUNTS_KEPT) {
 		c->kept = now;
 		keep_counts(c);
@@ -163,6 +164,7 @@ static void progressed(void *arg, const struct crash_counts *n)
 		c->said = now;
 		c->watch(c->watch_arg, &p);
 	}
+	return 0;
 }
 
 static bool stop(void *arg)
@@ -176,7 +178,6 @@ void campaign_hooks(struct campaign *c)
 	c->hooks = (struct crash_hooks){ .arg = c,
 					 .known = known,
 					 .tested = tested,
-					 .caused = caused,
 					 .progress = progressed,
 					 .stop = stop,
 					 .reads = campaign_reads };

@@ -79,7 +79,7 @@ static uint32_t lost_in(struct crash *c, const struct crash_at *at, uint32_t exa
 {
 	const struct crash_line *l = &c->h->line.p[at->line];
 
-	for (uint32_t k = at->version; k < c->cursor.hi[at->line]; k++)
+	for (uint32_t k = at->version; k < c->searching.hi[at->line]; k++)
 		if (is_of(c, c->h->order[l->first + k], example))
 			return c->h->order[l->first + k];
 	return UINT32_MAX;
@@ -89,12 +89,12 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 			    uint32_t example)
 {
 	const struct crash_history *h = c->h;
-	size_t i = c->cursor.piece, least = i > NEAR ? i - NEAR : 0;
+	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
 
 	while (i-- > least && i > from)
 		if (is_of(c, (uint32_t)i, example) &&
 		    crash_number_of(h, (uint32_t)i) <=
-			    crash_state_get(s, &c->cursor, h->piece.p[i].line))
+			    crash_state_get(s, &c->searching, h->piece.p[i].line))
 			return true;
 	return false;
 }
@@ -102,7 +102,7 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 /* The crash lies in the window that the cause is: opened and not closed. */
 static bool in_window(struct crash *c, const struct crash_cause *cause)
 {
-	size_t i = c->cursor.piece, least = i > NEAR ? i - NEAR : 0;
+	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
 
 	while (i-- > least) {
 		if (cause->persisted != UINT32_MAX && is_of(c, (uint32_t)i, cause->persisted))
@@ -115,7 +115,7 @@ static bool in_window(struct crash *c, const struct crash_cause *cause)
 
 bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
 {
-	crash_cursor_move(&c->cursor, s->event);
+	crash_cursor_move(&c->searching, s->event);
 	if (cause->prefix)
 		return s->at.n == 0 && in_window(c, cause);
 	for (size_t i = 0; i < s->at.n; i++) {
@@ -131,7 +131,7 @@ bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const stru
 bool crash_heal(struct crash *c, const struct crash_cause *cause, const struct crash_state *s,
 		struct crash_state *out)
 {
-	crash_cursor_move(&c->cursor, s->event);
+	crash_cursor_move(&c->searching, s->event);
 	out->event = s->event;
 	out->at.n = 0;
 	for (size_t i = 0; i < s->at.n; i++) {

@@ -9,17 +9,19 @@
 #include "crash/internal.h"
 
 /* How many states there are at all points, as a power of ten. */
-static double count_possible(struct crash *c)
+static double count_possible(const struct crash *c)
 {
 	double sum = 0, most = 0; /* sum * 10^most so far */
+	struct crash_cursor at;
 
+	crash_cursor_init(&at, c->h);
 	for (size_t i = 0; i < c->points.v.n; i++) {
 		double states = 0;
 
-		crash_cursor_move(&c->cursor, c->points.v.p[i].event);
-		for (size_t k = 0; k < c->cursor.open.n; k++) {
-			uint32_t line = c->cursor.open.p[k];
-			states += log10(c->cursor.hi[line] - c->cursor.lo[line] + 1.0);
+		crash_cursor_move(&at, c->points.v.p[i].event);
+		for (size_t k = 0; k < at.open.n; k++) {
+			uint32_t line = at.open.p[k];
+			states += log10(at.hi[line] - at.lo[line] + 1.0);
 		}
 		if (states > most) {
 			sum *= pow(10, most - states);
@@ -27,6 +29,7 @@ static double count_possible(struct crash *c)
 		}
 		sum += pow(10, states - most);
 	}
+	crash_cursor_free(&at);
 	return sum > 0 ? most + log10(sum) : 0;
 }
 
@@ -51,7 +54,9 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	}
 	if (crash_points_find(c->h, o, c->src, &c->points, err))
 		return crash_free(c), NULL;
-	crash_cursor_init(&c->cursor, c->h);
+	crash_cursor_init(&c->building, c->h);
+	crash_cursor_init(&c->searching, c->h);
+	crash_cursor_init(&c->reporting, c->h);
 	c->counts.points = c->points.v.n;
 	c->counts.paths = c->points.paths;
 	c->counts.points_found = c->points.found;
@@ -74,7 +79,9 @@ void crash_free(struct crash *c)
 	VEC_FREE(&c->points.v);
 	hmap_free(&c->verdict);
 	hmap_free(&c->made);
-	crash_cursor_free(&c->cursor);
+	crash_cursor_free(&c->building);
+	crash_cursor_free(&c->searching);
+	crash_cursor_free(&c->reporting);
 	crash_history_free(c->h);
 	srcloc_trace_free(c->src);
 	free(c);
@@ -180,14 +187,15 @@ static int check_end(struct crash *c, struct err *err)
 /* Recovery accepts what is guaranteed at a point. */
 static int accepts(struct crash *c, size_t point, bool *ok, struct err *err)
 {
+	struct crash_cursor *at = &c->searching;
 	struct crash_state s = { .event = c->points.v.p[point].event };
 	struct crash_verdict v;
 	int bad;
 
-	crash_cursor_move(&c->cursor, s.event);
-	for (size_t i = 0; i < c->cursor.open.n; i++) {
-		uint32_t line = c->cursor.open.p[i];
-		crash_state_set(&s, &c->cursor, line, c->cursor.lo[line]);
+	crash_cursor_move(at, s.event);
+	for (size_t i = 0; i < at->open.n; i++) {
+		uint32_t line = at->open.p[i];
+		crash_state_set(&s, at, line, at->lo[line]);
 	}
 	bad = crash_try(c, &s, false, &v, NULL, err);
 	crash_state_free(&s);

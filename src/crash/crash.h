@@ -77,8 +77,8 @@ struct crash_hooks {
 	void *arg;
 	bool (*known)(void *, uint64_t hash, struct crash_verdict *);
 	int (*tested)(void *, const struct crash_tested *, struct err *);
-	int (*caused)(void *, struct err *); /* there is a new cause: crash_report has it */
-	void (*progress)(void *, const struct crash_counts *);
+	/* Between any two images; crash_report may be called. */
+	int (*progress)(void *, const struct crash_counts *, struct err *);
 	bool (*stop)(void *);
 	/* Runs recovery in an idle cell and tells which lines it read before it wrote them: lines of
 	 * "PATH OFFSET", in the order of the first reads, malloc'ed; NULL: cannot be told. */

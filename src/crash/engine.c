@@ -34,10 +34,9 @@ static bool wants_stop(struct crash *c)
 	return c->stopping;
 }
 
-static void tick(struct crash *c)
+static int tick(struct crash *c, struct err *err)
 {
-	if (c->hooks->progress)
-		c->hooks->progress(c->hooks->arg, &c->counts);
+	return c->hooks->progress ? c->hooks->progress(c->hooks->arg, &c->counts, err) : 0;
 }
 
 static bool known(struct crash *c, uint64_t hash, struct crash_verdict *v)
@@ -117,8 +116,8 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 	bool mine = false;
 	uint64_t hash;
 
-	crash_cursor_move(&c->cursor, s->event);
-	hash = crash_state_hash(s, &c->cursor);
+	crash_cursor_move(&c->building, s->event);
+	hash = crash_state_hash(s, &c->building);
 	if (!fresh && !output && known(c, hash, v))
 		return 0;
 	if (start(c, s, TRY_TAG, err))
@@ -137,8 +136,7 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 		r.output = NULL;
 	}
 	runner_result_free(&r);
-	tick(c);
-	return bad;
+	return bad || tick(c, err) ? -1 : 0;
 }
 
 bool crash_failed(const struct crash *c, const struct crash_state *s, struct crash_verdict v)
@@ -211,7 +209,8 @@ static int drain(struct crash *c, size_t most, struct err *err)
 		got = collect(c, true, NULL, err);
 		if (got <= 0)
 			return got < 0 ? -1 : err_set(err, EXIT_INTERNAL, "a verdict is missing");
-		tick(c);
+		if (tick(c, err))
+			return -1;
 	}
 }
 
@@ -229,7 +228,7 @@ static void parse_reads(const struct crash *c, const char *text, uint32_t **out,
 		end = strchrnul(p, '\n');
 		blank = memrchr(p, ' ', (size_t)(end - p));
 		for (uint32_t f = 0; blank && f < c->h->file.n; f++) {
-			const char *path = c->cursor.name[f];
+			const char *path = c->building.name[f];
 			uint64_t off = strtoull(blank + 1, NULL, 0);
 
 			if (path && strlen(path) == (size_t)(blank - p) &&
@@ -246,7 +245,7 @@ static void parse_reads(const struct crash *c, const char *text, uint32_t **out,
 static bool renamed(const struct crash *c)
 {
 	for (uint32_t i = 0; i < c->h->file.n; i++)
-		if (!c->cursor.name[i] || strcmp(c->cursor.name[i], c->h->file.p[i].path) != 0)
+		if (!c->building.name[i] || strcmp(c->building.name[i], c->h->file.p[i].path) != 0)
 			return true;
 	return false;
 }
@@ -318,8 +317,7 @@ static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 		bad = note_progress(c, gen, err);
 		if (bad || wants_stop(c))
 			break;
-		bad = take_state(c, &s, crash_gen_image(gen, &s), err);
-		tick(c);
+		bad = take_state(c, &s, crash_gen_image(gen, &s), err) || tick(c, err);
 	}
 	if (!bad)
 		bad = drain(c, 0, err);

@@ -225,8 +225,9 @@ static void add_crash(struct crash *c, struct finding *f, const struct crash_cau
 	w->backtrace = cause->backtrace ? xstrdup(cause->backtrace) : NULL;
 	w->event = cause->state.event;
 	w->lines_lost = cause->state.at.n;
-	crash_cursor_move(&c->cursor, cause->state.event);
-	w->lines_ahead = c->cursor.open.n > w->lines_lost ? c->cursor.open.n - w->lines_lost : 0;
+	crash_cursor_move(&c->reporting, cause->state.event);
+	w->lines_ahead =
+		c->reporting.open.n > w->lines_lost ? c->reporting.open.n - w->lines_lost : 0;
 	w->states = cause->count;
 	w->recoveries = cause->recoveries;
 	w->state = crash_state_text(c, &cause->state);

@@ -54,8 +54,8 @@ static int sync_files(struct crash *c, unsigned cell, bool grow, struct err *err
 	struct crash_cell *im = &c->cell[cell];
 
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
-		uint64_t want = c->cursor.size[i];
-		const char *name = c->cursor.name[i];
+		uint64_t want = c->building.size[i];
+		const char *name = c->building.name[i];
 
 		if ((grow ? want > im->size[i] : want < im->size[i])) {
 			if (runner_size(c->runner, cell, i, want, err))
@@ -96,26 +96,26 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 	struct crash_cell *im = &c->cell[cell];
 	size_t from, to;
 
-	crash_cursor_move(&c->cursor, s->event);
+	crash_cursor_move(&c->building, s->event);
 	if ((!im->ready && prepare(c, cell, err)) || sync_files(c, cell, true, err))
 		return -1;
 	for (size_t i = 0; i < s->at.n; i++)
 		if (put_line(c, cell, s->at.p[i].line, s->at.p[i].version, err))
 			return -1;
 	for (size_t i = 0; i < im->odd.n; i++)
-		if (put_line(c, cell, im->odd.p[i], crash_state_get(s, &c->cursor, im->odd.p[i]),
+		if (put_line(c, cell, im->odd.p[i], crash_state_get(s, &c->building, im->odd.p[i]),
 			     err))
 			return -1;
-	from = im->piece < c->cursor.piece ? im->piece : c->cursor.piece;
-	to = im->piece < c->cursor.piece ? c->cursor.piece : im->piece;
+	from = im->piece < c->building.piece ? im->piece : c->building.piece;
+	to = im->piece < c->building.piece ? c->building.piece : im->piece;
 	for (; from < to; from++) {
 		uint32_t line = c->h->piece.p[from].line;
 
-		if (im->version[line] != c->cursor.hi[line] &&
-		    put_line(c, cell, line, crash_state_get(s, &c->cursor, line), err))
+		if (im->version[line] != c->building.hi[line] &&
+		    put_line(c, cell, line, crash_state_get(s, &c->building, line), err))
 			return -1;
 	}
-	im->piece = c->cursor.piece;
+	im->piece = c->building.piece;
 	im->odd.n = 0;
 	for (size_t i = 0; i < s->at.n; i++)
 		VEC_PUSH(&im->odd, s->at.p[i].line);

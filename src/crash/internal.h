@@ -100,7 +100,10 @@ struct crash {
 	struct srcloc_trace *src;
 	struct crash_history *h;
 	struct crash_points points;
-	struct crash_cursor cursor;
+	/* Each user of the history has a cursor of its own; strategies get one as well. */
+	struct crash_cursor building;  /* images */
+	struct crash_cursor searching; /* for causes */
+	struct crash_cursor reporting;
 	struct crash_counts counts;
 	VEC(struct runner_file) file;
 	/* while running */
@@ -122,7 +125,7 @@ struct crash {
 	bool stopping;
 };
 
-/* image.c: makes a cell's image that of a state; the cursor is moved to its event. */
+/* image.c: makes a cell's image that of a state. */
 int crash_materialise(struct crash *, unsigned cell, const struct crash_state *, struct err *);
 void crash_cells_free(struct crash *);
 

@@ -135,8 +135,8 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 	uint32_t line = s->c->h->piece.p[piece].line;
 	bool bad;
 
-	crash_cursor_move(&s->c->cursor, state.event);
-	crash_state_set(&state, &s->c->cursor, line,
+	crash_cursor_move(&s->c->searching, state.event);
+	crash_state_set(&state, &s->c->searching, line,
 			crash_version_at(s->c->h, line, s->c->h->piece.p[piece].event));
 	bad = fails(s, &state);
 	crash_state_free(&state);
@@ -159,8 +159,8 @@ static void find_window(struct search *s, struct crash_cause *cause)
 	uint32_t end;
 	size_t n;
 
-	crash_cursor_move(&s->c->cursor, s->state.event);
-	n = s->c->cursor.piece;
+	crash_cursor_move(&s->c->searching, s->state.event);
+	n = s->c->searching.piece;
 	cause->prefix = true;
 	cause->persisted = window_begin(s, n);
 	if (cause->persisted != UINT32_MAX)
@@ -212,8 +212,8 @@ static void newer_version(struct search *s, size_t i)
 	struct crash_state more = { 0 };
 	uint32_t line = s->state.at.p[i].line, bad = s->state.at.p[i].version, good;
 
-	crash_cursor_move(&s->c->cursor, s->state.event);
-	good = s->c->cursor.hi[line];
+	crash_cursor_move(&s->c->searching, s->state.event);
+	good = s->c->searching.hi[line];
 	crash_state_copy(&more, &s->state);
 	while (good - bad > 1) {
 		uint32_t mid = bad + (good - bad) / 2;
@@ -267,10 +267,10 @@ static uint32_t move_back(struct search *s)
 	struct crash_state back = { 0 };
 	size_t good, bad;
 
-	crash_cursor_move(&s->c->cursor, first_loss(s) + 1);
-	good = s->c->cursor.piece;
-	crash_cursor_move(&s->c->cursor, s->state.event);
-	bad = s->c->cursor.piece;
+	crash_cursor_move(&s->c->searching, first_loss(s) + 1);
+	good = s->c->searching.piece;
+	crash_cursor_move(&s->c->searching, s->state.event);
+	bad = s->c->searching.piece;
 	if (!earlier(s, moment(h, good), &back) || fails(s, &back)) {
 		if (back.at.n)
 			crash_state_copy(&s->state, &back);
@@ -309,9 +309,9 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	uint32_t first = h->line.p[at.line].first, lo, hi;
 
 	VEC_PUSH(&cause->lost, h->order[first + at.version]);
-	crash_cursor_move(&s->c->cursor, s->state.event);
-	lo = s->c->cursor.lo[at.line];
-	hi = s->c->cursor.hi[at.line];
+	crash_cursor_move(&s->c->searching, s->state.event);
+	lo = s->c->searching.lo[at.line];
+	hi = s->c->searching.hi[at.line];
 	crash_state_copy(&all, &s->state);
 	all.at.p[i].version = lo;
 	if (lo < at.version && fails(s, &all))
@@ -379,7 +379,7 @@ static bool same_failure(const struct crash_cause *a, struct crash_verdict v)
 	return a->verdict.verdict == v.verdict && a->verdict.status == v.status;
 }
 
-static int add_cause(struct crash *c, struct crash_cause *cause, struct err *err)
+static void add_cause(struct crash *c, struct crash_cause *cause)
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
 		struct crash_cause *old = &c->cause.p[i];
@@ -391,12 +391,11 @@ static int add_cause(struct crash *c, struct crash_cause *cause, struct err *err
 			old->reduced++;
 			old->recoveries += cause->recoveries;
 			crash_cause_free(cause);
-			return 0;
+			return;
 		}
 	}
 	VEC_PUSH(&c->cause, *cause);
 	c->counts.causes = c->cause.n;
-	return c->hooks->caused ? c->hooks->caused(c->hooks->arg, err) : 0;
 }
 
 /*
@@ -472,7 +471,8 @@ int crash_explain_state(struct crash *c, const struct crash_state *state, struct
 	}
 	if (v.verdict == RUNNER_CRASHED && !cause.flaky)
 		cause.backtrace = backtrace(&s, &cause);
-	return add_cause(c, &cause, err);
+	add_cause(c, &cause);
+	return 0;
 }
 
 bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t seq)

@@ -36,10 +36,10 @@ static bool overlap(const struct crash_piece *a, const struct crash_piece *b)
 }
 
 /* Some later piece of the line, up to the crash, stores to these bytes again. */
-static bool stored_again(const struct crash *c, const struct crash_piece *p)
+static bool stored_again(const struct crash_cursor *at, const struct crash_piece *p)
 {
-	for (uint32_t k = c->cursor.hi[p->line]; k; k--) {
-		const struct crash_piece *later = crash_piece_of(c->h, p->line, k);
+	for (uint32_t k = at->hi[p->line]; k; k--) {
+		const struct crash_piece *later = crash_piece_of(at->h, p->line, k);
 		if (later == p)
 			return false;
 		if (overlap(p, later))
@@ -48,10 +48,10 @@ static bool stored_again(const struct crash *c, const struct crash_piece *p)
 	return false;
 }
 
-static void tell(struct crash *c, const struct crash_state *s, uint32_t piece,
+static void tell(const struct crash_cursor *at, const struct crash_state *s, uint32_t piece,
 		 void (*each)(void *, const struct crash_lost *), void *arg)
 {
-	const struct crash_history *h = c->h;
+	const struct crash_history *h = at->h;
 	const struct crash_piece *p = &h->piece.p[piece];
 	const struct crash_line *l = &h->line.p[p->line];
 	const struct crash_place *place = &h->place.p[p->place];
@@ -65,11 +65,11 @@ static void tell(struct crash *c, const struct crash_state *s, uint32_t piece,
 		.process = place->process,
 		.ip = place->ip,
 		.ctx = place->ctx,
-		.again = stored_again(c, p),
+		.again = stored_again(at, p),
 	};
 
-	crash_contents(h, p->line, crash_state_get(s, &c->cursor, p->line), has);
-	crash_contents(h, p->line, c->cursor.hi[p->line], should);
+	crash_contents(h, p->line, crash_state_get(s, at, p->line), has);
+	crash_contents(h, p->line, at->hi[p->line], should);
 	memcpy(lost.has, has + p->off, lost.len < 8 ? lost.len : 8);
 	memcpy(lost.should, should + p->off, lost.len < 8 ? lost.len : 8);
 	each(arg, &lost);
@@ -79,24 +79,27 @@ int crash_diff(struct crash *c, const char *witness,
 	       void (*each)(void *, const struct crash_lost *), void *arg, struct err *err)
 {
 	struct crash_state s = { 0 };
+	struct crash_cursor at;
 	VEC(uint32_t) lost = { 0 };
 
 	if (crash_state_parse(c, witness, &s, err)) {
 		crash_state_free(&s);
 		return -1;
 	}
-	crash_cursor_move(&c->cursor, s.event);
+	crash_cursor_init(&at, c->h);
+	crash_cursor_move(&at, s.event);
 	for (size_t i = 0; i < s.at.n; i++) {
 		const struct crash_line *l = &c->h->line.p[s.at.p[i].line];
 
-		for (uint32_t k = s.at.p[i].version; k < c->cursor.hi[s.at.p[i].line]; k++)
+		for (uint32_t k = s.at.p[i].version; k < at.hi[s.at.p[i].line]; k++)
 			VEC_PUSH(&lost, c->h->order[l->first + k]);
 	}
 	if (lost.n)
 		qsort(lost.p, lost.n, sizeof *lost.p, by_number);
 	for (size_t i = 0; i < lost.n; i++)
-		tell(c, &s, lost.p[i], each, arg);
+		tell(&at, &s, lost.p[i], each, arg);
 	VEC_FREE(&lost);
+	crash_cursor_free(&at);
 	crash_state_free(&s);
 	return 0;
 }
