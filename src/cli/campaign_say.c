@@ -9,8 +9,9 @@ void campaign_say_view(const struct campaign *c)
 {
 	size_t n;
 	crash_files(campaign_crash(c), false, &n);
-	msg_info("recovery sees the image%s %s", n > 1 ? "s" : "",
-		 runner_view(campaign_runner(c))->text);
+	const struct sandbox_view *view = runner_view(campaign_runner(c));
+	msg_info("recovery sees the image%s %s%s%s", n > 1 ? "s" : "", view->text,
+		 view->lacks ? ": " : "", view->lacks ? view->lacks : "");
 }
 
 void campaign_say_progress(void *arg, const struct campaign_progress *p)

@@ -56,6 +56,7 @@ static long make_folder(const struct place *p)
 		char lower[VIEW_PATH];
 		if (!preload_in_layer(p, i, lower) && look(lower, &st) == 0 &&
 		    S_ISDIR(st.st_mode)) {
+			st.st_mode |= 0700; /* preload_may_change knows what is allowed */
 			take_after(path, &st);
 			break;
 		}

@@ -117,25 +117,42 @@ static void free_words(words *w)
 	VEC_FREE(w);
 }
 
-/* Can its program be run? Of what only a shell understands, the first word may tell. */
+/* The program that is run first; of what only a shell understands, the first word may tell. NULL:
+ * nothing can be said. */
+static char *first_word(const struct command *c)
+{
+	if (c->word)
+		return xstrdup(c->word[0]);
+	const char *s = c->text + strspn(c->text, " \t\n");
+	size_t len = strcspn(s, " \t\n");
+	char *first = xasprintf("%.*s", (int)len, s);
+	if (!strpbrk(first, "$`\\|&;<>()*?[]{}=\"'~#") && !is_builtin(first))
+		return first;
+	free(first);
+	return NULL;
+}
+
+/* Can its program be run? */
 static int check(const struct command *c, struct err *err)
 {
-	char *first;
-	if (c->word) {
-		first = xstrdup(c->word[0]);
-	} else {
-		const char *s = c->text + strspn(c->text, " \t\n");
-		size_t len = strcspn(s, " \t\n");
-		first = xasprintf("%.*s", (int)len, s);
-		if (strpbrk(first, "$`\\|&;<>()*?[]{}=\"'~#") || is_builtin(first)) {
-			free(first);
-			return 0;
-		}
-	}
-	char *path = runner_command_find(first, err);
+	char *first = first_word(c), *path = first ? runner_command_find(first, err) : NULL;
+	bool bad = first && !path;
 	free(first);
 	free(path);
-	return path ? 0 : -1;
+	return bad ? -1 : 0;
+}
+
+char *runner_command_refused(const char *text, const struct sandbox_view *view)
+{
+	struct command c;
+	struct err err;
+	char *first = runner_command_parse(&c, text, &err) ? NULL : first_word(&c);
+	char *path = first ? runner_command_find(first, &err) : NULL;
+	char *why = path ? sandbox_view_refuses(view, path) : NULL;
+	free(first);
+	free(path);
+	runner_command_free(&c);
+	return why;
 }
 
 int runner_command_parse(struct command *c, const char *text, struct err *err)

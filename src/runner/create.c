@@ -204,6 +204,21 @@ static bool has_pool(const struct runner_opts *o)
 	       (o->client && runner_command_has_pool(o->client));
 }
 
+#define POOL_ADVICE                                                                                \
+	"Write {pool} for the path in the command, and it will be given the path of a copy"
+
+/* Can all programs be run in it that are known yet? */
+static int check_programs(const struct runner_opts *o, const struct sandbox_view *v,
+			  struct err *err)
+{
+	char *why = runner_command_refused(o->command, v);
+	if (!why && o->client)
+		why = runner_command_refused(o->client, v);
+	int bad = why ? err_set(err, EXIT_PROGRAM, "%s", why) : 0;
+	free(why);
+	return bad;
+}
+
 /* Cells are started in the best view that works: that is the surest way to find out. */
 static int start_anyhow(struct runner *r, struct err *err)
 {
@@ -213,18 +228,20 @@ static int start_anyhow(struct runner *r, struct err *err)
 	if (want && want->flags & SANDBOX_MOVED && !pool)
 		return err_set(err, EXIT_USAGE,
 			       "the command has no {pool}, which would be the copy's path");
+	if (want && check_programs(r->opts, want, &why))
+		return err_set(err, EXIT_PROGRAM,
+			       "%s, and cannot be shown the image %s. " POOL_ADVICE, why.text,
+			       want->text);
 	if (want)
 		return start_cells(r, want, err);
 	for (size_t i = 0; (v = sandbox_view_at(i)); i++) {
 		bool moved = v->flags & SANDBOX_MOVED;
 		if (moved && pool)
 			return start_cells(r, v, err);
-		if (!moved && !start_cells(r, v, &why))
+		if (!moved && !check_programs(r->opts, v, &why) && !start_cells(r, v, &why))
 			return 0;
 	}
-	return err_set(err, EXIT_PROGRAM,
-		       "a crash image cannot be shown at %s: %s. Write {pool} for the path in the "
-		       "command, and it will be given the path of a copy",
+	return err_set(err, EXIT_PROGRAM, "a crash image cannot be shown at %s: %s. " POOL_ADVICE,
 		       r->opts->nfile ? r->opts->file[0].path : "its path", why.text);
 }
 

@@ -31,6 +31,8 @@ struct names {
 int runner_command_parse(struct command *, const char *text, struct err *);
 void runner_command_free(struct command *);
 bool runner_command_has_pool(const char *text);
+/* Why its program cannot be run in the view; malloc'ed; NULL: it can. */
+char *runner_command_refused(const char *text, const struct sandbox_view *);
 char *runner_command_find(const char *name, struct err *); /* the program's file; malloc'ed */
 char **runner_command_argv(const struct command *, const struct names *); /* NULL at the end */
 void runner_command_argv_free(char **argv);

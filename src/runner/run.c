@@ -166,6 +166,13 @@ void runner_cell_run(struct cell *c, struct runner_result *r)
 		plain_run(c, r);
 	if (r->verdict != RUNNER_OK && sandbox_cell_full(c->box))
 		runner_broken(r, "the tmpfs that holds the images is full");
+	char *refused = sandbox_cell_refused(c->box);
+	if (refused)
+		runner_broken(r,
+			      "%s, and cannot be shown the image %s; {pool} in the command "
+			      "would be the path of a copy",
+			      refused, sandbox_cell_view(c->box)->text);
+	free(refused);
 	if (runner_cell_restore(c, r, &err))
 		runner_broken(r, "%s", err.text);
 }

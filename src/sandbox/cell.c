@@ -228,3 +228,8 @@ void sandbox_cell_env(const struct sandbox_cell *c, struct sandbox_strings *out)
 	if (c->view->ops->env)
 		c->view->ops->env(c, out);
 }
+
+char *sandbox_cell_refused(const struct sandbox_cell *c)
+{
+	return c->view->ops->refused ? c->view->ops->refused(c) : NULL;
+}

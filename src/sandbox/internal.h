@@ -87,10 +87,14 @@ struct sandbox_ops {
 							   * have all that belongs into them */
 	void (*hide)(struct sandbox_cell *);
 	void (*forget)(struct sandbox_cell *); /* undoes what lasts as long as the plan; hidden */
+	int (*sign)(int dirfd, const char *name);                     /* for ENTRY_GONE */
 	char *(*word)(const struct sandbox_cell *, const char *word); /* NULL: as it is */
 	void (*env)(const struct sandbox_cell *, struct sandbox_strings *);
+	char *(*refuses)(const char *program); /* see sandbox.h */
+	char *(*refused)(const struct sandbox_cell *);
 };
-extern const struct sandbox_ops sandbox_ops_mount, sandbox_ops_userns, sandbox_ops_subst;
+extern const struct sandbox_ops sandbox_ops_mount, sandbox_ops_userns, sandbox_ops_preload,
+	sandbox_ops_subst;
 bool sandbox_is_user(const struct sandbox_cell *); /* in a user namespace */
 
 /* layer.c: the upper folder of a row. */

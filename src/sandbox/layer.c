@@ -92,7 +92,9 @@ static int make_entry(const struct sandbox_cell *c, const struct row *r, const s
 	char image[32];
 	switch (e->kind) {
 	case ENTRY_FOLDER: return *e->rel ? mkdirat(upper, e->rel, 0755) : 0;
-	case ENTRY_GONE: return mknodat(upper, e->rel, S_IFCHR, 0);
+	case ENTRY_GONE:
+		return c->view->ops->sign ? c->view->ops->sign(upper, e->rel)
+					  : mknodat(upper, e->rel, S_IFCHR, 0);
 	case ENTRY_COPY: return make_copy(r, e->rel, upper);
 	case ENTRY_IMAGE:
 		snprintf(image, sizeof image, "img/%u", e->image);

@@ -57,6 +57,8 @@ static char *joined(const char *dir, const char *rel)
 /* What is ours now, and was somebody else's, gives us no more rights than that did. */
 static mode_t mode_like(const struct sandbox_cell *c, const char *path, mode_t mode)
 {
+	if (!c->view->ops->spaces && geteuid() != 0) /* no rights that others would lack */
+		return mode | 0700;
 	if (!sandbox_is_user(c))
 		return mode;
 	return (mode & ~0700u) | (access(path, R_OK) ? 0 : 0400) | (access(path, W_OK) ? 0 : 0200) |
@@ -294,7 +296,8 @@ static int plan_entries(struct planning *p, struct err *err)
 int sandbox_plan(struct sandbox_cell *c, struct err *err)
 {
 	struct planning p = { .cell = c };
-	sandbox_mounts_read(&p.mounts);
+	if (c->view->ops->spaces) /* else nothing is hidden by a mount */
+		sandbox_mounts_read(&p.mounts);
 	int bad = plan_rows(&p, err) || plan_entries(&p, err);
 	sandbox_strings_free(&p.mounts);
 	for (size_t i = 0; i < p.wish.n; i++)

@@ -57,6 +57,8 @@ const struct sandbox_view *sandbox_view_at(size_t i);        /* the best first; 
 const struct sandbox_view *sandbox_view_named(const char *); /* NULL: there is none */
 /* Does it work here? It is tried, once; 0, or -1 and why not. */
 int sandbox_view_works(const struct sandbox_view *, struct err *why);
+/* Why the program cannot be run in it, a sentence; malloc'ed; NULL: it can, for all one knows. */
+char *sandbox_view_refuses(const struct sandbox_view *, const char *program);
 
 /* ---- namespaces ---- */
 
@@ -124,6 +126,8 @@ char *sandbox_cell_dir(const struct sandbox_cell *); /* … the folder of the fi
 char *sandbox_cell_word(const struct sandbox_cell *, const char *word);
 /* "NAME=value"s that the program needs to have in its environment. */
 void sandbox_cell_env(const struct sandbox_cell *, struct sandbox_strings *);
+/* A program that was not run as it cannot be, with the reason; malloc'ed; NULL: all were. Asks once. */
+char *sandbox_cell_refused(const struct sandbox_cell *);
 /* The mount plan, for those who perform it again; -1 and err: it has more than `max` rows. */
 int sandbox_cell_rows(const struct sandbox_cell *, struct mount_row *, uint32_t max, uint32_t *n,
 		      struct err *);

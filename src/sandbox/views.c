@@ -21,6 +21,15 @@ static const struct sandbox_view views[] = {
 		.ops = &sandbox_ops_userns,
 	},
 	{
+		.name = "preload",
+		.text = "through a preloaded library",
+		.about = "at its path, by a library in front of libc, where namespaces are refused",
+		.lacks =
+			"programs that are statically linked, or that get rights of their own, are "
+			"refused, System V IPC is shared, and servers are run one at a time",
+		.ops = &sandbox_ops_preload,
+	},
+	{
 		.name = "subst",
 		.text = "as a copy elsewhere, in place of {pool}",
 		.about = "in a folder of its own, by {pool} in the command",
@@ -63,4 +72,9 @@ int sandbox_view_works(const struct sandbox_view *view, struct err *why)
 	if (tried[i].bad)
 		*why = tried[i].why;
 	return tried[i].bad;
+}
+
+char *sandbox_view_refuses(const struct sandbox_view *view, const char *program)
+{
+	return view->ops->refuses ? view->ops->refuses(program) : NULL;
 }

@@ -35,6 +35,11 @@ static const struct sandbox_view *subst(void)
 	return sandbox_view_named("subst");
 }
 
+static UNUSED const struct sandbox_view *preload(void)
+{
+	return sandbox_view_named("preload");
+}
+
 static double now(void)
 {
 	struct timespec t;
