@@ -123,12 +123,22 @@ static bool next_input(struct explore *x, struct symbolic_input *in)
 
 /* ---- all of them ---- */
 
-static size_t busy(const struct explore *x)
+static size_t busy(const struct explore_round *r)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < x->round.started; i++)
-		n += x->round.slot[i].busy;
+	for (size_t i = 0; i < r->started; i++)
+		n += r->slot[i].busy;
 	return n;
+}
+
+/* The one of those that are busy whose run began first; NULL: none is. */
+static struct explore_slot *longest(const struct explore_round *r)
+{
+	struct explore_slot *first = NULL;
+	for (size_t i = 0; i < r->started; i++)
+		if (r->slot[i].busy && (!first || r->slot[i].number < first->number))
+			first = &r->slot[i];
+	return first;
 }
 
 /* The next explorer is started when there is work for it. */
@@ -144,33 +154,35 @@ static int one_more(struct explore *x, struct err *err)
 	return 0;
 }
 
-/* Gives work to all that are idle. x->round.dry: there is no more. */
+/* May another run begin? Not while a crash campaign waits for the machine, and not with new sources. */
+static bool may_run(struct explore *x, const struct limits *l)
+{
+	return !cut(x, l) && !x->round.memory.source.n && !x->recovery.input.n && x->runs < l->runs;
+}
+
+/* Gives work to all that are idle. */
 static int hand_out(struct explore *x, const struct limits *l, struct err *err)
 {
-	x->round.dry = false;
-	for (size_t i = 0;
-	     i < x->o->limits.jobs && !cut(x, l) && !x->round.memory.source.n && x->runs < l->runs;
-	     i++) {
+	struct explore_round *r = &x->round;
+	r->dry = false;
+	for (size_t i = 0; i < x->o->limits.jobs && may_run(x, l); i++) {
 		struct symbolic_input in = { 0 };
-		if (i < x->round.started && x->round.slot[i].busy)
+		bool new = i == r->started;
+		if (!new && r->slot[i].busy)
 			continue;
-		if (x->recovery.input.n) /* it wants the machine for itself */
-			return 0;
-		if (i == x->round.started &&
-		    (busy(x) < x->round.started || !symbolic_stats(x->round.sym)->paths))
+		if (new && (busy(r) < r->started || !symbolic_stats(r->sym)->paths))
 			return 0;
 		if (!next_input(x, &in)) {
-			x->round.dry = true;
+			r->dry = true;
 			return 0;
 		}
-		if (i == x->round.started && one_more(x, err))
+		if (new &&one_more(x, err))
 			return symbolic_input_free(&in), -1;
-		if (i >= x->round.started ||
-		    explore_slot_go(&x->round.slot[i], &in, x->round.sym, err)) {
-			symbolic_input_free(&in);
-			return i >= x->round.started ? 0 : -1;
-		}
-		x->round.slot[i].number = x->runs++;
+		if (i == r->started) /* interrupted */
+			return symbolic_input_free(&in), 0;
+		if (explore_slot_go(&r->slot[i], &in, r->sym, err))
+			return symbolic_input_free(&in), -1;
+		r->slot[i].number = x->runs++;
 	}
 	return 0;
 }
@@ -181,11 +193,12 @@ static int hand_out(struct explore *x, const struct limits *l, struct err *err)
  */
 static void look_ahead(struct explore *x, const struct limits *l)
 {
-	if (x->o->limits.jobs == 1 || x->round.ready.byte || busy(x) < x->round.started ||
+	struct explore_round *r = &x->round;
+	if (x->o->limits.jobs == 1 || r->ready.byte || busy(r) < r->started ||
 	    x->recovery.input.n || x->runs >= l->runs)
 		return;
-	if (!make_input(x, &x->round.ready))
-		x->round.ready = (struct symbolic_input){ 0 };
+	if (!make_input(x, &r->ready))
+		r->ready = (struct symbolic_input){ 0 };
 }
 
 /* 1: its run has ended; 0: not within the time. */
@@ -201,9 +214,10 @@ static int take_one(struct explore *x, struct explore_slot *s, int ms, struct er
 /* All that have ended. 1: there were some. */
 static int take_ended(struct explore *x, struct err *err)
 {
+	struct explore_round *r = &x->round;
 	int any = 0;
-	for (size_t i = 0; i < x->round.started; i++) {
-		int over = x->round.slot[i].busy ? take_one(x, &x->round.slot[i], 0, err) : 0;
+	for (size_t i = 0; i < r->started; i++) {
+		int over = r->slot[i].busy ? take_one(x, &r->slot[i], 0, err) : 0;
 		if (over < 0)
 			return -1;
 		any = any || over;
@@ -211,21 +225,18 @@ static int take_ended(struct explore *x, struct err *err)
 	return any;
 }
 
-/* If none has ended, waits for the one that has been at it longest; not for long if there are others. */
+/* If none has ended, waits for the longest; not for long if there are others. l: NULL at the end. */
 static int take_in(struct explore *x, const struct limits *l, struct err *err)
 {
-	struct explore_slot *first = NULL;
 	int any = x->o->limits.jobs > 1 ? take_ended(x, err) : 0;
 	if (any)
 		return any < 0 ? -1 : 0;
 	if (l)
 		look_ahead(x, l);
-	for (size_t i = 0; i < x->round.started; i++)
-		if (x->round.slot[i].busy && (!first || x->round.slot[i].number < first->number))
-			first = &x->round.slot[i];
-	if (!first)
+	struct explore_slot *s = longest(&x->round);
+	if (!s)
 		return 0;
-	return take_one(x, first, busy(x) > 1 ? 1 : POLL_MS, err) < 0 ? -1 : 0;
+	return take_one(x, s, busy(&x->round) > 1 ? 1 : POLL_MS, err) < 0 ? -1 : 0;
 }
 
 int explore_loop(struct explore *x, struct err *err)
@@ -237,7 +248,7 @@ int explore_loop(struct explore *x, struct err *err)
 		explore_step(x);
 		if (cut(x, &l) || x->round.memory.source.n)
 			return 0;
-		if (busy(x)) {
+		if (busy(&x->round)) {
 			if (take_in(x, &l, err))
 				return -1;
 		} else if (x->recovery.input.n) {

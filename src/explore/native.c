@@ -36,12 +36,11 @@ static bool within(const char *path, const char *dir)
 /* A folder that the program may write to, and that the runner does not cover by itself. */
 static bool to_cover(const char *cwd, const char *dir)
 {
-	static const char *const never[] = { "/proc", "/sys", "/dev", "/run" };
-	if (within(dir, cwd) || within(dir, "/tmp") || within(dir, "/dev/shm") ||
-	    !strcmp(dir, "/") || access(dir, W_OK))
+	const char *const other[] = { cwd, "/tmp", "/proc", "/sys", "/dev", "/run" };
+	if (!strcmp(dir, "/") || access(dir, W_OK))
 		return false;
-	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-		if (within(dir, never[i]))
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		if (within(dir, other[i]))
 			return false;
 	return true;
 }
@@ -161,25 +160,15 @@ static void cell_close(struct cell *c)
 
 /* ---- what is run ---- */
 
-static void shell_word(struct buf *b, const char *text)
-{
-	buf_puts(b, "'");
-	for (; *text; text++)
-		if (*text == '\'')
-			buf_puts(b, "'\\''");
-		else
-			buf_add(b, text, 1);
-	buf_puts(b, "'");
-}
-
 static char *command(const char *dir, const char *under, const char *after)
 {
 	struct buf b = { 0 };
-	buf_puts(&b, "HOLDFAST_PLACED=1 HOLDFAST_UNDER=");
-	shell_word(&b, under ? under : "");
-	buf_puts(&b, " /bin/bash ");
 	char *run = xasprintf("%s/run", dir);
-	shell_word(&b, run);
+	buf_puts(&b, "HOLDFAST_PLACED=1 HOLDFAST_UNDER=");
+	if (under)
+		shell_quote(&b, under, strlen(under));
+	buf_puts(&b, " /bin/bash ");
+	shell_quote(&b, run, strlen(run));
 	free(run);
 	buf_puts(&b, after);
 	buf_add(&b, "", 1);
