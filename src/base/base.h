@@ -89,6 +89,15 @@ bool units_time(const char *, double *seconds);
 bool units_has_unit(const char *); /* it ends with a letter */
 bool units_size(const char *, uint64_t *bytes);
 
+/*
+ * A table that people choose from by name, as a function: the name of row i and what it means, NULL past the
+ * last. The default is the first, where nothing else is said.
+ */
+typedef const char *name_at(size_t i, const char **about);
+size_t name_find(name_at *, const char *name, size_t len); /* SIZE_MAX: there is none */
+/* All that stands between the separators, of which there may be none, is in the table. */
+bool names_known(name_at *, const char *names, const char *separator);
+
 /* Growable string. */
 struct buf {
 	char *p;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/choices.h"
 
-#include <string.h>
-
 #include "cli/output.h"
 #include "crash/crash.h"
 #include "launch/launch.h"
@@ -14,47 +12,26 @@
 
 char *cli_choice_words(const struct cli_choices *of, char separator)
 {
-	struct cli_choice c;
+	const char *name, *about;
 	struct buf b = { 0 };
-	for (size_t i = 0; of->at(i, &c); i++)
-		buf_printf(&b, "%.*s%s", i > 0, &separator, c.name);
+	for (size_t i = 0; (name = of->at(i, &about)); i++)
+		buf_printf(&b, "%.*s%s", i > 0, &separator, name);
 	buf_add(&b, "", 1);
 	return b.p;
 }
 
-static bool is_one(const struct cli_choices *of, const char *word, size_t len)
-{
-	struct cli_choice c;
-	for (size_t i = 0; of->at(i, &c); i++)
-		if (strlen(c.name) == len && !memcmp(c.name, word, len))
-			return true;
-	return false;
-}
-
-bool cli_is_choice(const struct cli_choices *of, const char *value)
-{
-	for (;;) {
-		size_t len = of->joined ? strcspn(value, "+") : strlen(value);
-		if (!is_one(of, value, len))
-			return false;
-		if (!value[len])
-			return true;
-		value += len + 1;
-	}
-}
-
 const struct cli_option *cli_next_option(const struct cli_verb *verb, struct cli_walk *w)
 {
-	struct cli_choice c;
+	const char *name, *about;
 	if (!w->row)
 		w->row = verb->options;
 	while (w->row->name && w->row->type == CLI_FILES) {
-		if (w->row->choices->at(w->word, &c)) {
+		if ((name = w->row->choices->at(w->word, &about))) {
 			w->made = *w->row;
-			w->made.name = c.name;
+			w->made.name = name;
 			w->made.type = CLI_FILE;
 			w->made.offset += w->word++ * sizeof(const char *);
-			w->made.help = c.about;
+			w->made.help = about;
 			w->made.choices = NULL;
 			return &w->made;
 		}
@@ -64,72 +41,44 @@ const struct cli_option *cli_next_option(const struct cli_verb *verb, struct cli
 	return w->row->name ? w->row++ : NULL;
 }
 
-/* ---- the tables; the default is the first row of most ---- */
+/* ---- the tables ---- */
 
-static bool row(struct cli_choice *out, const char *name, const char *about, bool is_default)
-{
-	*out = (struct cli_choice){ name, about, is_default };
-	return name != NULL;
-}
+const struct cli_choices choices_cpu = { launch_cpu_at };
+const struct cli_choices choices_points = { crash_points_at };
+const struct cli_choices choices_strategy = { crash_strategy_at, .joined = true };
+const struct cli_choices choices_search = { symbolic_search_at, .joined = true };
 
-static bool cpu_at(size_t i, struct cli_choice *out)
+static const char *view_at(size_t i, const char **about)
 {
-	const char *about = NULL, *name = launch_cpu_at(i, &about);
-	return row(out, name, about, i == 0);
-}
-const struct cli_choices choices_cpu = { cpu_at };
-
-static bool model_row(size_t i, struct cli_choice *out)
-{
-	const struct model_ops *m = model_at(i);
-	return row(out, m ? m->name : NULL, m ? m->about : NULL, i == 0);
-}
-const struct cli_choices choices_model = { model_row };
-
-static bool points_at(size_t i, struct cli_choice *out)
-{
-	const char *about = NULL, *name = crash_points_at(i, &about);
-	return row(out, name, about, i == 0);
-}
-const struct cli_choices choices_points = { points_at };
-
-static bool strategy_at(size_t i, struct cli_choice *out)
-{
-	const char *about = NULL, *name = crash_strategy_at(i, &about);
-	return row(out, name, about, i == 0);
-}
-const struct cli_choices choices_strategy = { strategy_at, .joined = true };
-
-static bool search_at(size_t i, struct cli_choice *out)
-{
-	const char *about = NULL, *name = symbolic_search_at(i, &about);
-	return row(out, name, about, i == 0);
-}
-const struct cli_choices choices_search = { search_at };
-
-static bool view_at(size_t i, struct cli_choice *out)
-{
-	if (i == 0)
-		return row(out, "auto", "the first of the others that is possible", true);
-	const struct sandbox_view *v = sandbox_view_at(i - 1);
-	return row(out, v ? v->name : NULL, v ? v->about : NULL, false);
+	const struct sandbox_view *v = i ? sandbox_view_at(i - 1) : NULL;
+	*about = v ? v->about : "the first of the others that is possible";
+	return v ? v->name : i ? NULL : "auto";
 }
 const struct cli_choices choices_view = { view_at };
 
+static const char *model_row(size_t i, const char **about)
+{
+	const struct model_ops *m = model_at(i);
+	*about = m ? m->about : NULL;
+	return m ? m->name : NULL;
+}
+const struct cli_choices choices_model = { model_row };
+
 /* Notes never make a run fail. */
-static bool level_at(size_t i, struct cli_choice *out)
+static const char *level_at(size_t i, const char **about)
 {
 	enum finding_level level = (enum finding_level)i;
-	if (level == FINDING_NOTE)
-		return row(out, OUTPUT_FAIL_NEVER, "findings do not matter", false);
-	return i < FINDING_NOTE && row(out, finding_level_name(level), finding_level_about(level),
-				       level == OUTPUT_FAIL_ON);
+	if (i > FINDING_NOTE)
+		return NULL;
+	*about = level == FINDING_NOTE ? "findings do not matter" : finding_level_about(level);
+	return level == FINDING_NOTE ? OUTPUT_FAIL_NEVER : finding_level_name(level);
 }
-const struct cli_choices choices_level = { level_at };
+const struct cli_choices choices_level = { level_at, .normal = OUTPUT_FAIL_ON };
 
-static bool format_at(size_t i, struct cli_choice *out)
+static const char *format_at(size_t i, const char **about)
 {
 	const struct report_format *f = report_format_at(i);
-	return row(out, f ? f->name : NULL, f ? f->about : NULL, false);
+	*about = f ? f->about : NULL;
+	return f ? f->name : NULL;
 }
 const struct cli_choices choices_format = { format_at };

@@ -11,7 +11,7 @@ extern const struct cli_choices choices_model;    /* src/model */
 extern const struct cli_choices choices_points;   /* src/crash: where to crash */
 extern const struct cli_choices choices_strategy; /* src/crash: which states */
 extern const struct cli_choices choices_search;   /* src/symbolic: which branch */
-extern const struct cli_choices choices_view;     /* src/runner: how recovery sees images */
+extern const struct cli_choices choices_view;     /* src/sandbox: how recovery sees images */
 extern const struct cli_choices choices_level;    /* src/finding: of findings, and none */
 extern const struct cli_choices choices_format;   /* src/report: reports that are files */
 

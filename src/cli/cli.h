@@ -71,13 +71,10 @@ struct cli_range {
  * The words that an option takes come from the table that gives them their meaning (choices.h): help,
  * man pages, completion and messages have them from there.
  */
-struct cli_choice {
-	const char *name, *about;
-	bool is_default;
-};
 struct cli_choices {
-	bool (*at)(size_t i, struct cli_choice *out); /* false: past the last */
-	bool joined;                                  /* several may be given: a+b */
+	name_at *at;
+	size_t normal; /* the default */
+	bool joined;   /* several may be given: a+b */
 };
 
 struct cli_option {
@@ -127,7 +124,6 @@ struct cli_walk {
 const struct cli_option *cli_next_option(const struct cli_verb *, struct cli_walk *);
 /* "a|b|c", with the separator given; xmalloc'ed. */
 char *cli_choice_words(const struct cli_choices *, char separator);
-bool cli_is_choice(const struct cli_choices *, const char *value);
 
 /* Reports err, returns its status. */
 int cli_fail(const struct err *);

@@ -91,13 +91,13 @@ char *cli_option_label(const struct cli_option *o)
 /* What each word of an option means, below it. */
 static void choices(FILE *out, const struct cli_choices *of)
 {
-	struct cli_choice c;
+	const char *name, *about;
 	int widest = 0;
-	for (size_t i = 0; of->at(i, &c); i++)
-		widest = (int)strlen(c.name) > widest ? (int)strlen(c.name) : widest;
-	for (size_t i = 0; of->at(i, &c); i++) {
-		char *text = xasprintf("%s%s", c.about, c.is_default ? " (the default)" : "");
-		beside(out, INDENT + 2, c.name, INDENT + 4 + widest, text);
+	for (size_t i = 0; (name = of->at(i, &about)); i++)
+		widest = (int)strlen(name) > widest ? (int)strlen(name) : widest;
+	for (size_t i = 0; (name = of->at(i, &about)); i++) {
+		char *text = xasprintf("%s%s", about, i == of->normal ? " (the default)" : "");
+		beside(out, INDENT + 2, name, INDENT + 4 + widest, text);
 		free(text);
 	}
 }

@@ -82,12 +82,12 @@ static void man_examples(FILE *out, const struct cli_verb *verb)
 
 static void man_choices(FILE *out, const struct cli_choices *of)
 {
-	struct cli_choice c;
+	const char *name, *about;
 	fputs(".RS\n", out);
-	for (size_t i = 0; of->at(i, &c); i++) {
-		roff_line(out, ".TP\n.B ", c.name);
-		roff_line(out, "", c.about);
-		if (c.is_default)
+	for (size_t i = 0; (name = of->at(i, &about)); i++) {
+		roff_line(out, ".TP\n.B ", name);
+		roff_line(out, "", about);
+		if (i == of->normal)
 			fputs("(the default)\n", out);
 	}
 	fputs(".RE\n", out);

@@ -92,7 +92,7 @@ static void list_add(struct cli_list *l, const char *value)
 static int set_choice(const struct cli_verb *verb, const struct cli_option *o, const char **field,
 		      const char *value)
 {
-	if (cli_is_choice(o->choices, value)) {
+	if (names_known(o->choices->at, value, o->choices->joined ? "+" : "")) {
 		*field = value;
 		return CLI_GO;
 	}

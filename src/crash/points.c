@@ -34,10 +34,9 @@ const char *crash_points_at(size_t i, const char **about)
 /* The command line knows the names; a campaign of old may have kept something else. */
 static const struct granularity *find(const char *name)
 {
-	for (size_t i = 0; name && i < COUNT; i++)
-		if (strcmp(table[i].name, name) == 0)
-			return &table[i];
-	return &table[0];
+	size_t i = name ? name_find(crash_points_at, name, strlen(name)) : 0;
+
+	return &table[i < COUNT ? i : 0];
 }
 
 /* Goes through pieces, flushes and marks in the order of events. */

@@ -25,27 +25,11 @@ const char *crash_strategy_at(size_t i, const char **about)
 	return i < COUNT ? table[i]->name : NULL;
 }
 
-static const struct crash_strategy *find(const char *name, size_t len)
-{
-	for (size_t i = 0; i < COUNT; i++)
-		if (strlen(table[i]->name) == len && !memcmp(table[i]->name, name, len))
-			return table[i];
-	return NULL;
-}
-
 const struct crash_strategy *crash_strategy_find(const char *name)
 {
-	if (!name)
-		return table[0];
-	if (!strchr(name, '+'))
-		return find(name, strlen(name));
-	for (const char *p = name;; p++) {
-		size_t len = strcspn(p, "+");
+	size_t i = name ? name_find(crash_strategy_at, name, strlen(name)) : 0;
 
-		if (!find(p, len))
-			return NULL;
-		p += len;
-		if (!*p)
-			return &crash_strategy_turns;
-	}
+	if (i < COUNT)
+		return table[i];
+	return names_known(crash_strategy_at, name, "+") ? &crash_strategy_turns : NULL;
 }

@@ -166,8 +166,8 @@ static bool make_longer(struct symbolic *s, const struct candidate *c, struct sy
 
 bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic_input *out)
 {
-	struct way *way = &s->cover.ways.p[c->way], *round = &s->cover.ways.p[c->round];
-	struct way *line = &s->cover.ways.p[c->line];
+	struct symbolic_way *way = &s->cover.ways.p[c->way], *round = &s->cover.ways.p[c->round];
+	struct symbolic_way *line = &s->cover.ways.p[c->line];
 	uint64_t undecided = s->stats.undecided, z3 = solve_solver_stats(s->solver)->z3;
 	bool found = false;
 

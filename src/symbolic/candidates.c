@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/internal.h"
 
 #define KIND_LONGER (SYM_PIN + 1u) /* a way's kind: a source goes on */
 
@@ -160,7 +160,7 @@ uint32_t symbolic_candidate_add(struct symbolic *s, const struct candidate *what
 	if (what->why == SYMBOLIC_MISS)
 		VEC_PUSH(&c->miss, id);
 	else
-		s->strategy->add(s->strategy_own, id);
+		symbolic_search_add(s->search, id);
 	return id;
 }
 
@@ -190,7 +190,7 @@ bool symbolic_candidate_take(struct symbolic *s, struct candidate *out)
 		id = c->miss.p[c->miss_at++];
 		if (c->miss_at == c->miss.n)
 			c->miss_at = c->miss.n = 0;
-	} else if (!s->strategy->take(s->strategy_own, &id)) {
+	} else if (!symbolic_search_take(s->search, &id)) {
 		return false;
 	}
 	*out = c->v.p[id];
@@ -204,25 +204,6 @@ void symbolic_candidate_drop(struct symbolic *s, uint32_t id)
 
 	leave(s, id);
 	symbolic_base_release(s, base);
-}
-
-/* ---- what strategies look at ---- */
-
-uint32_t symbolic_candidate_priority(struct symbolic *s, struct candidate *c)
-{
-	if (c->version != s->priority_version) {
-		uint64_t ip = c->why != SYMBOLIC_TARGET ? s->cover.ways.p[c->way].target : c->ip;
-
-		c->priority = s->priority(s, ip, c->stack);
-		c->version = s->priority_version;
-	}
-	return c->priority;
-}
-
-bool symbolic_candidate_is_pin(const struct candidate *c)
-{
-	return c->why == SYMBOLIC_TARGET && c->kind != SYM_JUMP && c->kind != SYM_PM_STORE &&
-	       c->kind != SYM_FLUSH;
 }
 
 /* ---- from a run ---- */
@@ -357,7 +338,7 @@ static uint32_t enter(struct symbolic_run *run, uint32_t at, const struct decisi
 
 static void count(struct symbolic_run *run, const struct decision *d, uint32_t id, uint32_t *open)
 {
-	struct way *w = &run->s->cover.ways.p[id];
+	struct symbolic_way *w = &run->s->cover.ways.p[id];
 
 	if (open && !w->wet && w->side != WAY_OTHER)
 		*open = id;

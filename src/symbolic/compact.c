@@ -3,7 +3,7 @@
  * What to give up when memory runs out.
  *
  * Expressions and steps are only needed along the paths to candidates. So half of the
- * candidates goes, mostly lower ones (the strategy ranks them), and then
+ * candidates goes, mostly lower ones (the searcher ranks them), and then
  *
  *   - a step that no candidate lies below is closed: what is under it is forgotten, and a run that comes
  *     there later adds nothing; the step itself stays, as it says that this was tried;
@@ -17,7 +17,7 @@
  */
 #include <stdlib.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/internal.h"
 
 #define ENOUGH 256u /* candidates: fewer are not given up */
 
@@ -28,7 +28,7 @@ size_t symbolic_memory(const struct symbolic *s)
 
 	return solve_pool_memory(s->pool) + symbolic_tree_memory(&s->tree) +
 	       symbolic_candidates_memory(&s->candidates) + slots * 17 +
-	       s->cover.ways.cap * sizeof(struct way);
+	       s->cover.ways.cap * sizeof(struct symbolic_way);
 }
 
 /* ---- candidates ---- */
@@ -53,12 +53,12 @@ static void drop_half(struct symbolic *s)
 	VEC(struct ranked) v = { 0 };
 
 	for (uint32_t i = 0; i < s->candidates.v.n; i++) {
-		const struct candidate *c = strategy_candidate(s, i);
+		const struct candidate *c = &s->candidates.v.p[i];
 		struct ranked r = { 0, i };
 
 		if (c->why == SYMBOLIC_SEED || c->why == SYMBOLIC_MISS)
 			continue;
-		r.rank = s->strategy->rank(s->strategy_own, i);
+		r.rank = symbolic_search_rank(s->search, i);
 		VEC_PUSH(&v, r);
 	}
 	if (v.n > ENOUGH)
@@ -206,7 +206,7 @@ void symbolic_compact_if_needed(struct symbolic *s)
 	do {
 		drop_half(s);
 		prune(s);
-		symbolic_strategy_restart(s);
+		symbolic_search_restart(s->search);
 		new_pool(s);
 		memory = symbolic_memory(s);
 	} while (memory > most && s->candidates.n > ENOUGH);

@@ -89,12 +89,12 @@ size_t symbolic_cover_blocks(struct symbolic *s, const uint64_t *block, const ui
 	return new;
 }
 
-bool symbolic_cover_known(const struct symbolic *s, const struct way *w)
+bool symbolic_cover_known(const struct symbolic *s, const struct symbolic_way *w)
 {
 	return hmap_get(&s->cover.block, w->block, NULL);
 }
 
-static uint32_t add_way(struct cover *c, uint64_t key, struct way w)
+static uint32_t add_way(struct cover *c, uint64_t key, struct symbolic_way w)
 {
 	hmap_put(&c->way, key, c->ways.n);
 	VEC_PUSH(&c->ways, w);
@@ -104,7 +104,9 @@ static uint32_t add_way(struct cover *c, uint64_t key, struct way w)
 uint32_t symbolic_cover_way(struct symbolic *s, uint64_t ip, unsigned kind, unsigned side,
 			    uint64_t target)
 {
-	struct way w = { .ip = ip, .target = target, .kind = (uint8_t)kind, .side = (uint8_t)side };
+	struct symbolic_way w = {
+		.ip = ip, .target = target, .kind = (uint8_t)kind, .side = (uint8_t)side
+	};
 	uint64_t key = hash_mix(ip, kind << 8 | side), i;
 
 	if (hmap_get(&s->cover.way, key, &i))
@@ -128,7 +130,7 @@ static uint64_t round_of(uint64_t times)
 uint32_t symbolic_cover_round(struct symbolic *s, uint32_t way, uint32_t stack, uint64_t times,
 			      uint64_t line)
 {
-	struct way w = s->cover.ways.p[way];
+	struct symbolic_way w = s->cover.ways.p[way];
 	uint64_t key = hash_mix(hash_mix(w.ip, stack),
 				(round_of(times) + 1) << 16 | (uint64_t)w.kind << 8 | w.side);
 	uint64_t i;

@@ -12,14 +12,13 @@
  *   cover.c        coverage; what runs teach the static view; ways out of a branch; call stacks
  *   compact.c      what to give up when memory runs out
  *   copy.c         expressions from one pool to another
- *   strategy*.c    which candidate is next
+ *   search*.c      which candidate is next; heap.c
  */
 #ifndef HOLDFAST_SYMBOLIC_INTERNAL_H
 #define HOLDFAST_SYMBOLIC_INTERNAL_H
 
+#include "symbolic/search.h"
 #include "symbolic/symbolic.h"
-
-#define SYMBOLIC_NONE UINT32_MAX
 
 /* ---- tree.c ---- */
 
@@ -51,22 +50,6 @@ uint32_t symbolic_tree_add(struct tree *, const struct step *what);
 
 /* ---- cover.c ---- */
 
-/*
- * A way out of a branch instruction: (ip, side). Of a conditional jump the sides are 0 and 1; all
- * other decisions have one side, "another value". Besides, there is one for each round: the first time
- * that a path comes to the branch with this call stack, the second, third, …; later ones are
- * taken together, four to each doubling. And each round has one for each line of runs: those that
- * come from a run that did the same to PM.
- */
-struct way {
-	uint64_t ip, target, block; /* block: where target's basic block begins */
-	uint32_t tried;             /* inputs that were made for it */
-	uint32_t failed;            /* … that the solver did not find: what that cost */
-	uint32_t seen, wet;         /* times that runs went there; … and then modified PM */
-	uint8_t kind, side;
-	bool taken; /* some run went there, or was made for it */
-	bool is_round;
-};
 #define WAY_OTHER 2u /* side of what is not a conditional jump */
 
 struct stack {
@@ -91,7 +74,7 @@ struct cover {
 	struct hmap module;  /* (path, address) */
 	struct hmap way;     /* (ip, kind, side) → index in ways */
 	struct hmap follows; /* (way, ip) pairs in follow[] */
-	VEC(struct way) ways;
+	VEC(struct symbolic_way) ways;
 	VEC(struct follow {
 		uint32_t way;
 		uint64_t ip; /* of the decision that came next after it */
@@ -108,7 +91,8 @@ void symbolic_cover_free(struct cover *);
 bool symbolic_cover_ran(struct symbolic *, uint64_t addr);
 size_t symbolic_cover_blocks(struct symbolic *, const uint64_t *block, const uint8_t *ran,
 			     size_t n);
-bool symbolic_cover_known(const struct symbolic *, const struct way *); /* its target ran before */
+bool symbolic_cover_known(const struct symbolic *,
+			  const struct symbolic_way *); /* its target ran before */
 uint32_t symbolic_cover_way(struct symbolic *, uint64_t ip, unsigned kind, unsigned side,
 			    uint64_t target);
 /* times: how often it was there before; line: 0 is all of them */
@@ -209,7 +193,7 @@ struct candidate {
 	expr goal;            /* MISS */
 	uint64_t pair;        /* MISS: which two instructions */
 	uint32_t source, now; /* LONGER */
-	uint32_t priority;    /* kept by symbolic_candidate_priority */
+	uint32_t priority;    /* kept by symbolic_search_priority */
 	uint64_t version;
 	uint8_t why; /* enum symbolic_why; SYMBOLIC_SEED: this place is free */
 	uint8_t kind;
@@ -250,7 +234,7 @@ void symbolic_candidates_free(struct candidates *);
 size_t symbolic_candidates_memory(const struct candidates *);
 /* Makes candidates out of the new steps of a run that has ended. */
 void symbolic_candidates_of_run(struct symbolic_run *, uint64_t number);
-/* All but why = MISS go to the strategy. */
+/* All but why = MISS go to the searcher. */
 uint32_t symbolic_candidate_add(struct symbolic *, const struct candidate *);
 bool symbolic_candidate_take(struct symbolic *, struct candidate *out);
 void symbolic_candidate_drop(struct symbolic *, uint32_t id);
@@ -261,9 +245,12 @@ struct targets *symbolic_candidates_targets(struct symbolic *, uint64_t prefix, 
 					    unsigned kind);
 bool symbolic_targets_add(struct targets *, uint64_t value); /* true: it was not there */
 
-/* For strategies. */
-uint32_t symbolic_candidate_priority(struct symbolic *, struct candidate *);
-bool symbolic_candidate_is_pin(const struct candidate *); /* a value that hardly decides anything */
+/* ---- search.c ---- */
+
+struct symbolic_search *symbolic_search_new(struct symbolic *,
+					    const char *name); /* NULL: unknown */
+void symbolic_search_restart(
+	struct symbolic_search *); /* forgets all, then takes in what there is */
 
 /* ---- ask.c ---- */
 
@@ -357,8 +344,7 @@ struct symbolic {
 	VEC(struct kin) kin;         /* by number of a run */
 	struct cover cover;
 	struct candidates candidates;
-	const struct strategy *strategy;
-	void *strategy_own;
+	struct symbolic_search *search;
 	uint64_t rng;
 	VEC(struct symbolic_input) seed;
 	size_t seed_at;

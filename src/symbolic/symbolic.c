@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine: seeds first, then what the strategy picks and the solver finds an input for. */
+/* The engine: seeds first, then what the searcher picks and the solver finds an input for. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/internal.h"
 
 #define MAX_TARGETS 16u
 #define SOLVER_MS 2000u
@@ -91,14 +91,9 @@ static void copy_options(struct symbolic *s, const struct symbolic_opts *opts)
 
 struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 {
-	const struct strategy *strategy = symbolic_strategy_find(opts->strategy);
 	struct stack empty = { 0 };
 	struct symbolic *s;
 
-	if (!strategy) {
-		err_set(err, EXIT_USAGE, "unknown search strategy '%s'", opts->strategy);
-		return NULL;
-	}
 	if (opts->nsource > SYM_MAX_SOURCES) {
 		err_set(err, EXIT_USAGE, "%zu symbolic sources, %u is the limit", opts->nsource,
 			SYM_MAX_SOURCES);
@@ -114,9 +109,12 @@ struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 	s->priority_version = 1;
 	VEC_PUSH(&s->cover.stacks.stack, empty);
 	symbolic_tree_init(&s->tree);
-	s->strategy = strategy;
-	s->strategy_own = strategy->start(s);
-	return s;
+	s->search = symbolic_search_new(s, opts->strategy);
+	if (s->search)
+		return s;
+	err_set(err, EXIT_USAGE, "unknown search strategy '%s'", opts->strategy);
+	symbolic_free(s);
+	return NULL;
 }
 
 static void free_lists(struct symbolic *s)
@@ -144,7 +142,7 @@ void symbolic_free(struct symbolic *s)
 		return;
 	while (s->active.n)
 		symbolic_run_drop(s->active.p[0]);
-	s->strategy->stop(s->strategy_own);
+	symbolic_search_free(s->search);
 	symbolic_candidates_free(&s->candidates);
 	symbolic_tree_free(&s->tree);
 	symbolic_cover_free(&s->cover);

@@ -281,6 +281,29 @@ static void words_survive_a_shell(void **state)
 	}
 }
 
+static const char *animal_at(size_t i, const char **about)
+{
+	static const char *const names[] = { "cat", "dog", "catfish" };
+
+	*about = "an animal";
+	return i < 3 ? names[i] : NULL;
+}
+
+static void names_of_a_table(void **state)
+{
+	(void)state;
+	assert_int_equal(name_find(animal_at, "catfish", 3), 0);
+	assert_int_equal(name_find(animal_at, "catfish", 7), 2);
+	assert_int_equal(name_find(animal_at, "ca", 2), SIZE_MAX);
+	assert_int_equal(name_find(animal_at, "", 0), SIZE_MAX);
+	assert_true(names_known(animal_at, "dog+cat+dog", "+"));
+	assert_true(names_known(animal_at, "catfish", ""));
+	assert_false(names_known(animal_at, "dog+cat", ""));
+	assert_false(names_known(animal_at, "dog+", "+"));
+	assert_false(names_known(animal_at, "+dog", "+"));
+	assert_false(names_known(animal_at, "", "+"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +318,7 @@ int main(void)
 		cmocka_unit_test(writes_are_whole),
 		cmocka_unit_test(writes_have_a_place),
 		cmocka_unit_test(copies_stay_sparse),
+		cmocka_unit_test(names_of_a_table),
 		cmocka_unit_test(words_survive_a_shell),
 	};
 

@@ -19,19 +19,18 @@ struct opts {
 	struct cli_list words;
 };
 
-static bool word_at(size_t i, struct cli_choice *out)
+static const char *word_at(size_t i, const char **about)
 {
-	static const struct cli_choice table[] = {
-		{ "one", "the first", false },
-		{ "two", "the second", true },
-		{ "three", "the third", false },
+	static const char *const table[][2] = {
+		{ "one", "the first" },
+		{ "two", "the second" },
+		{ "three", "the third" },
 	};
-	if (i < 3)
-		*out = table[i];
-	return i < 3;
+	*about = i < 3 ? table[i][1] : NULL;
+	return i < 3 ? table[i][0] : NULL;
 }
-static const struct cli_choices choices_one = { word_at, false },
-				choices_joined = { word_at, true };
+static const struct cli_choices choices_one = { word_at, .normal = 1 };
+static const struct cli_choices choices_joined = { word_at, .joined = true };
 
 static const struct cli_option options[] = {
 	{ "flag", 'f', CLI_FLAG, NULL, offsetof(struct opts, flag), "a flag" },

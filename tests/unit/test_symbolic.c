@@ -10,6 +10,7 @@ static void each_strategy(void (*test)(const char *strategy))
 
 	for (size_t i = 0; (name = symbolic_search_at(i, &about)); i++)
 		test(name);
+	test("bfs+random-path+pm");
 }
 
 /* ---- every path, once ---- */
@@ -680,6 +681,8 @@ static void test_names(void **state)
 	(void)state;
 	assert_null(symbolic_new(&opts, &err));
 	assert_int_equal(err.status, EXIT_USAGE);
+	opts.strategy = "pm+best";
+	assert_null(symbolic_new(&opts, &err));
 	const char *about;
 	assert_string_equal(symbolic_search_at(0, &about), "pm");
 	for (size_t i = 0; symbolic_search_at(i, &about); i++)

@@ -30,7 +30,7 @@
  */
 #include <stdlib.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/search.h"
 
 #define FRACTION 24u /* bits, so that halving a small number leaves something */
 #define NEW_ROUND 1u /* halvings: taken before, but not in this round */
@@ -53,36 +53,38 @@ static unsigned log2_of(uint64_t n)
 }
 
 struct pm {
-	struct symbolic *s;
-	struct heap heap;
+	struct symbolic_search *q;
+	struct symbolic_heap heap;
 	uint64_t version;
 	unsigned takes;
 };
 
 /* Questions about it that had no answer, for each that had one. */
-static unsigned in_vain(const struct way *w)
+static unsigned in_vain(const struct symbolic_way *w)
 {
 	return log2_of(w->failed / COSTLY / (w->tried + 1) + 1);
 }
 
 /* How many of the runs that went there modified PM then; a way that none took is taken to be average. */
-static double yield(const struct way *w)
+static double yield(const struct symbolic_way *w)
 {
 	return (w->wet + 0.5) / (w->seen + 1.0);
 }
 
 /* From the way that was taken to the other one: how much more PM is modified there. */
-static double gain(const struct symbolic *s, const struct candidate *c)
+static double gain(const struct symbolic_search *q, const struct symbolic_candidate *c)
 {
-	const struct way *to = &s->cover.ways.p[c->way], *from = &s->cover.ways.p[c->was];
+	const struct symbolic_way *to = symbolic_search_way(q, c->way),
+				  *from = symbolic_search_way(q, c->was);
 
-	return c->why == SYMBOLIC_BRANCH && to->seen ? yield(to) / yield(from) : 1;
+	return c->branch && to->seen ? yield(to) / yield(from) : 1;
 }
 
 /* No run has modified PM after this round; where many did not, there is no hope any more. */
-static bool is_open(const struct symbolic *s, uint32_t round)
+static bool is_open(const struct symbolic_search *q, uint32_t round)
 {
-	const struct way *w = round == SYMBOLIC_NONE ? NULL : &s->cover.ways.p[round];
+	const struct symbolic_way *w =
+		round == SYMBOLIC_NONE ? NULL : symbolic_search_way(q, round);
 
 	return w && !w->wet && w->seen < MAX_OPEN;
 }
@@ -93,30 +95,33 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* How well known is what it would do? */
-static uint64_t known(const struct symbolic *s, const struct candidate *c, bool repairs)
+static uint64_t known(const struct symbolic_search *q, const struct symbolic_candidate *c,
+		      bool repairs)
 {
-	const struct way *way = &s->cover.ways.p[c->way], *round = &s->cover.ways.p[c->round],
-			 *line = &s->cover.ways.p[c->line];
+	const struct symbolic_way *way = symbolic_search_way(q, c->way),
+				  *round = symbolic_search_way(q, c->round),
+				  *line = symbolic_search_way(q, c->line);
 	uint64_t young = (uint64_t)YOUNG + c->age + (repairs ? 0 : log2_of(line->tried + 1ull));
 	uint64_t old = (uint64_t)KNOWN + line->tried + log2_of(round->tried + 1ull);
 
-	if (repairs && is_open(s, c->open))
+	if (repairs && is_open(q, c->open))
 		return 0;
 	if (!round->taken)
 		return way->taken ? NEW_ROUND : 0;
-	if ((repairs && is_open(s, c->open_line)) || !line->taken)
+	if ((repairs && is_open(q, c->open_line)) || !line->taken)
 		old = NEW_LINE + log2_of(line->tried + 1ull);
 	return least(young, old);
 }
 
-static unsigned halvings(const struct symbolic *s, const struct candidate *c)
+static unsigned halvings(const struct symbolic_search *q, const struct symbolic_candidate *c)
 {
-	const struct way *way = &s->cover.ways.p[c->way], *round = &s->cover.ways.p[c->round];
-	double more = gain(s, c);
+	const struct symbolic_way *way = symbolic_search_way(q, c->way),
+				  *round = symbolic_search_way(q, c->round);
+	double more = gain(q, c);
 	bool repairs = c->dry && more >= MUCH;
-	uint64_t n = in_vain(round) + in_vain(way) / 2 + known(s, c, repairs);
+	uint64_t n = in_vain(round) + in_vain(way) / 2 + known(q, c, repairs);
 
-	if (symbolic_candidate_is_pin(c))
+	if (c->pin)
 		n += PIN;
 	if (more * MUCH <= 1)
 		n += OUT;
@@ -125,30 +130,30 @@ static unsigned halvings(const struct symbolic *s, const struct candidate *c)
 	return n < 63 ? (unsigned)n : 63;
 }
 
-static struct heap_item rank_of(struct pm *own, uint32_t id)
+static struct symbolic_heap_item rank_of(struct pm *own, uint32_t id)
 {
-	struct candidate *c = strategy_candidate(own->s, id);
-	const struct way *round = &own->s->cover.ways.p[c->round];
+	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
+	const struct symbolic_way *round = symbolic_search_way(own->q, c.round);
 	uint64_t tries = (uint64_t)round->tried + round->failed;
-	bool new = !own->s->cover.ways.p[c->way].taken;
-	uint32_t run = (uint32_t)own->s->candidates.base.p[c->base].run;
-	struct heap_item item = { .candidate = id,
-				  .order = c->dry ? UINT64_MAX - c->serial : c->serial };
+	bool new = !symbolic_search_way(own->q, c.way)->taken;
+	uint32_t run = (uint32_t)c.run;
+	struct symbolic_heap_item item = { .candidate = id,
+					   .order = c.dry ? UINT64_MAX - c.serial : c.serial };
 
 	tries = least(tries, MAX_TRIES);
-	item.key[0] = ((uint64_t)symbolic_candidate_priority(own->s, c) + 1) << FRACTION >>
-		      halvings(own->s, c);
+	item.key[0] = ((uint64_t)symbolic_search_priority(own->q, id) + 1) << FRACTION >>
+		      halvings(own->q, &c);
 	item.key[1] = (uint64_t) new << 63 | (MAX_TRIES - tries) << 48 |
-		      (MAX_AGE - least(c->age, MAX_AGE)) << 32 | (new ? UINT32_MAX - run : run);
+		      (MAX_AGE - least(c.age, MAX_AGE)) << 32 | (new ? UINT32_MAX - run : run);
 	return item;
 }
 
-static void *start(struct symbolic *s)
+static void *start(struct symbolic_search *q)
 {
 	struct pm *own = xcalloc(1, sizeof *own);
 
-	own->s = s;
-	own->version = s->priority_version;
+	own->q = q;
+	own->version = symbolic_search_priorities(q);
 	return own;
 }
 
@@ -162,11 +167,12 @@ static void add(void *arg, uint32_t id)
 static bool take(void *arg, uint32_t *id)
 {
 	struct pm *own = arg;
-	struct heap_item top, now;
+	struct symbolic_heap_item top, now;
 
-	symbolic_update(own->s);
-	if (own->version != own->s->priority_version || own->takes++ % ANEW == ANEW - 1) {
-		own->version = own->s->priority_version;
+	uint64_t version = symbolic_search_priorities(own->q);
+
+	if (own->version != version || own->takes++ % ANEW == ANEW - 1) {
+		own->version = version;
 		for (size_t i = 0; i < own->heap.v.n; i++)
 			own->heap.v.p[i] = rank_of(own, own->heap.v.p[i].candidate);
 		symbolic_heap_fix(&own->heap);
@@ -182,9 +188,16 @@ static bool take(void *arg, uint32_t *id)
 	return false;
 }
 
+static void drop(void *arg, uint32_t id)
+{
+	struct pm *own = arg;
+
+	symbolic_heap_drop(&own->heap, id);
+}
+
 static double rank(void *arg, uint32_t id)
 {
-	struct heap_item item = rank_of(arg, id);
+	struct symbolic_heap_item item = rank_of(arg, id);
 
 	return (double)item.key[0] * 0x1p64 + (double)item.key[1];
 }
@@ -197,12 +210,13 @@ static void stop(void *arg)
 	free(own);
 }
 
-const struct strategy symbolic_strategy_pm = {
+const struct symbolic_searcher symbolic_searcher_pm = {
 	.name = "pm",
-	.help = "where most can still be done to persistent memory, then new code",
+	.about = "where most can still be done to persistent memory, then new code",
 	.start = start,
 	.add = add,
 	.take = take,
+	.drop = drop,
 	.rank = rank,
 	.stop = stop,
 };

@@ -4,19 +4,20 @@
  * them, so a stack does it.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/search.h"
 
 struct dfs {
-	struct symbolic *s;
+	struct symbolic_search *q;
 	VEC(uint32_t) stack;
 };
 
-static void *start(struct symbolic *s)
+static void *start(struct symbolic_search *q)
 {
 	struct dfs *own = xcalloc(1, sizeof *own);
 
-	own->s = s;
+	own->q = q;
 	return own;
 }
 
@@ -37,11 +38,24 @@ static bool take(void *arg, uint32_t *id)
 	return true;
 }
 
+static void drop(void *arg, uint32_t id)
+{
+	struct dfs *own = arg;
+	size_t i = own->stack.n;
+
+	while (i && own->stack.p[i - 1] != id)
+		i--;
+	if (!i)
+		return;
+	memmove(own->stack.p + i - 1, own->stack.p + i, (own->stack.n - i) * sizeof id);
+	own->stack.n--;
+}
+
 static double rank(void *arg, uint32_t id)
 {
 	struct dfs *own = arg;
 
-	return (double)strategy_candidate(own->s, id)->serial;
+	return (double)symbolic_search_candidate(own->q, id).serial;
 }
 
 static void stop(void *arg)
@@ -52,12 +66,13 @@ static void stop(void *arg)
 	free(own);
 }
 
-const struct strategy symbolic_strategy_dfs = {
+const struct symbolic_searcher symbolic_searcher_dfs = {
 	.name = "dfs",
-	.help = "the last branch of the newest path",
+	.about = "the last branch of the newest path",
 	.start = start,
 	.add = add,
 	.take = take,
+	.drop = drop,
 	.rank = rank,
 	.stop = stop,
 };

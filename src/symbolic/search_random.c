@@ -2,18 +2,18 @@
 /* Any candidate, all with the same chance. */
 #include <stdlib.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/search.h"
 
 struct any {
-	struct symbolic *s;
+	struct symbolic_search *q;
 	VEC(uint32_t) v;
 };
 
-static void *start(struct symbolic *s)
+static void *start(struct symbolic_search *q)
 {
 	struct any *own = xcalloc(1, sizeof *own);
 
-	own->s = s;
+	own->q = q;
 	return own;
 }
 
@@ -24,6 +24,11 @@ static void add(void *arg, uint32_t id)
 	VEC_PUSH(&own->v, id);
 }
 
+static void remove_at(struct any *own, size_t i)
+{
+	own->v.p[i] = own->v.p[--own->v.n];
+}
+
 static bool take(void *arg, uint32_t *id)
 {
 	struct any *own = arg;
@@ -31,10 +36,21 @@ static bool take(void *arg, uint32_t *id)
 
 	if (!own->v.n)
 		return false;
-	i = symbolic_random(own->s) % own->v.n;
+	i = symbolic_search_random(own->q) % own->v.n;
 	*id = own->v.p[i];
-	own->v.p[i] = own->v.p[--own->v.n];
+	remove_at(own, i);
 	return true;
+}
+
+static void drop(void *arg, uint32_t id)
+{
+	struct any *own = arg;
+
+	for (size_t i = 0; i < own->v.n; i++)
+		if (own->v.p[i] == id) {
+			remove_at(own, i);
+			return;
+		}
 }
 
 /* As good as any other, but the same whenever it is asked for. */
@@ -42,7 +58,8 @@ static double rank(void *arg, uint32_t id)
 {
 	struct any *own = arg;
 
-	return (double)hash_mix(strategy_candidate(own->s, id)->serial, own->s->opts.random);
+	return (double)hash_mix(symbolic_search_candidate(own->q, id).serial,
+				symbolic_search_seed(own->q));
 }
 
 static void stop(void *arg)
@@ -53,12 +70,13 @@ static void stop(void *arg)
 	free(own);
 }
 
-const struct strategy symbolic_strategy_random = {
+const struct symbolic_searcher symbolic_searcher_random = {
 	.name = "random",
-	.help = "any branch, all with the same chance",
+	.about = "any branch, all with the same chance",
 	.start = start,
 	.add = add,
 	.take = take,
+	.drop = drop,
 	.rank = rank,
 	.stop = stop,
 };

@@ -2,35 +2,35 @@
 /* Breadth first: the branch nearest to the start of its path. */
 #include <stdlib.h>
 
-#include "symbolic/strategy.h"
+#include "symbolic/search.h"
 
 struct bfs {
-	struct symbolic *s;
-	struct heap heap;
+	struct symbolic_search *q;
+	struct symbolic_heap heap;
 };
 
-static void *start(struct symbolic *s)
+static void *start(struct symbolic_search *q)
 {
 	struct bfs *own = xcalloc(1, sizeof *own);
 
-	own->s = s;
+	own->q = q;
 	return own;
 }
 
 static void add(void *arg, uint32_t id)
 {
 	struct bfs *own = arg;
-	const struct candidate *c = strategy_candidate(own->s, id);
+	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
 
-	symbolic_heap_push(&own->heap, (struct heap_item){ .key = { UINT32_MAX - c->depth },
-							   .order = c->serial,
-							   .candidate = id });
+	symbolic_heap_push(&own->heap, (struct symbolic_heap_item){ .key = { UINT32_MAX - c.depth },
+								    .order = c.serial,
+								    .candidate = id });
 }
 
 static bool take(void *arg, uint32_t *id)
 {
 	struct bfs *own = arg;
-	struct heap_item top;
+	struct symbolic_heap_item top;
 
 	if (!symbolic_heap_pop(&own->heap, &top))
 		return false;
@@ -38,11 +38,18 @@ static bool take(void *arg, uint32_t *id)
 	return true;
 }
 
+static void drop(void *arg, uint32_t id)
+{
+	struct bfs *own = arg;
+
+	symbolic_heap_drop(&own->heap, id);
+}
+
 static double rank(void *arg, uint32_t id)
 {
 	struct bfs *own = arg;
 
-	return -(double)strategy_candidate(own->s, id)->depth;
+	return -(double)symbolic_search_candidate(own->q, id).depth;
 }
 
 static void stop(void *arg)
@@ -53,12 +60,13 @@ static void stop(void *arg)
 	free(own);
 }
 
-const struct strategy symbolic_strategy_bfs = {
+const struct symbolic_searcher symbolic_searcher_bfs = {
 	.name = "bfs",
-	.help = "the branch nearest to the start",
+	.about = "the branch nearest to the start",
 	.start = start,
 	.add = add,
 	.take = take,
+	.drop = drop,
 	.rank = rank,
 	.stop = stop,
 };
