@@ -103,7 +103,8 @@ static inline void add_persist(struct tale *t, uint32_t off)
 
 static inline uint32_t random_off(const struct tale *t)
 {
-	uint32_t line = (uint32_t)(rnd() % t->lines) * t->unit, at = (uint32_t)(rnd() % TRACE_LINE);
+	uint32_t line = (uint32_t)(rnd() % t->lines) * t->unit;
+	uint32_t at = (uint32_t)(rnd() % (t->unit < TRACE_LINE ? t->unit : TRACE_LINE));
 
 	if (rnd() % 2)
 		at &= ~7u;

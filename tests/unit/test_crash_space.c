@@ -34,7 +34,7 @@ struct images {
 
 static size_t window(const struct tale *t)
 {
-	return t->unit == PAGE ? WINDOW : TRACE_LINE;
+	return t->unit == PAGE ? WINDOW : t->unit;
 }
 
 static void to_window(const struct tale *t, const uint8_t *line, uint8_t *out)
@@ -43,7 +43,7 @@ static void to_window(const struct tale *t, const uint8_t *line, uint8_t *out)
 		memcpy(out, line, HEAD);
 		memcpy(out + HEAD, line + PAGE - TAIL, TAIL);
 	} else {
-		memcpy(out, line, TRACE_LINE);
+		memcpy(out, line, t->unit);
 	}
 }
 
