@@ -9,16 +9,17 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "corpus"))
+sys.path[:0] = [str(ROOT / "corpus"), str(ROOT / "corpus" / "adapters")]
 sys.dont_write_bytecode = True
+import cases  # noqa: E402
 import corpus  # noqa: E402
-import explore  # noqa: E402
+import holdfast  # noqa: E402
 import judge  # noqa: E402
 
 PARSER_PATHS = 1000
 OBJ_PATHS = 100
 NODES = 400000  # rounds of bench/nodes.c
-SEARCH_PATHS, SEARCH_TIME = 3000, "120s"
+SEARCH_PATHS, SEARCH_SECONDS = 3000, 120
 
 
 def command(bench, *options):
@@ -87,14 +88,15 @@ def bench_memory(bench, peak_kib):
 
 def paths_until(bench, label, strategy):
     """After how many paths the bug is found, and whether it is: if not, how many were tried."""
-    row, place = explore.load()[label["id"]], judge.marker(label)
-    kinds = {label["class"], *(label.get("also") or [])} | judge.CRASH_KINDS
-    start = explore.Start(row, corpus_binary(bench, label["program"], label["flag"]), fresh(bench), bench.dir)
-    crash = ["--recover", start.recovery(), *explore.Explorer.CRASHES] if row.get("recover") else []
-    stats = stats_of(bench, "--strategy", strategy, "--max-paths", str(SEARCH_PATHS), "--max-time", SEARCH_TIME, "--max-findings", "1", *crash,
-             *start.sources(), "--", *start.command())
-    findings = json.loads(bench.report.read_text())["findings"]
-    paths = [f["witness"]["path"] for f in findings if f["kind"] in kinds and judge.names(f, place)]
+    case = next(c for c in cases.Plan(False, 0, SEARCH_SECONDS, 0, 0).bug(label) if c.part == "input")
+    case.effort["paths"] = SEARCH_PATHS
+    for name, data in case.files.items():
+        (bench.dir / name).write_bytes(data)
+    (bench.dir / "pool").unlink(missing_ok=True)
+    request = case.request(str(corpus_binary(bench, label["program"], label["flag"])), str(bench.dir), judge.free_port())
+    stats = stats_of(bench, "--strategy", strategy, *holdfast.explore_options(request))
+    findings = [(f["witness"]["path"], holdfast.neutral(f, "input")) for f in json.loads(bench.report.read_text())["findings"]]
+    paths = [path for path, f in findings if judge.shows(f, label, judge.marker(label))]
     return (min(paths), True) if paths else (stats["runs"], False)
 
 

@@ -9,20 +9,37 @@ ROOT = pathlib.Path(__file__).resolve().parent
 DEFAULT_MIX = {"put": 45, "get": 20, "del": 20, "upd": 15, "scan": 0}
 
 
+def load_program(name):
+    """A program ("raw/log"): the contents of its program.json."""
+    return {"mode": "map", "keys": 200, "scan": False, "libs": "", "selftest": True,
+            **json.loads((ROOT / name / "program.json").read_text())}
+
+
 def load_programs():
-    """All programs by name ("raw/log"), each the contents of its program.json."""
-    programs = {}
-    for path in sorted(ROOT.glob("*/*/program.json")):
-        name = str(path.parent.relative_to(ROOT))
-        programs[name] = {"mode": "map", "keys": 200, "scan": False, "libs": "", "selftest": True,
-                          **json.loads(path.read_text())}
-    return programs
+    """All programs by name."""
+    names = (str(path.parent.relative_to(ROOT)) for path in sorted(ROOT.glob("*/*/program.json")))
+    return {name: load_program(name) for name in names}
 
 
 def load_labels():
     """All labels in file order."""
     text = (ROOT / "labels.jsonl").read_text()
     return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def load_classes():
+    """The classes of bugs by name: what they mean, and what tools call them."""
+    rows = [json.loads(line) for line in (ROOT / "classes.jsonl").read_text().splitlines() if line.strip()]
+    return {row["class"]: row for row in rows}
+
+
+def classes_of(tool):
+    """The classes that each word of a tool stands for."""
+    words = {}
+    for name, row in load_classes().items():
+        for word in row.get(tool, []):
+            words.setdefault(word, []).append(name)
+    return words
 
 
 def generate(seed, count, mix=None, keys=200):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What corpus/eval and bench/run do with `holdfast explore`.
+"""Bugs that only certain input reaches: what an exploration of the input begins with.
 
 explore.jsonl says, for each label that needs certain input and for each program, where to begin: an
 ordinary input that does not show the bug. Each line has `id` or `program`, and one of
@@ -15,10 +15,8 @@ it. `range`: what symbolic bytes may be. `quick`: tried in the quick scoreboard 
 """
 
 import json
-import pathlib
 import re
 import shlex
-import socket
 
 import corpus
 
@@ -55,123 +53,41 @@ def fill(template, parts):
     return PART.sub(lambda m: parts[int(m[1]) - 1].rjust(int(m[2] or PART_LENGTH)), template)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Start:
-    """Where one exploration begins: a row of the table, its files, and the options it means."""
+    """Where an exploration begins: a row of the table, for a binary, a pool and a port (of servers) in a folder."""
 
-    def __init__(self, row, binary, pool, folder):
-        self.row, self.binary, self.pool, self.folder = row, binary, pool, folder
-        self.input, self.port = pathlib.Path(folder) / "input", None
-        if "packets" in row:
-            self.whole, self.port = "".join(fill(p, row["parts"]) for p in row["packets"]).encode(), free_port()
-            self.first, self.last = 0, len(self.whole)
+    def __init__(self, row, binary, pool, folder, port=0):
+        self.row, self.binary, self.pool, self.folder, self.port = row, binary, pool, folder, port
+        self.serves = "packets" in row
+        if self.serves:
+            self.whole, self.first = "".join(fill(p, row["parts"]) for p in row["packets"]).encode(), 0
         else:
-            before, seed = row.get("before", ""), row.get("commands") or row["seed"]
-            self.whole, self.first = as_bytes(before) + as_bytes(seed), len(as_bytes(before))
-            self.last = len(self.whole) + row.get("room", 0)
-        self.input.write_bytes(self.whole)
+            before = as_bytes(row.get("before", ""))
+            self.whole, self.first = before + as_bytes(row.get("commands") or row["seed"]), len(before)
 
-    def command(self):
-        if self.port:
-            return [self.binary, "serve", self.pool, str(self.port)]
-        return [self.binary, "exec" if "commands" in self.row else "run", self.pool, self.input]
-
-    def sources(self):
-        """The options that name what is symbolic."""
-        bounds = ["--range", self.row["range"]] if "range" in self.row else []
-        if not self.port:
-            return ["--sym-file", f"{self.input}:{self.first}-{self.last}", *bounds]
-        text = [p.replace("\n", r"\n") for p in self.row["packets"]]
-        return ["--port", str(self.port), "--seed", self.input, *bounds, *(word for packet in text for word in ("--packet", packet))]
-
-    def client(self):
-        """Options for the same input without anything symbolic."""
-        return ["--port", str(self.port), "--client", shlex.join([str(self.binary), "client", str(self.port), str(self.input)])] \
-            if self.port else []
+    def files(self):
+        """What the folder must hold, by name."""
+        after = {"after": self.row["after"].encode()} if "after" in self.row else {}
+        return {"input": self.whole, **after}
 
     def recovery(self):
-        """The command that judges a crash."""
-        command = shlex.join([str(self.binary), "recover", str(self.pool)])
+        """The command that judges a crash; None where the bug needs none."""
+        if not self.row.get("recover"):
+            return None
+        command = shlex.join([self.binary, "recover", self.pool])
         if "after" not in self.row:
             return command
-        ops = pathlib.Path(self.folder) / "after"
-        ops.write_text(self.row["after"])
-        return f"out=$({command} {shlex.quote(str(ops))}) && case $out in {'|'.join(self.row['accept'])}) ;; *) exit 1 ;; esac"
+        accept = "|".join(self.row["accept"])
+        return f"out=$({command} {shlex.quote(self.folder + '/after')}) && case $out in {accept}) ;; *) exit 1 ;; esac"
 
-
-class Explorer:
-    """Runs explorations for the scoreboard; `ev` is judge's Evaluation, which runs and counts."""
-
-    CRASHES = ["--budget", "100"]  # for each new behaviour
-
-    def __init__(self, ev, holdfast):
-        self.ev, self.holdfast, self.table = ev, holdfast, load()
-
-    def explore(self, name, flag, program, scratch, options):
-        """One exploration: its report's findings and statistics, or why there is none."""
-        row, report = self.table[name], scratch / "explore.json"
-        report.unlink(missing_ok=True)
-        (scratch / "pool").unlink(missing_ok=True)
-        start = Start(row, self.ev.args.bin / program / flag, scratch / "pool", scratch)
-        crash = ["--recover", start.recovery(), *self.CRASHES] if row.get("recover") else []
-        command = [self.holdfast, "explore", "-q", "-j", "1", "--fresh", "-o", scratch / "explored", "--json", report,
-                   *self.ev.model(program), *crash, *options, *start.sources(), "--", *start.command()]
-        status, text = self.ev.run("explore", command, 3600)
-        if status not in (0, 1) or not report.exists():
-            return {"name": f"{program}/{flag}", "findings": [], "error": f"{program}/{flag}: status {status}: {text}"}
-        result = json.loads(report.read_text())
-        stats = result["stats"]
-        with self.ev.lock:
-            self.ev.tried["paths"] += int(stats["paths"])
-        return {"name": f"{program}/{flag}", "findings": result["findings"], "stats": stats, "start": start}
-
-    def seed_shows(self, label, scratch, is_it):
-        """Whether the input that it begins with shows the bug already; it must not."""
-        row, trace, report = self.table[label["id"]], scratch / "seed", scratch / "seed.json"
-        start = Start(row, self.ev.args.bin / label["program"] / label["flag"], scratch / "pool", scratch)
-        verbs = [["check"]] + ([["crash", "--recover", start.recovery(), *self.CRASHES]] if row.get("recover") else [])
-        for verb in verbs:
-            (scratch / "pool").unlink(missing_ok=True)
-            report.unlink(missing_ok=True)
-            where = ["-o", trace] if verb[0] == "crash" else []
-            self.ev.run("explore", [self.holdfast, verb[0], "-q", "--json", report, *where, *verb[1:], *start.client(), "--",
-                                    *start.command()])
-            if any(map(is_it, json.loads(report.read_text())["findings"])):
-                return True
-        return False
-
-    def bug(self, label, scratch, is_it):
-        """Looks for a bug: the verdict, after how many paths, whether its input shows it again."""
-        quick = self.ev.args.quick
-        if quick and not self.table[label["id"]].get("quick"):
-            return {"verdict": "not tried", "findings": []}
-        limits = ["--max-paths", "3000", "--max-time", "60s"] if quick else ["--max-time", f"{self.ev.args.explore}s"]
-        result = self.explore(label["id"], label["flag"], label["program"], scratch, [*limits, "--max-findings", "1"])
-        right = [f for f in result["findings"] if is_it(f)]
-        result["verdict"] = "found" if right else "elsewhere" if result["findings"] else "missed"
-        result["path"] = min((f["witness"]["path"] for f in right), default=None)
-        result["failures"] = [] if quick and "error" in result else self.replay(label, right, scratch)
-        if not quick and self.seed_shows(label, scratch, is_it):
-            result["failures"].append(f"{label['id']}: the seed shows it")
-        result.pop("start", None)
-        return result
-
-    def replay(self, label, findings, scratch):
-        failures = []
-        for f in findings[:1]:
-            status, text = self.ev.run("replay", [self.holdfast, "replay", f["id"], scratch / "explored"])
-            if status != 1:
-                failures.append(f"{label['id']}, {f['id']}: status {status}: {text}")
-        return failures
-
-    def correct(self, program, flag, scratch):
-        """Explores a correct program: what is found there is false."""
-        limits = ["--max-paths", "60", "--max-time", "30s"] if self.ev.args.quick else ["--max-time", f"{self.ev.args.explore}s"]
-        result = self.explore(program, flag, program, scratch, limits)
-        result.pop("start", None)
-        return result
+    def request(self):
+        """The fields of a request (README.md) that this is about."""
+        seed = f"{self.folder}/input"
+        if self.serves:
+            return {"run": [self.binary, "serve", self.pool, str(self.port)], "recover": self.recovery(), "port": self.port,
+                    "client": shlex.join([self.binary, "client", str(self.port), seed]),
+                    "input": {"file": seed, "packets": self.row["packets"], "range": self.row.get("range")}}
+        verb = "exec" if "commands" in self.row else "run"
+        last = len(self.whole) + self.row.get("room", 0)
+        return {"run": [self.binary, verb, self.pool, seed], "recover": self.recovery(),
+                "input": {"file": seed, "first": self.first, "last": last, "range": self.row.get("range")}}

@@ -38,10 +38,10 @@ report_json() {
 	jq -e '.schema == 1' "$report" >/dev/null
 }
 
-# wait_for COMMAND…: until it succeeds, ten seconds at most.
+# wait_for COMMAND…: until it succeeds, minutes if the machine is slow.
 wait_for() {
 	local i
-	for ((i = 0; i < 500; i++)); do
+	for ((i = 0; i < 6000; i++)); do
 		"$@" 2>/dev/null && return
 		sleep 0.02
 	done

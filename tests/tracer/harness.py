@@ -124,7 +124,7 @@ def program(name):
 def run(command, status=0, **options):
     """Runs it; fails unless it ends with that status (a negative one: that signal)."""
     done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, **options)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=3600, **options)
     output = done.stdout.decode(errors="replace")
     check(done.returncode == status, f"{command}: status {done.returncode}, not {status}\n{output}")
     return output
@@ -144,7 +144,7 @@ class Trace:
     def __init__(self, folder, warn=False):
         self.folder = folder
         done = subprocess.run([HOLDFAST, "dump", folder, "--events", "--json"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=3600)
         message = done.stderr.decode(errors="replace")
         check(done.returncode == 0, f"dump of {folder}: status {done.returncode}\n{message}")
         check(warn or not message, f"dump of {folder}: {message}")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is asked of a tool: the cases of the scoreboard, and the request that an adapter gets for each.
+
+A case is one program with one input. A bug or a trap has a few of them (its parts), a clean program one for
+each op file. README.md says what the fields of a request mean.
+"""
+import dataclasses
+import pathlib
+import shlex
+import zlib
+
+import corpus
+import explore
+
+VERSION = 1
+INCLUDE = corpus.ROOT.parent / "include"
+SMALL = 12  # operations
+STATES, MORE_STATES = 100, 400  # quick: images, and how many more where a bug was not found with these
+BUG_PATHS, CORRECT_PATHS = 3000, 60  # quick
+PATIENCE, SHORT_PATIENCE = 60, 2  # seconds after which a recovery hangs: the second where some do, so that it is not for long
+RANDOM_OPS, QUICK_RANDOM_OPS = 2000, 200
+
+
+@dataclasses.dataclass
+class Case:
+    subject: str  # a label's id, or a program
+    part: str
+    program: str
+    flag: str
+    analyses: list
+    effort: dict
+    files: dict  # contents by name, in the folder of the case
+    row: dict = None  # of explore.jsonl: where the input comes from
+    replay: dict = None  # which findings must show again
+    hangs: bool = False  # recovery does not end in some states
+    more: dict = None  # the effort that is added where the first did not find a bug
+
+    @property
+    def name(self):
+        return f"{self.subject}, {self.part}"
+
+    def request(self, binary, folder, port=0):
+        """As JSON. Nothing here but these arguments differs from one run to the next."""
+        info, pool = corpus.load_program(self.program), f"{folder}/pool"
+        sources = [*sorted((corpus.ROOT / self.program).glob("*.c")), *sorted((corpus.ROOT / "common").glob("*.c"))]
+        request = {"version": VERSION, "case": f"{self.program}/{self.flag}", "binary": binary, "pool": pool,
+                   "sources": [str(s) for s in sources], "include": [str(corpus.ROOT), str(INCLUDE)],
+                   "define": [] if self.flag == "clean" else [self.flag], "libs": shlex.split(info["libs"]),
+                   "library": self.program.split("/")[0], "model": info.get("model", "adr"),
+                   "analyses": self.analyses, "effort": self.effort, "patience": SHORT_PATIENCE if self.hangs else PATIENCE}
+        if self.replay:
+            request["replay"] = self.replay
+        if self.row:
+            request.update(explore.Start(self.row, binary, pool, folder, port).request())
+            if "input" not in self.analyses:
+                del request["input"]
+        else:
+            request.update(run=[binary, "run", pool, f"{folder}/ops"], recover=shlex.join([binary, "recover", pool]))
+        return request
+
+
+def operations(path):
+    return sum(1 for line in path.read_text().splitlines() if line.strip() and not line.startswith("#"))
+
+
+def with_ops(path):
+    return {"ops": pathlib.Path(path).read_bytes()}
+
+
+def ops_of(program):
+    return sorted((corpus.ROOT / program / "ops").glob("*.ops"))
+
+
+def random_ops(program, seed, count):
+    info = corpus.load_program(program)
+    mix = dict(corpus.DEFAULT_MIX, scan=10 if info["scan"] else 0)
+    return {"ops": ("\n".join(corpus.generate(seed, count, mix, info["keys"])) + "\n").encode()}
+
+
+def with_row(row):
+    return explore.Start(row, "", "", "").files()
+
+
+class Plan:
+    """Which cases there are, and how thoroughly each is looked at: by work in the quick form, by time otherwise."""
+
+    def __init__(self, quick, seconds, bug_seconds, correct_seconds, replays):
+        self.quick, self.seconds, self.replays = quick, seconds, replays
+        self.bug_seconds, self.correct_seconds, self.table = bug_seconds, correct_seconds, explore.load()
+
+    # ---- effort ----
+
+    def some(self):
+        return {"states": STATES} if self.quick else {"seconds": self.seconds}
+
+    def all(self, program):
+        """Not while libpmemobj makes a pool: that is more states than can ever be tested."""
+        only = {"only": "run_op"} if program.startswith("pmemobj/") else {}
+        return self.some() if self.quick else {"seconds": self.seconds, "all": True, **only}
+
+    def paths(self, bug):
+        if not self.quick:
+            return {"seconds": self.bug_seconds, "findings": 1} if bug else {"seconds": self.correct_seconds}
+        return {"paths": BUG_PATHS, "findings": 1} if bug else {"paths": CORRECT_PATHS}
+
+    # ---- cases ----
+
+    def bug(self, label):
+        seen, make = label["seen_by"], self.maker(label["id"], label)
+        analyses = ["misuse", "oracle"] + (["crash"] if "crash" in seen or not self.quick else [])
+        replay = {"times": self.replays}
+        if self.quick:  # a sample
+            replay = {"times": 1, "findings": 1} if zlib.crc32(label["id"].encode()) % 4 == 0 else None
+        yield make("ops", analyses, self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
+                   hangs=label.get("hangs", False), more={"states": MORE_STATES} if self.quick else None)
+        row = self.table.get(label["id"])
+        if "input" not in seen or (self.quick and not row.get("quick")):
+            return
+        yield make("input", ["input"], {"crash_states": STATES, **self.paths(True)}, with_row(row), row=row, replay={"times": 1})
+        if not self.quick:
+            yield make("seed", ["misuse", "crash"] if row.get("recover") else ["misuse"], {"states": STATES}, with_row(row), row=row)
+
+    def trap(self, label):
+        program, make = label["program"], self.maker(label["id"], label)
+        yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
+        if not self.quick:
+            yield make("random 1", ["crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
+        yield make("input", ["input"], self.paths(False), with_row(self.table[program]), row=self.table[program])
+
+    def clean(self, program):
+        make, small = self.maker(program, {"program": program, "flag": "clean"}), ops_of(program)
+        if self.quick:
+            one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
+            yield make("random 1", ["misuse", "oracle"], {}, random_ops(program, 1, QUICK_RANDOM_OPS))
+            yield make(one.stem, ["crash"], self.all(program), with_ops(one))
+        else:
+            for path in small:
+                yield make(path.stem, ["misuse", "oracle", "crash"], self.all(program), with_ops(path))
+            yield make("random 1", ["misuse", "oracle", "crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
+            yield make("random 2", ["misuse", "oracle"], {}, random_ops(program, 2, RANDOM_OPS))
+        yield make("input", ["input"], self.paths(False), with_row(self.table[program]), row=self.table[program])
+
+    @staticmethod
+    def maker(subject, about):
+        def make(part, analyses, effort, files, **more):
+            return Case(subject, part, about["program"], about["flag"], analyses, effort, files, **more)
+        return make
