@@ -11,7 +11,6 @@
 #define HOLDFAST_LAUNCH_EXPLORER_H
 
 #include "launch/internal.h"
-#include "sandbox/sandbox.h"
 
 /* A file that is input. */
 struct input_file {

@@ -28,58 +28,9 @@
 
 #define FIRST_FD 900 /* for descriptors that are inherited, out of the program's way */
 
-/* What the new process has to say, once; then it is silent, or exec has failed. */
-struct hello {
-	struct err err; /* status 0: all is well */
-};
-
 static bool wants_file(const struct launch_explorer *e, size_t i)
 {
 	return e->opts.source[i].kind == SYM_SRC_FILE;
-}
-
-static int send_hello(int sock, const struct err *err, const int *fd, size_t n)
-{
-	struct hello h = { *err };
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE((SYM_MAX_SOURCES + 1) * sizeof(int))];
-	} c = { 0 };
-	struct iovec v = { &h, sizeof h };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
-	if (n) {
-		m.msg_control = c.buf;
-		m.msg_controllen = CMSG_SPACE(n * sizeof *fd);
-		struct cmsghdr *part = CMSG_FIRSTHDR(&m);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(n * sizeof *fd);
-		memcpy(CMSG_DATA(part), fd, n * sizeof *fd);
-	}
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof h ? 0 : -1;
-}
-
-/* 1: it said something; 0: exec has closed the socket; -1. */
-static int take_hello(int sock, struct hello *h, int *fd, size_t *n)
-{
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE((SYM_MAX_SOURCES + 1) * sizeof(int))];
-	} c;
-	struct iovec v = { h, sizeof *h };
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = c.buf, .msg_controllen = sizeof c.buf
-	};
-	ssize_t got;
-	while ((got = recvmsg(sock, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL)) < 0 && errno == EINTR)
-		;
-	*n = 0;
-	struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (part && part->cmsg_type == SCM_RIGHTS) {
-		*n = (part->cmsg_len - CMSG_LEN(0)) / sizeof *fd;
-		memcpy(fd, CMSG_DATA(part), *n * sizeof *fd);
-	}
-	return got == 0 ? 0 : got == (ssize_t)sizeof *h ? 1 : -1;
 }
 
 /* ---- in the new process ---- */
@@ -188,7 +139,8 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 		if (e->talk)
 			give[n++] = launch_talk_dialer();
 	}
-	if (send_hello(sock, &err, give, n) || base < 0)
+	/* What there is to be said, once; then silence, or exec has failed. Status 0: all is well. */
+	if (sandbox_send(sock, &err, sizeof err, give, n) || base < 0)
 		_exit(EXIT_PROGRAM);
 	char go;
 	if (read(sock, &go, 1) != 1) /* the input is in the files */
@@ -199,7 +151,7 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	run_tool(e);
 	err_errno(&err, EXIT_PROGRAM, "cannot run %s", e->valgrind);
-	send_hello(sock, &err, NULL, 0);
+	sandbox_send(sock, &err, sizeof err, NULL, 0);
 	_exit(EXIT_PROGRAM);
 }
 
@@ -317,21 +269,20 @@ static int hand_over(struct launch_explorer *e, int sock, const int *fd, size_t 
 
 static int shake_hands(struct launch_explorer *e, int sock, struct err *err)
 {
-	struct hello h;
-	int fd[SYM_MAX_SOURCES + 1];
+	struct err said;
+	int fd[SANDBOX_MAX_FDS];
 	size_t n;
-	int got = take_hello(sock, &h, fd, &n);
-	if (got <= 0)
+	if (sandbox_receive(sock, &said, sizeof said, fd, &n) <= 0)
 		return err_set(err, EXIT_INTERNAL, "the tracer did not start");
-	if (h.err.status) {
-		*err = h.err;
+	if (said.status) {
+		*err = said;
 		return -1;
 	}
 	if (hand_over(e, sock, fd, n, err))
 		return -1;
-	got = take_hello(sock, &h, fd, &n);
+	int got = sandbox_receive(sock, &said, sizeof said, fd, &n); /* nothing, if exec is well */
 	if (got > 0)
-		*err = h.err;
+		*err = said;
 	return got > 0 ? -1 : 0;
 }
 

@@ -18,13 +18,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SILENCE 0.5 /* seconds after which we go on anyway */
-#define TCP_LISTENING 0x0A
 
 enum phase { NOTHING, CONNECT, SEND, SHUT, STOP, STOPPED };
 
@@ -47,7 +45,7 @@ struct talk *launch_talk_new(const struct launch_explorer *e)
 	struct talk *t = xcalloc(1, sizeof *t);
 	t->fd = -1;
 	t->port = e->opts.port;
-	t->signal = e->opts.stop ? launch_server_signal_named(e->opts.stop) : SIGTERM;
+	t->signal = e->opts.stop ? sandbox_signal_named(e->opts.stop) : SIGTERM;
 	return t;
 }
 
@@ -94,25 +92,6 @@ int launch_talk_wait(const struct talk *t)
 
 /* ---- sockets in the program's network ---- */
 
-static int pass(int sock, int fd)
-{
-	char byte = 0;
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(sizeof(int))];
-	} c = { 0 };
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = c.buf, .msg_controllen = sizeof c.buf
-	};
-	struct cmsghdr *part = CMSG_FIRSTHDR(&m);
-	part->cmsg_level = SOL_SOCKET;
-	part->cmsg_type = SCM_RIGHTS;
-	part->cmsg_len = CMSG_LEN(sizeof fd);
-	memcpy(CMSG_DATA(part), &fd, sizeof fd);
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
 /* Ends when holdfast's end is closed. */
 static void dialer(int sock)
 {
@@ -120,7 +99,7 @@ static void dialer(int sock)
 	signal(SIGINT, SIG_IGN);
 	while (read(sock, &six, 1) == 1) {
 		int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fd < 0 || pass(sock, fd))
+		if (fd < 0 || sandbox_send(sock, &six, 1, &fd, 1))
 			break;
 		close(fd);
 	}
@@ -152,49 +131,17 @@ int launch_talk_dialer(void)
 static int new_socket(int dial, bool six)
 {
 	char byte = six;
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(sizeof(int))];
-	} c;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = {
-		.msg_iov = &v, .msg_iovlen = 1, .msg_control = c.buf, .msg_controllen = sizeof c.buf
-	};
-	int fd = -1;
-	if (dial < 0 || send(dial, &byte, 1, MSG_NOSIGNAL) != 1)
+	int fd[SANDBOX_MAX_FDS];
+	size_t n;
+	if (dial < 0 || sandbox_send(dial, &byte, 1, NULL, 0) ||
+	    sandbox_receive(dial, &byte, 1, fd, &n) <= 0 || !n)
 		return -1;
-	while (recvmsg(dial, &m, MSG_CMSG_CLOEXEC) < 0)
-		if (errno != EINTR)
-			return -1;
-	struct cmsghdr *part = CMSG_FIRSTHDR(&m);
-	if (part && part->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(part), sizeof fd);
-	return fd;
-}
-
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A …". */
-static unsigned find_port(pid_t pid, bool six, unsigned wanted)
-{
-	char path[64], line[512];
-	unsigned local, state, found = 0;
-	snprintf(path, sizeof path, "/proc/%d/net/tcp%s", (int)pid, six ? "6" : "");
-	FILE *f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) ==
-			    2 &&
-		    state == TCP_LISTENING && (!wanted || local == wanted))
-			found = local;
-	if (f)
-		fclose(f);
-	return found;
+	return fd[0];
 }
 
 static bool dial_up(struct talk *t, const struct launch_explorer *e)
 {
-	unsigned port = find_port(e->pid, false, e->opts.port);
-	t->six = !port;
-	if (!port)
-		port = find_port(e->pid, true, e->opts.port);
+	unsigned port = sandbox_listens(e->pid, e->opts.port, &t->six);
 	if (!port || (t->fd = new_socket(e->dial, t->six)) < 0)
 		return false;
 	t->port = port;
@@ -262,17 +209,10 @@ static void stop(struct talk *t, const struct launch_explorer *e, pid_t pid)
 	if (!pid)
 		return;
 	now_comes(t, STOPPED, e);
-	if (t->signal || !e->opts.stop) {
+	if (t->signal || !e->opts.stop)
 		kill(pid, t->signal ? t->signal : SIGTERM);
-	} else {
-		fflush(NULL);
-		t->stopper = fork();
-		if (t->stopper == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			execl("/bin/sh", "sh", "-c", e->opts.stop, (char *)NULL);
-			_exit(127);
-		}
-	}
+	else
+		t->stopper = launch_server_shell(e->opts.stop);
 	hang_up(t);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "launch/launch.h"
+#include "sandbox/sandbox.h"
 
 #define LAUNCH_TOOL "holdfast-amd64-linux"
 
@@ -29,12 +30,11 @@ void launch_children_end(const struct children *except); /* kills and takes in a
 
 /* relay.c: NULL or -1 and err where something failed. */
 struct relay;
-struct relay *launch_relay_new(const char *regex, struct err *err);
+struct relay *launch_relay_new(struct sandbox_ready *); /* which is told of all output */
 void launch_relay_free(struct relay *);
 int launch_relay_open(struct relay *, struct err *err);  /* before the program is started */
 void launch_relay_become(const struct relay *);          /* in the program's process */
 int launch_relay_start(struct relay *, struct err *err); /* when it was started */
-bool launch_relay_seen(const struct relay *);            /* a line has matched */
 bool launch_relay_drained(const struct relay *);         /* nobody writes any more */
 void launch_relay_finish(struct relay *);                /* when all who write are gone */
 
@@ -61,7 +61,6 @@ bool launch_server_reaped(struct server *, pid_t pid, int shell_status);
 void launch_server_kill(const struct server *);
 void launch_server_finish(struct server *, struct launch_result *);
 void launch_server_signal(const struct server_program *, int sig);
-bool launch_server_port_listens(unsigned port);
-int launch_server_signal_named(const char *text); /* 0: it is not a signal's name or number */
+pid_t launch_server_shell(const char *command); /* runs it; -1: it could not be started */
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program's output on its way through us, to see the line that says that it is ready.
+ * The program's output on its way through us, for the line that says that it is ready.
  *
- * A thread copies both streams from pipes, as they come, and looks at each line until one
- * matches. It goes on until nobody holds the other ends any more. Where our own output is
+ * A thread copies both streams from pipes, as they come, and shows them around. It goes on until nobody holds the other ends any more. Where our own output is
  * gone, the pipe is closed, so that the program hears of it as it would without us.
  */
 #include "launch/internal.h"
@@ -12,36 +11,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES 65536u /* of a longer line only the beginning is looked at */
-
 struct relay {
-	regex_t regex;
-	int out[2];         /* pipes: stdout's, stderr's; -1: closed */
-	int in[2];          /* their ends for the program */
-	struct buf line[2]; /* what has come of the current line */
+	struct sandbox_ready *ready;
+	int out[2]; /* pipes: stdout's, stderr's; -1: closed */
+	int in[2];  /* their ends for the program */
 	pthread_t thread;
 	bool running;
-	atomic_bool seen, drained;
+	atomic_bool drained;
 };
 
-struct relay *launch_relay_new(const char *regex, struct err *err)
+struct relay *launch_relay_new(struct sandbox_ready *ready)
 {
-	char why[128];
 	struct relay *r = xcalloc(1, sizeof *r);
-	int bad = regcomp(&r->regex, regex, REG_EXTENDED | REG_NOSUB);
-	if (bad) {
-		regerror(bad, &r->regex, why, sizeof why);
-		err_set(err, EXIT_USAGE, "--ready '%s' is no regular expression: %s", regex, why);
-		free(r);
-		return NULL;
-	}
+	r->ready = ready;
 	for (int i = 0; i < 2; i++)
 		r->out[i] = r->in[i] = -1;
 	return r;
@@ -62,9 +49,7 @@ void launch_relay_free(struct relay *r)
 	for (int i = 0; i < 2; i++) {
 		close_end(&r->in[i]);
 		close_end(&r->out[i]);
-		buf_free(&r->line[i]);
 	}
-	regfree(&r->regex);
 	free(r);
 }
 
@@ -86,30 +71,6 @@ void launch_relay_become(const struct relay *r)
 	dup2(r->in[1], STDERR_FILENO);
 }
 
-static void look_at(struct relay *r, int i)
-{
-	struct buf *line = &r->line[i];
-	buf_add(line, "", 1);
-	if (!regexec(&r->regex, line->p, 0, NULL, 0))
-		atomic_store(&r->seen, true);
-	line->n = 0;
-}
-
-static void look_for_lines(struct relay *r, int i, const char *p, size_t n)
-{
-	while (n && !atomic_load(&r->seen)) {
-		const char *end = memchr(p, '\n', n);
-		size_t len = end ? (size_t)(end - p) : n;
-		size_t room = LINE_MAX_BYTES - r->line[i].n;
-		buf_add(&r->line[i], p, len < room ? len : room);
-		if (end)
-			look_at(r, i);
-		len += end != NULL;
-		p += len;
-		n -= len;
-	}
-}
-
 static void copy(struct relay *r, int i)
 {
 	char bytes[16384];
@@ -117,9 +78,9 @@ static void copy(struct relay *r, int i)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n > 0)
-		look_for_lines(r, i, bytes, (size_t)n);
-	else if (r->line[i].n) /* the last line may lack its end */
-		look_at(r, i);
+		sandbox_ready_saw(r->ready, i, bytes, (size_t)n);
+	else
+		sandbox_ready_ended(r->ready, i);
 	if (n <= 0 || write_all(i ? STDERR_FILENO : STDOUT_FILENO, bytes, (size_t)n))
 		close_end(&r->out[i]);
 }
@@ -154,11 +115,6 @@ int launch_relay_start(struct relay *r, struct err *err)
 	}
 	r->running = true;
 	return 0;
-}
-
-bool launch_relay_seen(const struct relay *r)
-{
-	return atomic_load(&r->seen);
 }
 
 bool launch_relay_drained(const struct relay *r)

@@ -6,88 +6,39 @@
  *      │                  └──────program ended, then the client──────────────▶┘
  *      └── the program ended, or took too long: an error
  *
- * Ready: something listens on --port, which the kernel tells without being connected to, and
- * a line of output has matched --ready; where only one is given, that one. The client runs in
- * a process group of its own, so that all of it can be ended.
+ * The client runs in a process group of its own, so that all of it can be ended.
  */
 #include "launch/internal.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT 60
 #define LOOK_EVERY 0.05 /* seconds, at the table of sockets */
 #define LAST_WORDS 1.0
-#define TCP_LISTENING 0x0a
 
 enum phase { WAITING, SERVING, STOPPING, OVER };
 
 struct server {
 	const struct launch_opts *o;
+	struct sandbox_ready *ready;
 	struct relay *relay; /* NULL: without --ready */
 	int signal;          /* that stops it; 0: the command does */
 	enum phase phase;
-	double deadline, looked;
+	double deadline;
 	pid_t client, stopper; /* leaders of their process groups; 0: none, or ended */
 	int client_status;
 	unsigned images; /* the program's, when it was told to stop */
-	bool listens, late, signalled;
+	bool late, signalled;
 };
 
 static unsigned timeout(const struct server *s)
 {
 	return s->o->ready_timeout ? s->o->ready_timeout : DEFAULT_TIMEOUT;
-}
-
-/* "TERM", "SIGTERM" or "15"; 0: not a signal, so a command. */
-int launch_server_signal_named(const char *text)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-	if (isdigit((unsigned char)*text) && !*end)
-		return n > 0 && n < NSIG ? (int)n : 0;
-	const char *name = strncmp(text, "SIG", 3) ? text : text + 3;
-	for (int sig = 1; sig < NSIG; sig++) {
-		const char *known = sigabbrev_np(sig);
-		if (known && !strcmp(known, name))
-			return sig;
-	}
-	return 0;
-}
-
-/* A line of /proc/net/tcp: "  0: 0100007F:1F90 00000000:0000 0A …", addresses may be longer. */
-static bool line_listens(const char *line, unsigned port)
-{
-	unsigned local, state;
-	return sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) == 2 &&
-	       local == port && state == TCP_LISTENING;
-}
-
-static bool table_listens(const char *path, unsigned port)
-{
-	char line[512];
-	bool found = false;
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (!found && fgets(line, sizeof line, f))
-		found = line_listens(line, port);
-	fclose(f);
-	return found;
-}
-
-bool launch_server_port_listens(unsigned port)
-{
-	return table_listens("/proc/self/net/tcp", port) ||
-	       table_listens("/proc/self/net/tcp6", port);
 }
 
 static int check(const struct launch_opts *o, struct err *err)
@@ -98,7 +49,7 @@ static int check(const struct launch_opts *o, struct err *err)
 			"--client needs --port or --ready, to know when the program is ready");
 	if (o->port > 65535)
 		return err_set(err, EXIT_USAGE, "--port needs a number from 1 to 65535");
-	if (o->port && launch_server_port_listens(o->port))
+	if (o->port && sandbox_listens(0, o->port, NULL))
 		return err_set(
 			err, EXIT_PROGRAM,
 			"something listens on port %u already, before the program has started",
@@ -112,11 +63,14 @@ struct server *launch_server_new(const struct launch_opts *o, struct err *err)
 		return NULL;
 	struct server *s = xcalloc(1, sizeof *s);
 	s->o = o;
-	s->signal = o->stop ? launch_server_signal_named(o->stop) : SIGTERM;
-	if (o->ready && !(s->relay = launch_relay_new(o->ready, err))) {
+	s->signal = o->stop ? sandbox_signal_named(o->stop) : SIGTERM;
+	s->ready = sandbox_ready_new(o->port, o->ready, LOOK_EVERY, err);
+	if (!s->ready) {
 		free(s);
 		return NULL;
 	}
+	if (o->ready)
+		s->relay = launch_relay_new(s->ready);
 	return s;
 }
 
@@ -125,6 +79,7 @@ void launch_server_free(struct server *s)
 	if (!s)
 		return;
 	launch_relay_free(s->relay);
+	sandbox_ready_free(s->ready);
 	free(s);
 }
 
@@ -147,7 +102,7 @@ int launch_server_started(struct server *s, struct err *err)
 
 /* ---- the client, and the command that stops the program ---- */
 
-static pid_t shell(const char *command)
+pid_t launch_server_shell(const char *command)
 {
 	fflush(NULL);
 	pid_t parent = getpid(), pid = fork();
@@ -166,7 +121,7 @@ static pid_t shell(const char *command)
 
 static int start_shell(const char *command, pid_t *pid, struct err *err)
 {
-	*pid = shell(command);
+	*pid = launch_server_shell(command);
 	if (*pid < 0) {
 		*pid = 0;
 		return err_errno(err, EXIT_INTERNAL, "cannot start a process");
@@ -209,26 +164,6 @@ void launch_server_kill(const struct server *s)
 
 /* ---- from one phase to the next ---- */
 
-static bool is_ready(struct server *s)
-{
-	if (s->o->port && !s->listens) {
-		if (now_seconds() < s->looked + LOOK_EVERY)
-			return false;
-		s->looked = now_seconds();
-		s->listens = launch_server_port_listens(s->o->port);
-	}
-	return (!s->o->port || s->listens) && (!s->relay || launch_relay_seen(s->relay));
-}
-
-static int not_ready(const struct server *s, const char *what, struct err *err)
-{
-	if (s->o->port && !s->listens)
-		return err_set(err, EXIT_PROGRAM, "%s: nothing listened on port %u", what,
-			       s->o->port);
-	return err_set(err, EXIT_PROGRAM, "%s: no line of its output matched '%s'", what,
-		       s->o->ready);
-}
-
 /* The program has ended; has all that it said been looked at? Its children may hold the pipe. */
 static bool said_all(struct server *s)
 {
@@ -248,7 +183,7 @@ static int wait_until_ready(struct server *s, const struct server_program *p, st
 		s->phase = OVER;
 		return 0;
 	}
-	if (is_ready(s)) {
+	if (sandbox_ready_now(s->ready)) {
 		s->phase = SERVING;
 		s->late = false;
 		return start_shell(s->o->client, &s->client, err);
@@ -258,13 +193,13 @@ static int wait_until_ready(struct server *s, const struct server_program *p, st
 	if (p->ended) {
 		snprintf(what, sizeof what, "the program ended with status %d before it was ready",
 			 p->status);
-		return not_ready(s, what, err);
+		return sandbox_ready_lacks(s->ready, what, err);
 	}
 	if (now_seconds() < s->deadline)
 		return 0;
 	snprintf(what, sizeof what, "the program was not ready after %u second%s", timeout(s),
 		 timeout(s) == 1 ? "" : "s");
-	return not_ready(s, what, err);
+	return sandbox_ready_lacks(s->ready, what, err);
 }
 
 static void tell(struct server *s, const struct server_program *p)

@@ -32,23 +32,6 @@ static void send_reply(struct cell *c, struct runner_result *r)
 	runner_result_free(r);
 }
 
-static void send_fd(struct cell *c, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec iov = { (void *)"f", 1 };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = sizeof control };
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-	while (sendmsg(c->sock, &m, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			runner_cell_gone(c);
-}
-
 static int compare_ints(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -95,18 +78,6 @@ static void detach(const struct cell_args *a, struct cell *c)
 		dup2(c->devnull, i);
 }
 
-static int number_of_signal(const char *name)
-{
-	if (!strncmp(name, "SIG", 3))
-		name += 3;
-	for (int i = 1; i < NSIG; i++) {
-		const char *abbrev = sigabbrev_np(i);
-		if (abbrev && !strcmp(abbrev, name))
-			return i;
-	}
-	return 0;
-}
-
 /* What the command changes in these folders is its own, besides those with PM files. */
 static int open_box(struct cell *c, const struct sandbox_view *view, struct err *err)
 {
@@ -134,9 +105,9 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 	if (runner_command_parse(&c->command, o->command, err) ||
 	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
 	    runner_judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
-	    (o->ready && runner_regex_new(&c->ready, o->ready, err)))
+	    !(c->ready = sandbox_ready_new(o->port, o->ready, 0, err)))
 		return -1;
-	c->stop_signal = number_of_signal(stop);
+	c->stop_signal = sandbox_signal_named(stop);
 	if (!c->stop_signal && runner_command_parse(&c->stop, stop, err))
 		return -1;
 	c->image = xcalloc(o->nfile, sizeof *c->image);
@@ -241,7 +212,8 @@ void runner_cell_main(const struct cell_args *a)
 	r.noutput = strlen(r.output);
 	send_reply(&c, &r);
 	for (size_t i = 0; !bad && i < a->opts->nfile; i++)
-		send_fd(&c, c.image[i].fd);
+		if (sandbox_send(c.sock, "f", 1, &c.image[i].fd, 1))
+			runner_cell_gone(&c);
 	for (;;) {
 		struct request q;
 		struct iovec iov[] = { { &q, sizeof q }, { text, TEXT_MAX } };

@@ -58,7 +58,6 @@ static int check_command(const char *text, struct err *err)
 int runner_check(const struct runner_opts *o, struct err *err)
 {
 	struct judge j;
-	regex_t ready;
 	for (size_t i = 0; i < o->nfile; i++)
 		if (*o->file[i].path != '/')
 			return err_set(err, EXIT_INTERNAL, "%s: not an absolute path",
@@ -69,32 +68,9 @@ int runner_check(const struct runner_opts *o, struct err *err)
 	runner_judge_free(&j);
 	if (bad || !o->ready)
 		return bad;
-	bad = runner_regex_new(&ready, o->ready, err);
-	if (!bad)
-		regfree(&ready);
-	return bad;
-}
-
-static int receive_fd(int sock)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &iov,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = sizeof control };
-	ssize_t n;
-	int fd = -1;
-	while ((n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	if (head && head->cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(head), sizeof fd);
-	return fd;
+	struct sandbox_ready *ready = sandbox_ready_new(o->port, o->ready, 0, err);
+	sandbox_ready_free(ready);
+	return ready ? 0 : -1;
 }
 
 static int greet(struct runner *r, struct runner_cell *c, struct err *err)
@@ -107,8 +83,12 @@ static int greet(struct runner *r, struct runner_cell *c, struct err *err)
 		c->home = xstrdup(result.output);
 	runner_result_free(&result);
 	for (size_t i = 0; !bad && i < r->opts->nfile; i++) {
-		c->file[i].image = receive_fd(c->sock);
-		if (c->file[i].image < 0)
+		char byte;
+		int fd[SANDBOX_MAX_FDS];
+		size_t n;
+		if (sandbox_receive(c->sock, &byte, 1, fd, &n) > 0 && n)
+			c->file[i].image = fd[0];
+		else
 			bad = err_set(err, EXIT_PROGRAM, "the sandbox has ended");
 	}
 	return bad;

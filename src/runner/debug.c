@@ -19,10 +19,10 @@ char *runner_backtrace(struct runner *r, unsigned cell, struct err *err)
 {
 	struct runner_cell *c = &r->cell[cell];
 	struct runner_result result;
-	char *gdb = runner_command_find("gdb", NULL), *trace = NULL;
-	free(gdb);
+	char *gdb = find_program("gdb"), *trace = NULL;
 	if (!gdb)
 		return NULL;
+	free(gdb);
 	if (c->state != CELL_IDLE || runner_ask(c, OP_BACKTRACE, 0, NULL)) {
 		err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
 		return NULL;

@@ -46,7 +46,6 @@ struct judge {
 int runner_judge_init(struct judge *, const char *expect_exit, const char *fail_regex,
 		      struct err *);
 void runner_judge_free(struct judge *);
-int runner_regex_new(regex_t *, const char *text, struct err *);
 bool runner_regex_in(const regex_t *, const struct buf *);
 
 /* image.c: one file of one cell, and what it should hold. */
@@ -68,7 +67,7 @@ struct cell {
 	struct command command, client, stop;
 	int stop_signal; /* 0: stop is a command */
 	struct judge judge;
-	regex_t ready;
+	struct sandbox_ready *ready;
 	char *preload;            /* the library; NULL: not needed, or not there */
 	struct sandbox_cell *box; /* what the command sees of the file system */
 	struct image *image;
@@ -90,6 +89,7 @@ struct proc {
 	bool lost;   /* and has ended itself */
 	pid_t child; /* of the fork server; 0: none */
 	struct buf text;
+	size_t looked; /* how much of it for whether a server is up */
 	bool flooded;
 };
 struct spawn {

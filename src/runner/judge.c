@@ -48,7 +48,7 @@ static int parse_statuses(bool fine[256], const char *list)
 	}
 }
 
-int runner_regex_new(regex_t *regex, const char *text, struct err *err)
+static int regex_new(regex_t *regex, const char *text, struct err *err)
 {
 	char why[256];
 	int bad = regcomp(regex, text, REG_EXTENDED | REG_NEWLINE);
@@ -67,7 +67,7 @@ int runner_judge_init(struct judge *j, const char *expect_exit, const char *fail
 			       "bad list of exit statuses '%s'; it looks like 0,2-4", expect_exit);
 	if (!fail_regex)
 		return 0;
-	if (runner_regex_new(&j->regex, fail_regex, err))
+	if (regex_new(&j->regex, fail_regex, err))
 		return -1;
 	j->has_regex = true;
 	return 0;

@@ -10,30 +10,13 @@
 
 #define GRACE_S 0.05 /* for a server whose client has failed to end too */
 
-/* Does something listen on the port? Asked without connecting, which the server would notice. */
-static bool listens(const char *table, unsigned port)
-{
-	FILE *f = fopen(table, "re");
-	char line[512];
-	bool found = false;
-	while (f && !found && fgets(line, sizeof line, f)) {
-		unsigned local, state;
-		found = sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local,
-			       &state) == 2 &&
-			local == port && state == 0x0a;
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static bool is_up(struct cell *c, struct proc *server)
 {
-	const struct runner_opts *o = c->opts;
-	if (o->port && (listens("/proc/thread-self/net/tcp", o->port) ||
-			listens("/proc/thread-self/net/tcp6", o->port)))
-		return true;
-	return o->ready && runner_regex_in(&c->ready, &server->text);
+	const struct buf *text = &server->text;
+	if (text->n > server->looked)
+		sandbox_ready_saw(c->ready, 0, text->p + server->looked, text->n - server->looked);
+	server->looked = text->n;
+	return sandbox_ready_now(c->ready);
 }
 
 static void stop(struct cell *c, struct proc *server)
@@ -96,6 +79,7 @@ void runner_serve_run(struct cell *c, struct runner_result *r)
 	struct proc server, *list[] = { &server };
 	struct err err;
 	double start = now_seconds();
+	sandbox_ready_reset(c->ready);
 	if (runner_cell_start(c, &server, &c->command, -1, &err)) {
 		runner_broken(r, "%s", err.text);
 		return;

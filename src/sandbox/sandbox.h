@@ -134,4 +134,33 @@ int sandbox_cell_rows(const struct sandbox_cell *, struct mount_row *, uint32_t 
 int sandbox_copy_file(const char *from, int to); /* sparse; one that is not there is empty */
 int sandbox_remove_tree(int dirfd, const char *name);
 
+/* ---- servers ---- */
+
+struct sandbox_ready;
+/* Up: it listens on the port (0: no matter) and a line of its output matches (NULL: no matter). The
+ * port is looked at every so many seconds. NULL and err: the expression is wrong. */
+struct sandbox_ready *sandbox_ready_new(unsigned port, const char *regex, double every,
+					struct err *);
+void sandbox_ready_free(struct sandbox_ready *);
+void sandbox_ready_reset(struct sandbox_ready *); /* for another server */
+/* What has come from its stream 0 or 1; another thread may tell. */
+void sandbox_ready_saw(struct sandbox_ready *, int stream, const char *, size_t);
+void sandbox_ready_ended(struct sandbox_ready *, int stream); /* nothing more will come from it */
+bool sandbox_ready_now(struct sandbox_ready *);
+/* What is missing, as an error that begins with `what`; returns -1. */
+int sandbox_ready_lacks(const struct sandbox_ready *, const char *what, struct err *);
+
+/* The TCP port that something listens on in a process's network (0: in ours), the wanted one or, if
+ * that is 0, any; 0: none. It is asked without connecting. */
+unsigned sandbox_listens(pid_t, unsigned wanted, bool *six);
+/* "TERM", "SIGTERM" or "15"; 0: not a signal, so a command. */
+int sandbox_signal_named(const char *);
+
+/* ---- messages between processes that do not see the same files ---- */
+
+#define SANDBOX_MAX_FDS 65u /* in one message */
+int sandbox_send(int sock, const void *, size_t, const int *fd, size_t n);
+/* 1: so many bytes, and *n descriptors; 0: the other end is closed; -1. */
+int sandbox_receive(int sock, void *, size_t, int fd[SANDBOX_MAX_FDS], size_t *n);
+
 #endif

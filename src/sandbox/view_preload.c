@@ -16,8 +16,10 @@ static int probe(const struct sandbox_view *view, struct err *err)
 {
 	(void)view;
 	char *library = preload_find(err);
+	if (!library)
+		return -1;
 	free(library);
-	return library ? 0 : -1;
+	return 0;
 }
 
 /* Its name in the private folder can be written in LD_PRELOAD, wherever the library is. */

@@ -577,6 +577,22 @@ static void debugging(void **state)
 	runner_free(r);
 }
 
+/* Without gdb there is no backtrace, and that is no error. */
+static void no_debugger(void **state)
+{
+	(void)state;
+	struct err err = { 0 };
+	struct runner *r = rig((struct runner_opts){ 0 });
+	char *old = xstrdup(getenv("PATH"));
+	put(r, 0, 0, "segv");
+	setenv("PATH", dir, 1);
+	assert_null(runner_backtrace(r, 0, &err));
+	assert_int_equal(err.status, 0);
+	setenv("PATH", old, 1);
+	free(old);
+	runner_free(r);
+}
+
 /* What was in the folder for copies before and is still there. */
 static unsigned copies(void)
 {
@@ -821,6 +837,7 @@ int main(void)
 		cmocka_unit_test(same_address),
 		cmocka_unit_test(server),
 		cmocka_unit_test(debugging),
+		cmocka_unit_test(no_debugger),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(other_mounts),
 		SUBST(which_view),
