@@ -346,10 +346,12 @@ void srcloc_debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 	while (n) { /* each inlined function, then where it was called */
 		n--;
 		f.function = function_name(obj, &call[n]);
+		f.takes = srcloc_prototype(d, &call[n]);
 		VEC_PUSH(out, f);
 		set_call_place(obj, u, &call[n], &f);
 	}
 	f.function = r ? function_name(obj, &u->fn.p[r->idx]) : NULL;
+	f.takes = r ? srcloc_prototype(d, &u->fn.p[r->idx]) : 0;
 	VEC_PUSH(out, f);
 }
 
@@ -381,4 +383,5 @@ void srcloc_debuginfo_free(struct debuginfo *d)
 	VEC_FREE(&d->unit);
 	VEC_FREE(&d->unit_at);
 	hmap_free(&d->name);
+	hmap_free(&d->takes);
 }

@@ -66,7 +66,8 @@ struct debuginfo {
 	uint64_t bias; /* address in the object - bias = address in the DWARF */
 	VEC(struct unit) unit;
 	struct ranges unit_at;
-	struct hmap name; /* address of a DIE -> the function's name */
+	struct hmap name;  /* address of a DIE -> the function's name */
+	struct hmap takes; /* … -> what it takes */
 	bool loaded;
 };
 
@@ -126,6 +127,9 @@ void srcloc_symbols_free(struct symbols *);
 typedef VEC(struct srcloc_frame) frame_vec;
 void srcloc_debuginfo_at(struct object *, uint64_t addr, frame_vec *);
 void srcloc_debuginfo_free(struct debuginfo *);
+
+/* prototype.c: enum srcloc_takes of a function or of an inlined call of it. */
+uint8_t srcloc_prototype(struct debuginfo *, Dwarf_Die *fn);
 
 /* ---- names and types ---- */
 

@@ -255,17 +255,22 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
  * The object that a frame is in, and which of the frames of its address it is. Frames of a
  * path are copies, and those of the same place are alike, so the first that fits will do.
  */
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
 static struct object *object_of(struct srcloc *s, const struct srcloc_frame *f, size_t *level)
 {
 	for (size_t i = 0; f->module && i < s->store->objects.n; i++) {
 		struct object *obj = s->store->objects.p[i];
-		if (obj->path != f->module || obj->state != OBJECT_READY)
+		if (strcmp(obj->path, f->module) || obj->state != OBJECT_READY)
 			continue;
 		frame_vec found = { 0 };
 		srcloc_debuginfo_at(obj, f->offset, &found);
 		for (*level = 0; *level < found.n; ++*level)
 			if (found.p[*level].line == f->line &&
-			    found.p[*level].function == f->function)
+			    same_text(found.p[*level].function, f->function))
 				break;
 		bool ok = *level < found.n;
 		VEC_FREE(&found);
@@ -311,7 +316,9 @@ static const char *last_part(const char *path)
 
 const char *srcloc_text(const struct srcloc_frame *f, char *buf, size_t size)
 {
-	const char *function = f->function ? f->function : "??";
+	char name[256];
+	const char *function =
+		f->function ? srcloc_short_name(f->function, name, sizeof name) : "??";
 	unsigned long long offset = f->offset;
 
 	if (f->kind == SRCLOC_SIGNAL || f->kind == SRCLOC_CUT)

@@ -25,6 +25,19 @@ enum srcloc_kind {
 	SRCLOC_CUT,         /* deeper frames are not in the trace; function is "<…>" */
 };
 
+/*
+ * What a function takes, by the types of its parameters: for those who ask what it is for. A
+ * range is memory of no particular type: a pointer to void, to characters or numbers, or to
+ * whatever a template is instantiated with.
+ */
+enum srcloc_takes {
+	SRCLOC_TAKES_KNOWN = 1,  /* the debug information tells; else no other bit is set */
+	SRCLOC_TAKES_RANGE = 2,  /* a pointer to untyped memory */
+	SRCLOC_TAKES_OBJECT = 4, /* a struct, or a pointer or reference to one; not `this` */
+	SRCLOC_TAKES_LENGTH = 8, /* a number */
+	SRCLOC_TAKES_COPY = 16,  /* where to, what from (or with), how much: as memcpy and memset */
+};
+
 /* One frame: an address has one or more, innermost inlined function first. */
 struct srcloc_frame {
 	const char *function;  /* demangled; NULL if unknown */
@@ -37,6 +50,8 @@ struct srcloc_frame {
 	uint8_t kind;          /* enum srcloc_kind; always SRCLOC_CODE from srcloc_at */
 	bool inlined;          /* inlined into the next frame, whose place is the call's */
 	bool plt;              /* a linkage stub: leave it out of call paths */
+	uint8_t takes;         /* enum srcloc_takes, of the function */
+	bool helper;           /* for those who tell helpers from the program proper; false here */
 };
 struct srcloc_where {
 	const struct srcloc_frame *frame;
@@ -63,6 +78,11 @@ void srcloc_unmap(struct srcloc *, uint64_t addr, uint64_t len);
 const char *srcloc_stale(const struct srcloc *, size_t i);
 
 struct srcloc_where srcloc_at(struct srcloc *, uint64_t addr);
+/*
+ * A name for people: long template arguments become <…>, and long parameter lists (…); Rust's hash is
+ * left out. Returns buf, or the name itself where nothing is to be done.
+ */
+const char *srcloc_short_name(const char *function, char *buf, size_t size);
 /* "insert (tree.c:41)", "insert (libfoo.so+0x1234)" or "libfoo.so+0x1234"; returns buf. */
 const char *srcloc_text(const struct srcloc_frame *, char *buf, size_t size);
 
