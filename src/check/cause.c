@@ -118,7 +118,7 @@ static void add_related(struct check *c, struct finding *f, const char *role, co
 		return;
 	p = check_place(c, w);
 	r.message = xstrdup(what);
-	r.place = finding_place_copy((struct srcloc_where){ p->frame, p->n });
+	r.place = finding_place_clone(p);
 	VEC_PUSH(&f->related, r);
 }
 
@@ -171,7 +171,7 @@ struct finding *check_cause_finding(struct check *c, const struct cause *k, cons
 	f->message = xstrdup(text);
 	f->count = k->count;
 	f->event = k->event;
-	f->place = finding_place_copy((struct srcloc_where){ p->frame, p->n });
+	f->place = finding_place_clone(p);
 	if (k->key) {
 		buf_puts(&b, model_key_text(c->model, k->key, k->byte, text, sizeof text));
 		if (k->len)

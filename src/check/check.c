@@ -63,6 +63,10 @@ void check_free(struct check *c)
 	check_plugins_free(c->plugins);
 	for (size_t i = 0; check_oracles[i]; i++) {
 		check_causes_free(&c->state[i].causes);
+		check_pairs_free(&c->state[i].pairs);
+		check_pairs_free(&c->state[i].locks);
+		check_pairs_free(&c->state[i].writers);
+		hmap_free(&c->state[i].atom);
 		VEC_FREE(&c->state[i].tally);
 	}
 	for (size_t i = 0; i < c->place.n; i++)
@@ -70,9 +74,15 @@ void check_free(struct check *c)
 			free(c->place.p[i]->frame);
 			free(c->place.p[i]);
 		}
+	finding_helpers_free(c->helpers);
 	VEC_FREE(&c->place);
+	VEC_FREE(&c->statement);
 	VEC_FREE(&c->wanted);
 	VEC_FREE(&c->persisted);
+	VEC_FREE(&c->flags);
+	VEC_FREE(&c->persister);
+	VEC_FREE(&c->lock);
+	check_targets_free(&c->targets);
 	free(c->state);
 	srcloc_trace_free(c->srcloc);
 	model_free(c->model);
@@ -94,6 +104,8 @@ const struct finding_place *check_place(struct check *c, model_where w)
 		struct srcloc_where path = srcloc_path(c->srcloc, p->process, p->ip, p->ctx);
 		c->place.p[w] = xmalloc(sizeof *c->place.p[w]);
 		*c->place.p[w] = finding_place_copy(srcloc_path_trim(path));
+		if (c->helpers)
+			finding_helpers_mark(c->helpers, c->place.p[w]->frame, c->place.p[w]->n);
 	}
 	return c->place.p[w];
 }
@@ -117,12 +129,32 @@ void check_file_persisted(struct check *c, uint64_t key)
 		VEC_PUSH(&c->persisted, model_key_file(key));
 }
 
+/* A fence that is none by intent; it is remembered for what will be said about it. */
+static bool by_runtime(struct check *c, const struct trace_event *e)
+{
+	if (e->kind != TRACE_FENCE || !(e->flags & TRACE_F_ATOMIC))
+		return false;
+	model_where w = model_where_of(c->model, e);
+	if (!check_is_runtime(c, w))
+		return false;
+	uint32_t thread = model_thread_of(c->model, e);
+	while (c->lock.n <= thread)
+		VEC_PUSH(&c->lock, (struct runtime_lock){ 0 });
+	c->lock.p[thread] = (struct runtime_lock){ e->num + 1, w };
+	return true;
+}
+
 void check_feed(struct check *c, const struct trace_event *e)
 {
 	if (e->kind == TRACE_MODULE_UNLOAD)
 		for (size_t i = 0; i < c->wanted.n; i++)
 			check_place(c, c->wanted.p[i]);
 	srcloc_trace_feed(c->srcloc, e);
+	if (e->kind == TRACE_MODULE_LOAD) {
+		const struct trace_module_def *m =
+			trace_module(c->defs, e->process, (uint32_t)e->arg[3]);
+		check_advice_module(c, m ? m->path : NULL);
+	}
 	c->last.num = e->num; /* not all of it: this is the hot path */
 	c->last.kind = e->kind;
 	c->last.process = e->process;
@@ -131,12 +163,38 @@ void check_feed(struct check *c, const struct trace_event *e)
 	c->last.ctx = e->ctx;
 	c->last.ip = e->ip;
 	c->any = true;
-	model_feed(c->model, e);
+	if (e->kind == TRACE_STORE)
+		check_targets_store(c, e);
+	else if (e->kind == TRACE_MAP)
+		check_targets_map(c, e);
+	if (!by_runtime(c, e))
+		model_feed(c->model, e);
 	check_plugins_event(c->plugins, e);
+}
+
+/* Tells helpers from the rest, by all that was seen so far. */
+static void find_helpers(struct check *c)
+{
+	finding_helpers_free(c->helpers);
+	c->helpers = finding_helpers_new();
+	for (model_where w = 0; w < model_places(c->model); w++) {
+		const struct model_place *p = model_place(c->model, w);
+		enum finding_act act;
+		if (!p->ip || !finding_act_of(p->class, &act))
+			continue;
+		const struct finding_place *at = check_place(c, w);
+		finding_helpers_see(c->helpers, (struct srcloc_where){ at->frame, at->n }, act);
+	}
+	finding_helpers_decide(c->helpers);
+	for (size_t i = 0; i < c->place.n; i++)
+		if (c->place.p[i])
+			finding_helpers_mark(c->helpers, c->place.p[i]->frame, c->place.p[i]->n);
 }
 
 void check_report(struct check *c, struct finding_set *out)
 {
+	find_helpers(c);
+	check_statements(c);
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->report)
 			check_oracles[i]->report(&c->state[i], out);

@@ -1,74 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences with nothing to order: the thread has neither flushed nor stored non-temporally
- * since its last fence. Atomic instructions are not fences for their own sake, and mfence
- * often orders volatile memory; only a place of it that orders flushes at other times counts.
+ * Fences with nothing to order: the thread has neither flushed nor stored non-temporally since its
+ * last fence. A flush by clflush is complete by itself, but people fence it all the same: such a
+ * fence is taken to order it. Atomic instructions are not fences for their own sake.
+ *
+ * A fence that comes after a store whose flush is missing has nothing to order either: where that
+ * very store is reported, the fence is not. An mfence also orders volatile memory, which matters
+ * where there are several threads: a note.
  */
 #include <inttypes.h>
 
 #include "check/internal.h"
+
+enum { USEFUL, VAIN, THREADED };
+
+static bool is_mfence(struct check *c, model_where w)
+{
+	return model_place(c->model, w)->class == TRACE_SITE_MFENCE;
+}
 
 static void fence(struct oracle_state *f, const struct model_step *s)
 {
 	bool fresh;
 	if (s->ev->flags & TRACE_F_ATOMIC || s->effect == MODEL_NOTHING)
 		return;
-	if (s->thread->waiting.n) {
-		++*oracle_tally(f, s->where);
+	uint32_t *t = oracle_tally(f, s->where);
+	if (!s->thread->store_num && is_mfence(f->check, s->where))
+		return; /* a thread that has nothing to do with PM */
+	if (s->thread->waiting.n || s->thread->flush_num > s->thread->fence_num) {
+		t[USEFUL]++;
 		return;
 	}
+	t[VAIN]++;
+	t[THREADED] += model_threads(f->check->model) > 1;
+	if (s->thread->store_num > s->thread->fence_num)
+		check_pair_hit(&f->pairs, s->where, s->thread->store, 1);
 	struct cause *k = check_cause_hit(f, FINDING_REDUNDANT_FENCE, s->where, &fresh);
 	if (fresh)
 		check_cause_example(f->check, k, s, -1);
 }
 
-static bool is_mfence(struct check *c, model_where w)
+static bool is_lost_store(const struct finding *f)
 {
-	const struct model_place *p = model_place(c->model, w);
-	const struct trace_site_def *d = trace_site(c->defs, p->process, p->site);
-	return d && d->class == TRACE_SITE_MFENCE;
+	return f->kind == finding_kind_info(FINDING_MISSING_FLUSH) ||
+	       f->kind == finding_kind_info(FINDING_MISSING_FLUSH_AND_FENCE) ||
+	       f->kind == finding_kind_info(FINDING_LATE_PERSIST) ||
+	       f->kind == finding_kind_info(FINDING_TRANSIENT_DATA);
 }
 
-/* Where the flush before it is missing a fence has nothing to order: that is said already. */
-static bool explained(const struct finding *fence, const struct finding_set *others)
+/* The store just before the fence is reported: what is missing is its flush. */
+static bool explained(struct oracle_state *f, const struct check_group *g,
+		      const struct finding_set *others)
 {
-	const struct srcloc_frame *at = finding_main_frame(&fence->place), *f;
-	for (size_t i = 0; i < others->v.n; i++) {
-		const struct finding_kind_info *kind = others->v.p[i]->kind;
-		if (kind != finding_kind_info(FINDING_MISSING_FLUSH) &&
-		    kind != finding_kind_info(FINDING_LATE_PERSIST) &&
-		    kind != finding_kind_info(FINDING_TRANSIENT_DATA))
+	const uint32_t *statement = f->check->statement.p;
+	for (size_t i = 0; i < f->pairs.v.n; i++) {
+		const struct pair *p = &f->pairs.v.p[i];
+		if (statement[p->a] != statement[g->k.where])
 			continue;
-		f = finding_main_frame(&others->v.p[i]->place);
-		if (at && f && at->function && f->function &&
-		    strcmp(at->function, f->function) == 0)
-			return true;
+		const struct srcloc_frame *at = finding_main_frame(check_place(f->check, p->b));
+		for (size_t k = 0; at && k < others->v.n; k++) {
+			const struct finding *o = others->v.p[k];
+			const struct srcloc_frame *x = finding_main_frame(&o->place);
+			if (is_lost_store(o) && x && x->file == at->file && x->line == at->line &&
+			    (at->file || x->offset == at->offset))
+				return true;
+		}
 	}
 	return false;
 }
 
+static struct finding *redundant(struct oracle_state *f, const struct check_group *g)
+{
+	uint64_t all = g->k.count + g->tally[USEFUL];
+	bool threaded = is_mfence(f->check, g->k.where) && g->tally[THREADED];
+	char text[96];
+	struct finding *r = check_group_finding(
+		f->check, g,
+		"no flush or non-temporal store of this thread waits for it; %s in vain%s",
+		check_count_text(g->k.count, all, "fences", text, sizeof text),
+		threaded ? "; it may order volatile memory between the threads" : "");
+	if (threaded || g->tally[USEFUL])
+		r->level = FINDING_NOTE;
+	r->advice = xstrdup(
+		threaded ? "For volatile memory, an atomic operation with the order that is "
+			   "needed says more."
+		: g->tally[USEFUL] ? "Fence only where something was flushed."
+				   : "Remove the fence.");
+	return r;
+}
+
 static void report(struct oracle_state *f, struct finding_set *out)
 {
-	for (size_t i = 0; i < f->causes.v.n; i++) {
-		const struct cause *k = f->causes.v.p[i];
-		uint32_t good = *oracle_tally(f, k->where);
-		if ((is_mfence(f->check, k->where) && !good) || check_foreign(f->check, k->where))
-			continue;
-		struct finding *r = check_cause_finding(
-			f->check, k,
-			"no flush or non-temporal store of this thread waits for it; %" PRIu64
-			" of %" PRIu64 " fences here are in vain",
-			k->count, k->count + good);
-		r->advice = xstrdup("Remove the fence.");
-		if (explained(r, out))
-			finding_free(r);
-		else
-			finding_add(out, r);
+	check_groups groups = check_group(f);
+	for (size_t i = 0; i < groups.n; i++) {
+		const struct check_group *g = &groups.p[i];
+		if (!check_foreign(f->check, g->k.where) && !explained(f, g, out))
+			finding_add(out, redundant(f, g));
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_fence = {
 	.name = "fence",
 	.fence = fence,
 	.report = report,
+	.blames_helpers = true,
 };

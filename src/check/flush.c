@@ -5,6 +5,13 @@
  *
  * A flush of what another thread has flushed is not redundant: each thread's fence only waits
  * for its own flushes.
+ *
+ * To say "remove it" takes two things: every execution of the statement was in vain, and the reason
+ * lies in the code that leads there. It does if the same thread flushed the line before without
+ * a fence or a store in between, if the line was written with non-temporal stores only, if nothing was
+ * ever stored there, or if the flush that made it clean was made by the same function or on its
+ * behalf. Otherwise another object's persist happened to cover the line, or only some
+ * executions were in vain: that depends on the layout and the data, and is a note.
  */
 #include <inttypes.h>
 
@@ -19,6 +26,24 @@ static void hit(struct oracle_state *f, enum finding_kind kind, const struct mod
 	struct cause *k = check_cause_hit(f, kind, s->where, &fresh);
 	if (fresh)
 		check_cause_example(f->check, k, s, -1);
+}
+
+/* A flush of a clean line: which flush made it clean? */
+static void note_cleaner(struct oracle_state *f, const struct model_step *s)
+{
+	const struct model_line *l = s->line;
+	if (l && l->ever && l->flush_when)
+		check_pair_hit(&f->pairs, s->where, l->flush, 1);
+}
+
+/* All of these bytes were stored non-temporally. */
+static bool is_nt(struct oracle_state *f, const struct model_line *l, uint64_t mask)
+{
+	for (int w = 0; w < MODEL_WORDS; w++)
+		if (mask >> (w * 8) & 0xff &&
+		    model_place(f->check->model, l->store[w])->class != TRACE_SITE_NT_STORE)
+			return false;
+	return true;
 }
 
 static void flush(struct oracle_state *f, const struct model_step *s)
@@ -36,9 +61,10 @@ static void flush(struct oracle_state *f, const struct model_step *s)
 		oracle_tally(f, s->where)[USEFUL]++;
 		return;
 	}
-	oracle_tally(f, s->where)[!l || !l->open         ? CLEAN
-				  : (own & l->nt) == own ? NON_TEMPORAL
-							 : PENDING]++;
+	bool clean = !l || !l->open;
+	oracle_tally(f, s->where)[clean ? CLEAN : is_nt(f, l, own) ? NON_TEMPORAL : PENDING]++;
+	if (clean)
+		note_cleaner(f, s);
 	hit(f, FINDING_REDUNDANT_FLUSH, s);
 }
 
@@ -57,40 +83,67 @@ static void sync_range(struct oracle_state *f, const struct model_step *s)
 	hit(f, FINDING_REDUNDANT_FLUSH, &whole);
 }
 
-static struct finding *redundant(struct oracle_state *f, const struct cause *k)
+static const char *reason(const uint32_t *t)
 {
-	const uint32_t *t = oracle_tally(f, k->where);
-	uint64_t all = t[USEFUL] + k->count;
-	const char *what =
-		t[CLEAN] >= t[PENDING] + t[NON_TEMPORAL]
-			? "nothing was stored there since it was last persisted"
-		: t[PENDING] >= t[NON_TEMPORAL]
-			? "the same thread has flushed the line already"
-			: "the line was written with non-temporal stores only, which need no flush";
-	struct finding *r = check_cause_finding(
-		f->check, k, "%s; %" PRIu64 " of %" PRIu64 " flushes here are in vain", what,
-		k->count, all);
-	r->advice = xstrdup(t[USEFUL] ? "Flush only the lines that were stored to."
-				      : "Remove the flush.");
+	return t[CLEAN] >= t[PENDING] + t[NON_TEMPORAL]
+		       ? "nothing was stored there since it was last persisted"
+	       : t[PENDING] >= t[NON_TEMPORAL]
+		       ? "the same thread has flushed the line already"
+		       : "the line was written with non-temporal stores only, which need no flush";
+}
+
+/* Lines of the group's flushes that code which has nothing to do with them had made clean. */
+static bool covered_by_chance(struct oracle_state *f, const struct check_group *g)
+{
+	uint32_t statement = f->check->statement.p[g->k.where];
+	for (size_t i = 0; i < f->pairs.v.n; i++) {
+		const struct pair *p = &f->pairs.v.p[i];
+		if (f->check->statement.p[p->a] == statement &&
+		    !check_related(f->check, p->a, p->b))
+			return true;
+	}
+	return false;
+}
+
+static struct finding *redundant(struct oracle_state *f, const struct check_group *g)
+{
+	uint64_t vain = g->tally[CLEAN] + g->tally[PENDING] + g->tally[NON_TEMPORAL];
+	uint64_t all = g->tally[USEFUL] + vain;
+	char text[96];
+	bool chance = vain == all && covered_by_chance(f, g);
+	struct finding *r = check_group_finding(
+		f->check, g, "%s; %s in vain",
+		chance ? "a flush of something else in the same line came before it"
+		       : reason(g->tally),
+		check_count_text(vain, all, "flushes", text, sizeof text));
+	if (vain == all && !chance) {
+		r->advice = xstrdup("Remove the flush.");
+	} else {
+		r->level = FINDING_NOTE;
+		r->advice = xstrdup(
+			"Flush only the lines that were stored to, if that is easy to tell.");
+	}
 	return r;
 }
 
 static void report(struct oracle_state *f, struct finding_set *out)
 {
-	for (size_t i = 0; i < f->causes.v.n; i++) {
-		const struct cause *k = f->causes.v.p[i];
+	check_groups groups = check_group(f);
+	for (size_t i = 0; i < groups.n; i++) {
+		const struct check_group *g = &groups.p[i];
 		struct finding *r;
-		if (check_foreign(f->check, k->where))
+		if (check_foreign(f->check, g->k.where))
 			continue;
-		if (k->kind == FINDING_REDUNDANT_FLUSH) {
-			r = redundant(f, k);
+		if (g->k.kind == FINDING_REDUNDANT_FLUSH) {
+			r = redundant(f, g);
 		} else {
-			r = check_cause_finding(f->check, k,
+			r = check_group_finding(f->check, g,
 						"the flushed address is not in persistent memory");
 			r->advice = xstrdup("Remove the flush.");
 		}
 		finding_add(out, r);
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_flush = {
@@ -98,4 +151,5 @@ const struct check_oracle check_oracle_flush = {
 	.flush = flush,
 	.sync = sync_range,
 	.report = report,
+	.blames_helpers = true,
 };

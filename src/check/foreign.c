@@ -18,6 +18,13 @@ static const char *const primitives[] = { "pmem_*",         "pmem2_*",       "pm
 					  "pmemobj_xflush", "pmemobj_mem*",  "mem*",
 					  "str*",           "*sync",         NULL };
 
+/* Functions of libpmemobj that allocate: what they persist is zeros and what they keep themselves. */
+static const char *const allocating[] = { "pmemobj_*alloc*",         "pmemobj_*strdup",
+					  "pmemobj_*wcsdup",         "pmemobj_reserve",
+					  "pmemobj_xreserve",        "pmemobj_root*",
+					  "pmemobj_create*",         "pmemobj_open*",
+					  "pmemobj_list_insert_new", NULL };
+
 static bool matches(const char *const *globs, const char *word)
 {
 	for (; word && *globs; globs++)
@@ -30,6 +37,33 @@ static bool in_library(const struct srcloc_frame *f)
 {
 	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
 	return matches(libraries, slash ? slash + 1 : f->module);
+}
+
+/* The frame through which the program entered the library that the place is in; the number of
+ * frames: it is in none. */
+static size_t entry_of(const struct finding_place *p)
+{
+	size_t i = 0;
+	while (i < p->n && in_library(&p->frame[i]))
+		i++;
+	while (i > 1 && p->frame[i - 1].plt)
+		i--;
+	return i ? i - 1 : p->n;
+}
+
+enum check_persister check_persister(struct check *c, model_where w)
+{
+	while (c->persister.n <= w)
+		VEC_PUSH(&c->persister, 0);
+	if (!c->persister.p[w]) {
+		const struct finding_place *p = check_place(c, w);
+		size_t i = entry_of(p);
+		c->persister.p[w] = i == p->n || matches(primitives, p->frame[i].function)
+					    ? CHECK_BY_PROGRAM
+				    : matches(allocating, p->frame[i].function) ? CHECK_BY_ALLOCATOR
+										: CHECK_BY_LIBRARY;
+	}
+	return (enum check_persister)c->persister.p[w];
 }
 
 bool check_foreign(struct check *c, model_where w)

@@ -16,7 +16,10 @@ struct cause {
 	const struct finding_kind_info *custom; /* a plug-in's kind; NULL: one of ours */
 	model_where where;
 	uint64_t count;
-	uint64_t extra;    /* the oracle's own */
+	uint64_t extra;   /* the oracle's own */
+	uint64_t fenced;  /* instances that a fence followed */
+	uint64_t runtime; /* flushes that only a lock of the runtime completed */
+	model_where runtime_where;
 	uint64_t key;      /* the line, 0: none */
 	uint8_t byte, len; /* the bytes concerned */
 	uint32_t thread;   /* of the guilty event */
@@ -35,6 +38,22 @@ struct causes {
 #define CHECK_HOOKS(X) X(store) X(flush) X(fence) X(sync) X(persist) X(op_end) X(gone)
 #define CHECK_MOST 31 /* oracles */
 
+/* targets.c: which places in PM pointers lead to, and which places store such pointers. */
+struct targets {
+	struct hmap chunk;     /* location / CHUNK -> bits, one for 16 bytes */
+	struct hmap offset;    /* the same for numbers that may be offsets in the file */
+	uint64_t lo, hi;       /* where PM is mapped, roughly */
+	VEC(uint8_t) pointers; /* by model_where: it has stored one */
+};
+
+/* A lock that the C or C++ runtime took while flushes waited. */
+struct runtime_lock {
+	uint64_t num; /* event + 1; 0: none */
+	model_where where;
+};
+
+enum { CHECK_PMEM = 1, CHECK_PMEMOBJ = 2 };
+
 struct check {
 #define X(hook) uint8_t with_##hook[CHECK_MOST + 1]; /* those that have it: numbers from 1 */
 	CHECK_HOOKS(X)
@@ -43,23 +62,54 @@ struct check {
 	const struct trace_defs *defs;
 	struct srcloc_trace *srcloc;
 	const char *replay;
+	struct finding_helpers *helpers; /* as of the last report; NULL: there was none */
 	bool notes;
 	struct trace_event last; /* the newest event, without arguments and data */
 	bool any;
 	struct oracle_state *state;        /* of each oracle */
 	VEC(struct finding_place *) place; /* by model_where; resolved when asked for */
-	VEC(model_where) wanted;           /* places that findings will name */
-	VEC(uint64_t) persisted;           /* files of which something became persistent */
+	VEC(uint32_t) statement;           /* by model_where, as of the last report; from 1 */
+	uint32_t statements;
+	VEC(model_where) wanted;       /* places that findings will name */
+	VEC(uint64_t) persisted;       /* files of which something became persistent */
+	VEC(uint8_t) persister;        /* by model_where: enum check_persister; 0: not known yet */
+	VEC(uint8_t) flags;            /* by model_where: what is known of the place, origin.c */
+	VEC(struct runtime_lock) lock; /* by thread: the newest lock of the C or C++ runtime */
+	struct targets targets;
+	unsigned library; /* that the program uses */
 	struct plugins *plugins;
 };
+
+/* How often two places had to do with each other: pairs.c. Few pairs, met again and again. */
+#define PAIRS_RECENT 256u
+struct pair {
+	model_where a, b;
+	uint64_t count;
+	uint8_t near; /* for check_near: 0 is not known yet, 1 no, 2 yes */
+};
+struct pairs {
+	VEC(struct pair) v;
+	struct hmap at;                /* a and b -> index */
+	uint32_t recent[PAIRS_RECENT]; /* index + 1 */
+};
+struct pair *check_pair_hit(struct pairs *, model_where a, model_where b, uint64_t count);
+void check_pairs_free(struct pairs *);
+/* One of the two works for the other: both are in one function, or one's function is among the
+ * callers of the other, below main and its like. */
+bool check_related(struct check *, model_where, model_where);
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
 #define TALLY 4
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
+	struct pairs pairs, locks, writers;
+	struct hmap atom; /* word -> its newest change by an atomic instruction */
 	VEC(uint32_t) tally;
 };
+/* Counts a store and the flush that persists it, and says whether the flush is made by the function that
+ * stores, or by one that works closely with it: as far as that can be told before the run is over. */
+bool check_near(struct oracle_state *, model_where store, model_where flush);
 /* The TALLY counters of a place. */
 static inline uint32_t *oracle_tally(struct oracle_state *o, model_where w)
 {
@@ -83,6 +133,9 @@ struct check_oracle {
 	void (*op_end)(struct oracle_state *, const struct model_step *);
 	void (*gone)(struct oracle_state *, const struct model_step *);
 	void (*report)(struct oracle_state *, struct finding_set *);
+	/* Its first counter says how often an instruction was of use: a helper whose instruction never
+	 * is, whoever calls it, is to blame itself (group.c). */
+	bool blames_helpers;
 };
 extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
 
@@ -98,6 +151,31 @@ struct finding *check_cause_finding(struct check *, const struct cause *, const 
 void check_cause_relate(struct check *, struct finding *, const char *role, const char *what,
 			uint64_t where1);
 void check_causes_free(struct causes *);
+
+/*
+ * group.c: all causes of one kind at one statement, whatever the call path, the inlined copy or the
+ * template instance. The example is the one with the most `extra`, else the first; counts,
+ * extras and the statement's tally are those of all, also of places where nothing was wrong.
+ */
+struct check_group {
+	struct cause k;
+	uint64_t most; /* `extra` of the cause that has the most */
+	uint32_t tally[TALLY];
+	VEC(struct check_member {
+		model_where where;
+		uint64_t count;
+	})
+	member;
+};
+typedef VEC(struct check_group) check_groups;
+check_groups check_group(struct oracle_state *);
+void check_groups_free(check_groups *);
+/* check_cause_finding for a group, with all its call paths. */
+struct finding *check_group_finding(struct check *, const struct check_group *, const char *fmt,
+				    ...) __attribute__((format(printf, 3, 4)));
+/* "all 12 flushes here are", "3 of 12 flushes here are", "it is"; returns buf. */
+const char *check_count_text(uint64_t vain, uint64_t all, const char *what, char *buf, size_t size);
+void check_statements(struct check *); /* numbers them, before oracles report */
 const struct finding_place *check_place(struct check *, model_where);
 
 /* Files, by the keys of their lines. */
@@ -105,8 +183,51 @@ void check_file_persisted(struct check *, uint64_t key);
 bool check_file_was_persisted(const struct check *, uint64_t key);
 bool check_same_file(uint64_t key, uint64_t other);
 
+/* origin.c: an atomic instruction that the C or C++ runtime executed for purposes of its own. */
+bool check_is_runtime(struct check *, model_where);
+/* "exit()": what the program called when it did; returns buf. */
+const char *check_runtime_text(struct check *, model_where, char *buf, size_t size);
+
+/* targets.c */
+void check_targets_map(struct check *, const struct trace_event *);
+void check_targets_store(struct check *, const struct trace_event *);
+void check_targets_free(struct targets *);
+/* An address, or else a number that may be an offset, of this byte or of one at most `reach` before it
+ * was stored: *target is its location. */
+bool check_targets_find(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
+bool check_targets_offset(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
+bool check_targets_pointer(const struct check *, model_where);
+
+/* advice.c: what to do about a missing-… or late-persist finding; static text. */
+const char *check_advice(const struct check *, enum finding_kind);
+void check_advice_module(struct check *, const char *path); /* the program has loaded it */
+
+/* evidence.c: how grave a store is that is not persistent. */
+struct check_facts {
+	bool same_bytes;     /* the program persists these bytes, on purpose, at other times */
+	bool same_statement; /* … others that this statement stores */
+	bool published;      /* a pointer leads to the object */
+	bool perhaps;   /* … or to something far before it, or a number that may be an offset */
+	bool object;    /* … of which the program persists other bytes */
+	bool pointer;   /* what is stored is a pointer to PM */
+	bool lock;      /* atomic instructions take turns with it, as with a lock */
+	bool atomic;    /* an atomic instruction stores a small number, as into locks */
+	bool by_chance; /* some were persisted, but together with something else or by a library */
+};
+enum check_verdict { CHECK_ERROR, CHECK_SUSPICION, CHECK_TRANSIENT };
+/* What the rows say; adds those that speak to the finding. */
+enum check_verdict check_evidence(const struct check_facts *);
+void check_evidence_add(const struct check_facts *, struct finding *);
+
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);
+/* On whose account a flush is made; remembered, for those who ask while events go by. */
+enum check_persister {
+	CHECK_BY_PROGRAM = 1, /* in its own code, or by a primitive that it called */
+	CHECK_BY_LIBRARY,     /* libpmemobj's, for the program: a transaction commits, say */
+	CHECK_BY_ALLOCATOR,   /* … to allocate: zeros, and what it keeps itself */
+};
+enum check_persister check_persister(struct check *, model_where);
 
 /* values.c: bytes by location; the map is zeroed to begin with. */
 void check_values_put(struct hmap *, uint64_t loc, const uint8_t *data, size_t n);

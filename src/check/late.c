@@ -41,19 +41,21 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 
 static void report(struct oracle_state *l, struct finding_set *out)
 {
-	for (size_t i = 0; i < l->causes.v.n; i++) {
-		const struct cause *k = l->causes.v.p[i];
-		const uint32_t *t = oracle_tally(l, k->where);
+	check_groups groups = check_group(l);
+	for (size_t i = 0; i < groups.n; i++) {
+		const struct check_group *g = &groups.p[i];
+		const uint32_t *t = g->tally;
 		if (t[IN_TIME] <= t[LATE])
 			continue;
-		struct finding *f = check_cause_finding(
-			l->check, k,
+		struct finding *f = check_group_finding(
+			l->check, g,
 			"the operation ended before the store was persistent; in %" PRIu32
 			" of %" PRIu32 " instances it was in time",
 			t[IN_TIME], t[IN_TIME] + t[LATE]);
-		f->advice = xstrdup("Persist it before the operation ends.");
+		f->advice = xstrdup(check_advice(l->check, FINDING_LATE_PERSIST));
 		finding_add(out, f);
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_late = {

@@ -38,17 +38,19 @@ static void fence(struct oracle_state *m, const struct model_step *s)
 
 static void report(struct oracle_state *m, struct finding_set *out)
 {
-	for (size_t i = 0; i < m->causes.v.n; i++) {
-		const struct cause *k = m->causes.v.p[i];
-		bool flush_kind = k->kind == FINDING_FLUSH_COVERS_MANY;
-		finding_add(out, check_cause_finding(
-					 m->check, k,
+	check_groups groups = check_group(m);
+	for (size_t i = 0; i < groups.n; i++) {
+		const struct check_group *g = &groups.p[i];
+		bool flush_kind = g->k.kind == FINDING_FLUSH_COVERS_MANY;
+		finding_add(out, check_group_finding(
+					 m->check, g,
 					 flush_kind ? "up to %" PRIu64
 						      " stores become persistent by one flush"
 						    : "up to %" PRIu64
 						      " lines become persistent under one fence",
-					 k->extra));
+					 g->most));
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_many = {

@@ -23,7 +23,7 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	    model_pending(o->check->model, l) & word)
 		return false;
 	if (l->store[w] == s->where)
-		return l->again[w] + 1 >= OFTEN;
+		return model_again(l, w) + 1 >= OFTEN;
 	if (!s->thread->op_begin || model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
 		return false;
 	old = trace_site(o->check->defs, p->process, p->site);
@@ -57,19 +57,21 @@ static bool one_statement(struct check *c, const struct cause *k)
 
 static void report(struct oracle_state *o, struct finding_set *out)
 {
-	for (size_t i = 0; i < o->causes.v.n; i++) {
-		const struct cause *k = o->causes.v.p[i];
-		if (k->count < OFTEN || one_statement(o->check, k) ||
-		    check_foreign(o->check, k->where))
+	check_groups groups = check_group(o);
+	for (size_t i = 0; i < groups.n; i++) {
+		const struct check_group *g = &groups.p[i];
+		if (g->k.count < OFTEN || one_statement(o->check, &g->k) ||
+		    check_foreign(o->check, g->k.where))
 			continue;
-		struct finding *f = check_cause_finding(
-			o->check, k,
+		struct finding *f = check_group_finding(
+			o->check, g,
 			"the value that it overwrites was never persistent, %" PRIu64 " times",
-			k->count);
+			g->k.count);
 		f->advice = xstrdup(
 			"Keep the value in DRAM and store it once, or persist it in between.");
 		finding_add(out, f);
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_overwrite = {

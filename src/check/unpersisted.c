@@ -2,16 +2,22 @@
 /*
  * Stores that are not persistent when their mapping goes away.
  *
- * At munmap and at the end of the process every open byte is looked at. It is an error if the
- * program cares: the same location was persistent at some other time, or other stores of the
- * same place in the same context were. What was left open decides the name:
+ * At munmap and at the end of the process every open byte is looked at, and charged to the
+ * statement that wrote it last; those that wrote it before, and whose value was not persistent
+ * either, are named with it. What was left open decides the name:
  *
  *   flushed, not fenced            missing-fence
  *   fenced after, not flushed      missing-flush
  *   neither                        missing-flush-and-fence
  *
- * A place none of whose stores ever became persistent, at locations that never were either,
- * keeps data in PM that does not need it: transient-data.
+ * How grave it is, evidence.c says: an error takes evidence that the program needs the bytes.
+ * Without any it is transient-data. A byte that was stored anew with the value that is
+ * guaranteed already is not lost.
+ *
+ * Evidence that a statement's stores or some bytes are persisted counts only where it is on purpose:
+ * by a library's transaction; by a flush of the program's own that the function which stored, or one
+ * that works with it, has made; or where nothing else in the line was open. What an allocator
+ * persists, or a neighbour's flush, proves nothing.
  *
  * Where nothing of a whole file is ever persistent, that is said once for the file: it may be
  * shared memory, such as a lock file.
@@ -22,11 +28,17 @@
  * Whether a fence came "after" is decided at the end of the operation, where there are
  * operations: a fence of a later operation does not make a missing one good.
  */
+#include <stdlib.h>
+
 #include "check/internal.h"
 
-/* Counters of a place: words that became persistent; words that were open at the end of an
- * operation, with and without a fence since. */
-enum { PERSISTED, FENCED, UNFENCED };
+#define REACH 4096u    /* so far before a byte its object may begin */
+#define FAR 65536u     /* … if it is an array */
+#define MOST_WRITERS 8 /* that a finding names */
+
+/* Counters of a place: words that became persistent on purpose; words that were open at the end of an
+ * operation, with and without a fence since; words that became persistent by chance. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE };
 
 /* Has the storing thread fenced since it stored this word? */
 static bool fenced_since(struct check *c, const struct model_step *s, int w)
@@ -58,45 +70,164 @@ static bool excused(struct check *c, const struct model_step *s, int w)
 	return (killed || interrupted) && model_when(s->line->when[w], e->num) + 1 >= since;
 }
 
-/* Counts a word that is lost, or nearly was; the best example is one at a location that matters. */
-static void hit(struct oracle_state *u, enum finding_kind kind, const struct model_step *s, int w)
+/* ---- stores that atomic instructions take turns with ---- */
+
+#define LOCK_VALUE (1 << 22) /* a lock holds a small number: a count, a flag, a thread's id */
+
+static bool is_lock_value(const struct trace_event *e)
 {
-	bool fresh, cared = (s->line->ever >> (w * 8) & s->mask >> (w * 8) & 0xff) != 0;
-	struct cause *k = check_cause_hit(u, kind, s->line->store[w], &fresh);
+	int64_t value = 0;
+	if (e->size > 8)
+		return false;
+	memcpy(&value, e->data, e->size);
+	if (e->size < 8)
+		value = (int64_t)((uint64_t)value << (64 - 8 * e->size)) >> (64 - 8 * e->size);
+	return value > -LOCK_VALUE && value < LOCK_VALUE;
+}
+
+/*
+ * A lock goes back to its old value: an atomic instruction changes it from A to B, and later it, or a
+ * plain store, makes it A again, or the very same change is made once more. `atom` keeps the
+ * newest atomic change of each word, as hashes of A and B.
+ */
+static void store(struct oracle_state *u, const struct model_step *s)
+{
+	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
+	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
+	model_where last = s->line->store[w];
+	if (!s->ev->data || !(s->line->open | s->line->ever) ||
+	    (!atomic && model_place(u->check->model, last)->class != TRACE_SITE_ATOMIC) ||
+	    !is_lock_value(s->ev))
+		return;
+	uint64_t word = s->line->key * MODEL_WORDS + w, old = 0;
+	uint16_t from = s->line->newest[w], to = model_value_hash(s->mask, s->ev->data, w);
+	bool known = hmap_get(&u->atom, word, &old);
+	uint16_t was = (uint16_t)(old >> 16), is = (uint16_t)old;
+	if (known && (to == was || (from == was && to == is))) {
+		check_pair_hit(&u->locks, s->where, last, 1);
+		check_pair_hit(&u->locks, last, s->where, 1);
+	}
+	if (atomic)
+		hmap_put(&u->atom, word, (uint64_t)from << 16 | to);
+}
+
+/* ---- what becomes persistent ---- */
+
+/* Counts words that are lost, or nearly were; the best example is one at a location that matters. */
+static struct cause *hit(struct oracle_state *u, enum finding_kind kind, const struct model_step *s,
+			 model_where where)
+{
+	bool fresh, cared = (s->line->meant & s->mask) != 0;
+	int w = __builtin_ctzll(s->mask) / 8;
+	struct cause *k = check_cause_hit(u, kind, where, &fresh);
 	if (fresh || (cared && !k->extra)) {
 		check_cause_example(u->check, k, s, w);
+		k->store_where = where;
 		check_cause_ends(u->check, k, s);
 	}
 	k->extra += cared;
+	return k;
+}
+
+/* The line's open bytes are all one place's. */
+static bool is_alone(const struct model_line *l)
+{
+	int first = __builtin_ctzll(l->open) / 8;
+	for (int w = first + 1; w < MODEL_WORDS; w++)
+		if (l->open >> (w * 8) & 0xff && l->store[w] != l->store[first])
+			return false;
+	return true;
 }
 
 static void persist(struct oracle_state *u, const struct model_step *s)
 {
+	struct model_line *l = s->line;
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
+	bool synced = s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH;
+	enum check_persister by =
+		synced || !l->flush_when ? CHECK_BY_LIBRARY : check_persister(u->check, l->flush);
+	bool alone = by == CHECK_BY_PROGRAM && is_alone(l);
+	uint64_t meant = 0;
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (word && implied && s->line->late & word)
-			hit(u, FINDING_MISSING_FENCE, s, w);
-		else if (word)
-			oracle_tally(u, s->line->store[w])[PERSISTED]++;
+		if (!word)
+			continue;
+		if (implied && l->late & word) {
+			struct model_step one = *s;
+			one.mask = word;
+			hit(u, FINDING_MISSING_FENCE, &one, l->store[w]);
+			continue;
+		}
+		bool on_purpose = by == CHECK_BY_LIBRARY || alone ||
+				  (by == CHECK_BY_PROGRAM && check_near(u, l->store[w], l->flush));
+		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED : BY_CHANCE]++;
+		meant |= on_purpose ? word : 0;
 	}
-	check_file_persisted(u->check, s->line->key);
+	l->meant |= meant;
+	check_file_persisted(u->check, l->key);
+}
+
+/* ---- what does not ---- */
+
+/* Only a lock of the C library came after the flush. */
+static void note_runtime(struct oracle_state *u, const struct model_step *s, struct cause *k)
+{
+	struct check *c = u->check;
+	uint32_t thread = s->line->flusher;
+	if (thread < c->lock.n &&
+	    c->lock.p[thread].num > model_when(s->line->flush_when, s->ev->num)) {
+		k->runtime++;
+		k->runtime_where = c->lock.p[thread].where;
+	}
+}
+
+static void lose(struct oracle_state *u, const struct model_step *s, model_where where)
+{
+	uint64_t pending = model_pending(u->check->model, s->line);
+	int w = __builtin_ctzll(s->mask) / 8;
+	bool flushed = (s->mask & ~pending) == 0;
+	struct cause *k = hit(u, flushed ? FINDING_MISSING_FENCE : FINDING_MISSING_FLUSH, s, where);
+	k->fenced += fenced_since(u->check, s, w);
+	if (flushed)
+		note_runtime(u, s, k);
+}
+
+/* The bytes of the words that nobody excuses, without those that lose nothing. */
+static uint64_t lost_bytes(struct oracle_state *u, const struct model_step *s)
+{
+	uint64_t lost = 0;
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & ~s->line->same & 0xffull << (w * 8);
+		if (word && !excused(u->check, s, w))
+			lost |= word;
+	}
+	return lost;
 }
 
 static void gone(struct oracle_state *u, const struct model_step *s)
 {
-	uint64_t pending = model_pending(u->check->model, s->line);
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word || excused(u->check, s, w))
+	uint64_t lost = lost_bytes(u, s), left = lost;
+	size_t n;
+	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
+	struct model_step one = *s;
+	for (size_t i = n; i-- > 0 && left;) {
+		one.mask = writer[i].mask & left;
+		if (!one.mask)
 			continue;
-		hit(u,
-		    (word & ~pending) == 0         ? FINDING_MISSING_FENCE
-		    : fenced_since(u->check, s, w) ? FINDING_MISSING_FLUSH
-						   : FINDING_MISSING_FLUSH_AND_FENCE,
-		    s, w);
+		left &= ~one.mask;
+		lose(u, &one, writer[i].where);
+		for (size_t k = 0; k < i; k++)
+			if (writer[k].mask & one.mask && writer[k].where != writer[i].where)
+				check_pair_hit(&u->writers, writer[i].where, writer[k].where, 1);
+	}
+	for (int w = 0; w < MODEL_WORDS; w++) { /* of writers that were forgotten */
+		one.mask = left & 0xffull << (w * 8);
+		if (one.mask)
+			lose(u, &one, s->line->store[w]);
 	}
 }
+
+/* ---- findings ---- */
 
 static const char *end_text(const struct cause *k)
 {
@@ -105,85 +236,163 @@ static const char *end_text(const struct cause *k)
 					    : "when the program ended";
 }
 
-static struct finding *transient(struct oracle_state *u, struct cause k)
+/* The fence that follows within the operation counts; where there are none, any that follows. */
+static enum finding_kind final_kind(const struct cause *k, const uint32_t *t)
 {
-	k.kind = FINDING_TRANSIENT_DATA;
-	struct finding *f = check_cause_finding(
-		u->check, &k, "what is stored here is never made persistent in this run");
+	if (k->kind == FINDING_MISSING_FENCE)
+		return k->kind;
+	bool fenced =
+		t[FENCED] + t[UNFENCED] ? t[FENCED] >= t[UNFENCED] : 2 * k->fenced >= k->count;
+	return fenced ? FINDING_MISSING_FLUSH : FINDING_MISSING_FLUSH_AND_FENCE;
+}
+
+static struct finding *missing(struct oracle_state *u, struct check_group *g)
+{
+	struct check *c = u->check;
+	struct finding *f;
+	char buf[128];
+	g->k.kind = final_kind(&g->k, g->tally);
+	if (g->k.kind == FINDING_MISSING_FENCE && g->k.runtime) {
+		f = check_group_finding(
+			c, g,
+			"the store was flushed but not fenced: the flush was completed only "
+			"by the lock in %s",
+			check_runtime_text(c, g->k.runtime_where, buf, sizeof buf));
+	} else {
+		f = check_group_finding(
+			c, g, "the store was %s %s",
+			g->k.kind == FINDING_MISSING_FENCE   ? "flushed but not fenced"
+			: g->k.kind == FINDING_MISSING_FLUSH ? "not flushed"
+							     : "neither flushed nor fenced",
+			end_text(&g->k));
+	}
+	f->advice = xstrdup(check_advice(c, g->k.kind));
+	return f;
+}
+
+static struct finding *transient(struct oracle_state *u, struct check_group *g)
+{
+	g->k.kind = FINDING_TRANSIENT_DATA;
+	struct finding *f = check_group_finding(
+		u->check, g, "what is stored here is never made persistent on purpose in this run");
 	f->advice = xstrdup("Keep it in DRAM, mark it HOLDFAST_VOLATILE, or persist it.");
 	return f;
 }
 
-/* The fence that follows within the operation counts; where there are none, any that follows. */
-static enum finding_kind final_kind(const struct cause *k, const uint32_t *t)
+/* One finding for the file of this group, with all that was stored there; NULL: it has one. */
+static struct finding *whole_file(struct oracle_state *u, const check_groups *groups, size_t i)
 {
-	if (k->kind == FINDING_MISSING_FENCE || t[FENCED] + t[UNFENCED] == 0)
-		return k->kind;
-	return t[FENCED] >= t[UNFENCED] ? FINDING_MISSING_FLUSH : FINDING_MISSING_FLUSH_AND_FENCE;
-}
-
-static struct finding *missing(struct oracle_state *u, struct cause k, const uint32_t *t)
-{
-	const char *why = k.extra ? "the same location is persisted at another time"
-				  : "other stores of this statement are persisted";
-	struct finding *f;
-	k.kind = final_kind(&k, t);
-	if (k.kind == FINDING_MISSING_FENCE) {
-		f = check_cause_finding(u->check, &k, "the store was flushed but not fenced %s; %s",
-					end_text(&k), why);
-		f->advice = xstrdup(
-			"Add a fence (sfence, pmem_drain) by the same thread after the flush.");
-	} else if (k.kind == FINDING_MISSING_FLUSH) {
-		f = check_cause_finding(u->check, &k, "the store was not flushed %s; %s",
-					end_text(&k), why);
-		f->advice = xstrdup(
-			"Flush its cache line between the store and the fence that follows.");
-	} else {
-		f = check_cause_finding(u->check, &k,
-					"the store was neither flushed nor fenced %s; %s",
-					end_text(&k), why);
-		f->advice =
-			xstrdup("Persist it after the store: flush its cache line, then fence.");
-	}
-	return f;
-}
-
-/* One finding for the file of this cause, with all that was stored there; NULL: it has one. */
-static struct finding *whole_file(struct oracle_state *u, size_t i)
-{
-	struct cause k = *u->causes.v.p[i];
-	for (size_t j = 0; j < u->causes.v.n; j++) {
-		const struct cause *other = u->causes.v.p[j];
-		if (j == i || !check_same_file(other->key, k.key))
+	struct check_group g = groups->p[i];
+	for (size_t j = 0; j < groups->n; j++) {
+		const struct cause *other = &groups->p[j].k;
+		if (j == i || !check_same_file(other->key, g.k.key))
 			continue;
 		if (j < i)
 			return NULL;
-		k.count += other->count;
+		g.k.count += other->count;
 	}
-	k.kind = FINDING_FILE_NEVER_PERSISTED;
+	g.k.kind = FINDING_FILE_NEVER_PERSISTED;
 	struct finding *f = check_cause_finding(
-		u->check, &k, "no store to this file is ever made persistent in this run");
+		u->check, &g.k, "no store to this file is ever made persistent in this run");
 	f->advice = xstrdup(
 		"If the file is shared memory, leave it out with --pm; else persist what must survive.");
 	return f;
 }
 
+/* ---- evidence ---- */
+
+static bool has_pair(const struct oracle_state *u, const struct pairs *pairs, uint32_t statement)
+{
+	for (size_t i = 0; i < pairs->v.n; i++)
+		if (u->check->statement.p[pairs->v.p[i].a] == statement)
+			return true;
+	return false;
+}
+
+/* Is the object that holds the example's bytes pointed to, and is something of it persisted? */
+static void look_at_object(struct check *c, const struct cause *k, struct check_facts *f)
+{
+	uint64_t loc = k->key * TRACE_LINE + k->byte, target;
+	f->published = check_targets_find(c, loc, REACH, &target);
+	f->perhaps = !f->published && (check_targets_offset(c, loc, REACH, &target) ||
+				       check_targets_find(c, loc, FAR, &target));
+	if (!f->published && !f->perhaps)
+		return;
+	for (uint64_t at = target / TRACE_LINE; at <= loc / TRACE_LINE; at++) {
+		const struct model_line *l = model_line_of_key(c->model, at);
+		f->object |= l && l->meant;
+	}
+}
+
+static struct check_facts facts_of(struct oracle_state *u, const struct check_group *g)
+{
+	uint32_t statement = u->check->statement.p[g->k.where];
+	struct check_facts f = {
+		.same_bytes = g->k.extra != 0,
+		.same_statement = g->tally[PERSISTED] != 0,
+		.by_chance = g->tally[BY_CHANCE] != 0,
+		.lock = has_pair(u, &u->locks, statement),
+	};
+	for (size_t i = 0; i < g->member.n; i++) {
+		model_where w = g->member.p[i].where;
+		f.pointer |= check_targets_pointer(u->check, w);
+		f.atomic |= model_place(u->check->model, w)->class == TRACE_SITE_ATOMIC;
+	}
+	f.atomic &= !f.pointer;
+	look_at_object(u->check, &g->k, &f);
+	return f;
+}
+
+/* Those whose value was overwritten before it was persistent. */
+static void add_writers(struct oracle_state *u, const struct check_group *g, struct finding *f)
+{
+	const uint32_t *statement = u->check->statement.p;
+	VEC(uint32_t) named = { 0 };
+	for (size_t i = 0; i < u->writers.v.n && named.n < MOST_WRITERS; i++) {
+		const struct pair *p = &u->writers.v.p[i];
+		bool old = statement[p->a] != statement[g->k.where] ||
+			   statement[p->b] == statement[g->k.where];
+		for (size_t k = 0; k < named.n; k++)
+			old |= named.p[k] == statement[p->b];
+		if (old)
+			continue;
+		VEC_PUSH(&named, statement[p->b]);
+		check_cause_relate(u->check, f, "writer",
+				   "wrote the same bytes before, and was not persisted either",
+				   (uint64_t)p->b + 1);
+	}
+	VEC_FREE(&named);
+}
+
+static struct finding *judge(struct oracle_state *u, const check_groups *groups, size_t i)
+{
+	struct check_group *g = &groups->p[i];
+	struct check_facts facts = facts_of(u, g);
+	enum check_verdict verdict = check_evidence(&facts);
+	if (verdict == CHECK_TRANSIENT && !check_file_was_persisted(u->check, g->k.key))
+		return whole_file(u, groups, i);
+	struct finding *f = verdict == CHECK_TRANSIENT ? transient(u, g) : missing(u, g);
+	if (verdict == CHECK_SUSPICION)
+		f->level = FINDING_WARNING;
+	check_evidence_add(&facts, f);
+	add_writers(u, g, f);
+	return f;
+}
+
 static void report(struct oracle_state *u, struct finding_set *out)
 {
-	for (size_t i = 0; i < u->causes.v.n; i++) {
-		struct cause *k = u->causes.v.p[i];
-		const uint32_t *t = oracle_tally(u, k->where);
-		bool error = k->extra || t[PERSISTED];
-		struct finding *f = error                                        ? missing(u, *k, t)
-				    : check_file_was_persisted(u->check, k->key) ? transient(u, *k)
-										 : whole_file(u, i);
+	check_groups groups = check_group(u);
+	for (size_t i = 0; i < groups.n; i++) {
+		struct finding *f = judge(u, &groups, i);
 		if (f)
 			finding_add(out, f);
 	}
+	check_groups_free(&groups);
 }
 
 const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
+	.store = store,
 	.persist = persist,
 	.op_end = op_end,
 	.gone = gone,

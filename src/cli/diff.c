@@ -84,18 +84,10 @@ static void print_values(const struct crash_lost *lost, enum srcloc_encoding how
 	putchar('\n');
 }
 
-static const struct srcloc_frame *main_frame(struct campaign *c, const struct crash_lost *lost)
-{
-	struct srcloc_where path =
-		srcloc_path(crash_srcloc(campaign_crash(c)), lost->process, lost->ip, lost->ctx);
-	struct finding_place place = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
-	return finding_main_frame(&place);
-}
-
 static void print_lost(void *arg, const struct crash_lost *lost)
 {
 	struct walk *w = arg;
-	const struct srcloc_frame *f = main_frame(w->c, lost);
+	const struct srcloc_frame *f = crash_lost_frame(campaign_crash(w->c), lost);
 	const char *slash = strrchr(lost->path, '/');
 	const char *statement = f && f->file ? finding_source_line(f->file, f->line) : NULL;
 	struct srcloc_lvalue lv = { 0 };

@@ -5,6 +5,7 @@
 
 int output_open(struct output *out, const struct output_opts *o, struct err *err)
 {
+	finding_helpers_overrule(o->helper.p, o->helper.n, o->no_helper.p, o->no_helper.n);
 	*out = (struct output){ .o = o };
 	if (o->suppress && !(out->suppressions = finding_suppressions_load(o->suppress, err)))
 		return -1;
@@ -52,6 +53,13 @@ static int verdict(const struct output_opts *o, const struct finding_set *set)
 	return EXIT_NOTHING;
 }
 
+static void put_text(const struct output_opts *o, const struct report *r, FILE *text)
+{
+	struct report shown = *r;
+	shown.top = o->top;
+	report_text(&shown, text);
+}
+
 int output_write(const struct output *out, const struct report *r, FILE *text)
 {
 	const struct output_opts *o = out->o;
@@ -60,7 +68,7 @@ int output_write(const struct output *out, const struct report *r, FILE *text)
 	if (o->gen_suppressions)
 		finding_suppressions_write(r->findings, stdout);
 	else if (!o->quiet && !(takes_stdout(o) && text == stdout))
-		report_text(r, text);
+		put_text(o, r, text);
 	/* One that cannot be written does not keep the others from being. */
 	for (size_t i = 0; report_format_at(i); i++)
 		if (o->file[i] && report_format_at(i)->write(r, o->file[i], &err))

@@ -13,44 +13,66 @@ struct output_opts {
 	const char *file[REPORT_MOST_FORMATS]; /* a path for each row of the report formats */
 	const char *fail_on, *suppress, *baseline;
 	bool gen_suppressions, quiet;
+	uint64_t top;
+	struct cli_list helper, no_helper;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct output_opts output`. */
-#define OUTPUT_OPTIONS(T)                                                                          \
-	{ "report",        0,           CLI_FILES, "FILE", offsetof(T, output.file), "",           \
-	  &choices_format, .once = true },                                                         \
-		{ "fail-on",                                                                       \
-		  0,                                                                               \
-		  CLI_CHOICE,                                                                      \
-		  NULL,                                                                            \
-		  offsetof(T, output.fail_on),                                                     \
-		  "end with status 1 for findings of this level or a graver one",                  \
-		  &choices_level,                                                                  \
-		  .once = true },                                                                  \
-		{ "suppress",                                                                      \
-		  0,                                                                               \
-		  CLI_FILE,                                                                        \
-		  "FILE",                                                                          \
-		  offsetof(T, output.suppress),                                                    \
-		  "do not report what the file lists",                                             \
-		  .once = true },                                                                  \
-		{ "gen-suppressions",                                                              \
-		  0,                                                                               \
-		  CLI_FLAG,                                                                        \
-		  NULL,                                                                            \
-		  offsetof(T, output.gen_suppressions),                                            \
-		  "print entries for --suppress instead of the report",                            \
-		  .once = true },                                                                  \
-		{ "baseline",                                                                      \
-		  0,                                                                               \
-		  CLI_FILE,                                                                        \
-		  "OLD.json",                                                                      \
-		  offsetof(T, output.baseline),                                                    \
-		  "report only what an earlier JSON report does not have",                         \
-		  .once = true },                                                                  \
-	{                                                                                          \
-		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words",     \
-			.once = true                                                               \
+#define OUTPUT_OPTIONS(T)                                                                              \
+	{ "report",        0,           CLI_FILES, "FILE", offsetof(T, output.file), "",               \
+	  &choices_format, .once = true },                                                             \
+		{ "fail-on",                                                                           \
+		  0,                                                                                   \
+		  CLI_CHOICE,                                                                          \
+		  NULL,                                                                                \
+		  offsetof(T, output.fail_on),                                                         \
+		  "end with status 1 for findings of this level or a graver one",                      \
+		  &choices_level,                                                                      \
+		  .once = true },                                                                      \
+		{ "suppress",                                                                          \
+		  0,                                                                                   \
+		  CLI_FILE,                                                                            \
+		  "FILE",                                                                              \
+		  offsetof(T, output.suppress),                                                        \
+		  "do not report what the file lists",                                                 \
+		  .once = true },                                                                      \
+		{ "gen-suppressions",                                                                  \
+		  0,                                                                                   \
+		  CLI_FLAG,                                                                            \
+		  NULL,                                                                                \
+		  offsetof(T, output.gen_suppressions),                                                \
+		  "print entries for --suppress instead of the report",                                \
+		  .once = true },                                                                      \
+		{ "baseline",                                                                          \
+		  0,                                                                                   \
+		  CLI_FILE,                                                                            \
+		  "OLD.json",                                                                          \
+		  offsetof(T, output.baseline),                                                        \
+		  "report only what an earlier JSON report does not have",                             \
+		  .once = true },                                                                      \
+		{ "helper",                                                                            \
+		  0,                                                                                   \
+		  CLI_LIST,                                                                            \
+		  "GLOB",                                                                              \
+		  offsetof(T, output.helper),                                                          \
+		  "functions whose name matches are helpers, whatever they do: findings are shown at " \
+		  "their callers; may be given several times" },                                       \
+		{ "no-helper",                                                                         \
+		  0,                                                                                   \
+		  CLI_LIST,                                                                            \
+		  "GLOB",                                                                              \
+		  offsetof(T, output.no_helper),                                                       \
+		  "functions whose name matches are no helpers; may be given several times" },         \
+		{ "top",                                                                               \
+		  0,                                                                                   \
+		  CLI_NUMBER,                                                                          \
+		  "N",                                                                                 \
+		  offsetof(T, output.top),                                                             \
+		  "show the N gravest findings in full and the others in a line each",                 \
+		  .once = true },                                                                      \
+	{                                                                                              \
+		"quiet", 'q', CLI_FLAG, NULL, offsetof(T, output.quiet), "no report in words",         \
+			.once = true                                                                   \
 	}
 
 struct output {

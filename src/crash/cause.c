@@ -18,18 +18,10 @@ void crash_cause_free(struct crash_cause *cause)
 	free(cause->backtrace);
 }
 
-struct srcloc_where crash_path(struct crash *c, uint32_t place)
-{
-	const struct crash_place *p = &c->h->place.p[place];
-	return srcloc_path(c->src, p->process, p->ip, p->ctx);
-}
-
 /* ---- statements ---- */
 
 static uint64_t statement(struct crash *c, uint32_t place)
 {
-	struct srcloc_where path;
-	struct finding_place at;
 	const struct srcloc_frame *f;
 	uint64_t id;
 
@@ -37,9 +29,7 @@ static uint64_t statement(struct crash *c, uint32_t place)
 		VEC_PUSH(&c->statement, 0);
 	if (c->statement.p[place])
 		return c->statement.p[place];
-	path = crash_path(c, place);
-	at = (struct finding_place){ (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
-	f = finding_main_frame(&at);
+	f = finding_main_frame(crash_path(c, place));
 	if (f && f->file)
 		id = hash_seeded(f->file, strlen(f->file), f->line);
 	else

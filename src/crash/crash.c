@@ -82,6 +82,7 @@ void crash_free(struct crash *c)
 	crash_cursor_free(&c->building);
 	crash_cursor_free(&c->searching);
 	crash_cursor_free(&c->reporting);
+	crash_paths_free(c);
 	crash_history_free(c->h);
 	srcloc_trace_free(c->src);
 	free(c);

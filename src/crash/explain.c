@@ -106,12 +106,36 @@ static enum finding_kind kind_of(const struct crash_cause *cause, const struct f
 
 static char *short_place(struct crash *c, uint32_t piece)
 {
-	struct srcloc_where path = crash_path(c, c->h->piece.p[piece].place);
-	struct finding_place at = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
-	const struct srcloc_frame *f = finding_main_frame(&at);
+	const struct srcloc_frame *f =
+		finding_main_frame(crash_path(c, c->h->piece.p[piece].place));
 	char text[512];
 
 	return xstrdup(f ? srcloc_text(f, text, sizeof text) : "?");
+}
+
+/* The instruction itself, and when: for two stores that the statement does not tell apart. */
+static char *exact_place(struct crash *c, uint32_t piece)
+{
+	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
+	struct srcloc_frame f = path->n ? path->frame[0] : (struct srcloc_frame){ 0 };
+	char text[512];
+
+	f.file = NULL;
+	return xasprintf("%s, event %" PRIu64, srcloc_text(&f, text, sizeof text),
+			 c->h->piece.p[piece].event);
+}
+
+/* The two stores of a cause in words; either may be NULL. */
+static void name_stores(struct crash *c, const struct crash_cause *cause, char **a, char **b)
+{
+	*a = cause->persisted != UINT32_MAX ? short_place(c, cause->persisted) : NULL;
+	*b = cause->lost.n ? short_place(c, cause->lost.p[0]) : NULL;
+	if (!*a || !*b || strcmp(*a, *b))
+		return;
+	free(*a);
+	free(*b);
+	*a = exact_place(c, cause->persisted);
+	*b = exact_place(c, cause->lost.p[0]);
 }
 
 static char *what_recovery_does(const struct crash_cause *cause)
@@ -142,7 +166,7 @@ static void add_related(struct crash *c, struct finding *f, const char *role, ui
 	const struct crash_piece *p = &c->h->piece.p[piece];
 	struct finding_related r = { .role = role, .message = message, .event = p->event };
 
-	r.place = finding_place_copy(crash_path(c, p->place));
+	r.place = finding_place_clone(crash_path(c, p->place));
 	VEC_PUSH(&f->related, r);
 }
 
@@ -156,12 +180,9 @@ static void add_step(struct crash *c, struct finding *f, const char *what, uint3
 
 static char *message(struct crash *c, const struct crash_cause *cause)
 {
-	char *does = what_recovery_does(cause), *a = NULL, *b = NULL, *text;
+	char *does = what_recovery_does(cause), *a, *b, *text;
 
-	if (cause->persisted != UINT32_MAX)
-		a = short_place(c, cause->persisted);
-	if (cause->lost.n)
-		b = short_place(c, cause->lost.p[0]);
+	name_stores(c, cause, &a, &b);
 	if (cause->prefix && a && b)
 		text = xasprintf(
 			"if a crash comes after the store at %s and before the one at %s, %s", a, b,
@@ -185,8 +206,9 @@ static char *message(struct crash *c, const struct crash_cause *cause)
 static char *advice(struct crash *c, const struct crash_cause *cause, enum finding_kind kind,
 		    const struct fate *f)
 {
-	char *a = cause->persisted != UINT32_MAX ? short_place(c, cause->persisted) : NULL;
-	char *b = cause->lost.n ? short_place(c, cause->lost.p[0]) : NULL, *text = NULL;
+	char *a, *b, *text = NULL;
+
+	name_stores(c, cause, &a, &b);
 	uint64_t before = a ? c->h->piece.p[cause->persisted].event : 0;
 
 	if (kind == FINDING_ATOMICITY)
@@ -289,7 +311,7 @@ static struct finding *finding_of(struct crash *c, const struct crash_cause *cau
 	f->count = cause->count;
 	f->event = cause->state.event;
 	if (main_piece != UINT32_MAX) {
-		f->place = finding_place_copy(crash_path(c, c->h->piece.p[main_piece].place));
+		f->place = finding_place_clone(crash_path(c, c->h->piece.p[main_piece].place));
 		f->data = data_of(c, main_piece);
 	}
 	if (cause->persisted != UINT32_MAX)

@@ -118,9 +118,11 @@ struct crash {
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
 	VEC(struct crash_cause) cause;
-	struct crash_verdict empty; /* what recovery says of the initial image */
-	uint64_t created;           /* event from which on recovery's refusals count */
-	VEC(uint64_t) statement;    /* per place: which source statement it is; 0: not looked up */
+	struct crash_verdict empty;      /* what recovery says of the initial image */
+	uint64_t created;                /* event from which on recovery's refusals count */
+	struct finding_helpers *helpers; /* NULL: not looked for yet */
+	struct finding_place *path;      /* by place */
+	VEC(uint64_t) statement; /* per place: which source statement it is; 0: not looked up */
 	double started;
 	bool stopping;
 };
@@ -155,7 +157,9 @@ uint32_t crash_number_of(const struct crash_history *, uint32_t piece);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
 uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
-struct srcloc_where crash_path(struct crash *, uint32_t place);
+/* place.c: the call path of a place, with helpers marked; lives as long as the crash. */
+const struct finding_place *crash_path(struct crash *, uint32_t place);
+void crash_paths_free(struct crash *);
 /* "EVENT FILE:OFFSET:VERSION …" and back. */
 char *crash_state_text(const struct crash *, const struct crash_state *);
 int crash_state_parse(const struct crash *, const char *, struct crash_state *, struct err *);

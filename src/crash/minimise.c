@@ -146,11 +146,10 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 /* The program's own, not a library's on its behalf: that one has an order of its own. */
 static bool own_store(struct crash *c, uint32_t piece)
 {
-	struct srcloc_where path = crash_path(c, c->h->piece.p[piece].place);
-	struct finding_place at = { (struct srcloc_frame *)(uintptr_t)path.frame, path.n };
-	const struct srcloc_frame *f = finding_main_frame(&at);
+	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
+	const struct srcloc_frame *f = finding_main_frame(path);
 
-	return f && f->module && path.frame[0].module && !strcmp(f->module, path.frame[0].module);
+	return f && f->module && path->frame[0].module && !strcmp(f->module, path->frame[0].module);
 }
 
 static void find_window(struct search *s, struct crash_cause *cause)

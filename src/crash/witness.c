@@ -54,7 +54,6 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 	const struct crash_history *h = at->h;
 	const struct crash_piece *p = &h->piece.p[piece];
 	const struct crash_line *l = &h->line.p[p->line];
-	const struct crash_place *place = &h->place.p[p->place];
 	uint8_t has[4096], should[4096];
 	struct crash_lost lost = {
 		.file = l->file,
@@ -62,9 +61,7 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 		.off = l->off + p->off,
 		.event = p->event,
 		.len = p->len & ~CRASH_ZERO,
-		.process = place->process,
-		.ip = place->ip,
-		.ctx = place->ctx,
+		.place = p->place,
 		.again = stored_again(at, p),
 	};
 

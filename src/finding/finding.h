@@ -3,9 +3,10 @@
  * Findings: what an analysis says about a program, whoever says it.
  *
  * A finding has a kind (one table), a place with its full call path, related places, and a
- * witness. Its identity survives unrelated edits: it is made from the kind, the functions on
- * the call path and the text of the statement, never from line numbers or addresses. That of a
- * crash is made from the stores that survive and those that are lost, and from its cause too.
+ * witness. Its identity survives unrelated edits: it is made from the kind, the function and
+ * the text of the statement, never from line numbers or addresses; however many call paths,
+ * inlined copies or template instances lead there, it is one. That of a crash is made from the
+ * stores that survive and those that are lost, and from its cause too.
  */
 #ifndef HOLDFAST_FINDING_FINDING_H
 #define HOLDFAST_FINDING_FINDING_H
@@ -153,15 +154,30 @@ struct finding_input {
 	uint64_t path;   /* number of the first run that showed it, from 1 */
 	uint64_t paths;  /* runs that show it */
 };
+/* One way in which the program gets there. */
+struct finding_path {
+	struct finding_place place;
+	uint64_t count; /* how often it was this one */
+};
+/* A piece of evidence: why the finding has the level that it has. */
+struct finding_why {
+	const char *row; /* its name in the table that it comes from */
+	int weight;      /* what speaks for an error is positive */
+	char *text;      /* a sentence without its full stop */
+};
 struct finding {
 	const struct finding_kind_info *kind;
-	char id[17];    /* 16 hex digits, set by finding_add */
-	char *message;  /* one sentence: what happened */
-	char *advice;   /* one sentence: the missing or superfluous step */
-	uint64_t count; /* how often */
-	uint64_t event; /* the example's number in the trace */
-	char *data;     /* the location in PM, "pool+0x40, 8 bytes"; may be NULL */
+	enum finding_level level; /* the kind's, unless the evidence says otherwise */
+	char id[17];              /* 16 hex digits, set by finding_add */
+	char *message;            /* one sentence: what happened */
+	char *advice;             /* one sentence: the missing or superfluous step */
+	uint64_t count;           /* how often */
+	uint64_t event;           /* the example's number in the trace */
+	char *data;               /* the location in PM, "pool+0x40, 8 bytes"; may be NULL */
 	struct finding_place place;
+	VEC(struct finding_path)
+	paths; /* the most frequent first; their counts add up to `count` */
+	VEC(struct finding_why) why;
 	VEC(struct finding_related) related;
 	VEC(struct finding_step) steps;
 	char *cause;         /* part of the identity: what fails, in stable words; may be NULL */
@@ -187,23 +203,55 @@ struct finding_crash *finding_crash(struct finding *);
 /* Makes it one that an input shows, on one path; a crash stays what it is found by. */
 struct finding_input *finding_input(struct finding *);
 void finding_free(struct finding *);
+/* Adds a way to get there; one that reads the same is counted up. `place` is copied. */
+void finding_add_path(struct finding *, const struct finding_place *, uint64_t count);
+/* Adds a piece of evidence; takes the text. */
+void finding_add_why(struct finding *, const char *row, int weight, char *text);
+int finding_weight(const struct finding *); /* of all the evidence */
 struct finding_place finding_place_copy(struct srcloc_where path);
-/* The frame that people think of as the place: the first with a source file that does more
- * than wrap an instruction (place.c has the rule). NULL if the place has no frames. */
+struct finding_place finding_place_clone(const struct finding_place *);
+/* The frame that people think of as the place: the first with a source file that is neither a
+ * helper nor in a library (place.c has the rule). NULL if the place has no frames. */
 const struct srcloc_frame *finding_main_frame(const struct finding_place *);
+/* From a system header, or in a library that exists to persist, copy or run programs. */
+bool finding_is_library(const struct srcloc_frame *);
+/*
+ * Persistence helpers, told by what they do over a run (helper.c). Show it the call path of every
+ * place that did something to PM, decide, then mark the frames of places.
+ */
+enum finding_act { FINDING_STORES, FINDING_FLUSHES, FINDING_FENCES };
+/* What an instruction of a class (enum trace_site) does; false: nothing that tells about its function. */
+bool finding_act_of(uint8_t site_class, enum finding_act *);
+struct finding_helper {
+	const char *function, *file, *why;
+	uint32_t sites; /* places that call it */
+};
+struct finding_helpers;
+/* What people say of functions whose name matches, who know better: for all of this process. The globs
+ * must stay. */
+void finding_helpers_overrule(const char *const *helper, size_t nhelper,
+			      const char *const *no_helper, size_t nno_helper);
+struct finding_helpers *finding_helpers_new(void);
+void finding_helpers_free(struct finding_helpers *);
+void finding_helpers_see(struct finding_helpers *, struct srcloc_where path, enum finding_act);
+void finding_helpers_decide(struct finding_helpers *);
+void finding_helpers_mark(const struct finding_helpers *, struct srcloc_frame *, size_t n);
+void finding_helpers_each(const struct finding_helpers *,
+			  void (*each)(void *, const struct finding_helper *), void *);
 /* A function's name as identities and suppressions have it: "f" for "f.part.0" and "f<int>". */
 char *finding_function(const struct srcloc_frame *);
 /* The same text at the same address, kept as long as the process; NULL stays NULL. */
 const char *finding_intern(const char *);
 /*
- * Takes the finding. One of the same identity is one finding: the counts are added up, the
+ * Takes the finding. One of the same identity is one finding: counts and paths are added up, the
  * one with the smaller input or else the earlier event is kept. Ids are final when the last
  * finding was added. Returns what it is now, which stays where it is as long as the set.
  */
 struct finding *finding_add(struct finding_set *, struct finding *);
 /* Both were added to a set, and have the same identity: in any set. */
 bool finding_same(const struct finding *, const struct finding *);
-void finding_sort(struct finding_set *); /* by level, file, line, kind */
+/* By level, what a crash proves first, by weight of the evidence, file, line, kind. */
+void finding_sort(struct finding_set *);
 void finding_set_free(struct finding_set *);
 size_t finding_count(const struct finding_set *, enum finding_level); /* not suppressed */
 size_t finding_suppressed(const struct finding_set *);

@@ -3,10 +3,10 @@
  * The identity of a finding: what stays the same when other code is edited.
  *
  *   kind             "missing-flush"
- *   function path    from the innermost frame to main, inlined functions included, without
- *                    what the compiler or a template adds to a name (f.part.0, f<int>). Loops
- *                    are cut out: h g f g f main is h g f main, so the depth of a recursion
- *                    does not matter.
+ *   function         that of the main frame, without what the compiler, a template or Rust's
+ *                    hashes add to a name (f.part.0, f<int>, f::h0123456789abcdef). Callers do
+ *                    not matter: all call paths are one finding. Nor does the file, so that it can be
+ *                    renamed; where two files have such a function, set.c tells them apart.
  *   statement        the main frame's source line without comments and with white space made
  *                    one blank, and its number among equal lines of the same function
  *
@@ -21,7 +21,7 @@
  * them without changing that.
  *
  * Known limits: a statement that stands in two lines is known by the line that the debug
- * information names; renaming a function on the path makes a new finding.
+ * information names; renaming the function makes a new finding.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -50,6 +50,12 @@ static bool after_operator(const char *name, const char *p)
 	return p - name >= 8 && !memcmp(p - 8, "operator", 8);
 }
 
+/* "::h0123456789abcdef" at the end: Rust's hash of a crate's metadata. */
+static bool is_hash(const char *p)
+{
+	return !strncmp(p, "::h", 3) && strspn(p + 3, "0123456789abcdef") == 16 && !p[19];
+}
+
 char *finding_function(const struct srcloc_frame *f)
 {
 	const char *name = f->function ? f->function : "?";
@@ -63,7 +69,7 @@ char *finding_function(const struct srcloc_frame *f)
 			p = next;
 			continue;
 		}
-		if (!strncmp(p, " [clone ", 8) ||
+		if (!strncmp(p, " [clone ", 8) || is_hash(p) ||
 		    (*p == '.' && p > name && p[1] != '.' && p[-1] != '.'))
 			break;
 		buf_add(&out, p++, 1);
@@ -130,34 +136,7 @@ static unsigned ordinal(const char *file, uint32_t line, const struct buf *state
 	return n;
 }
 
-/* The functions from the innermost to main, without loops. */
-static void add_path(const struct finding_place *place, struct buf *out)
-{
-	struct srcloc_where path =
-		srcloc_path_trim((struct srcloc_where){ place->frame, place->n });
-	VEC(const char *) seen = { 0 };
-	struct hmap at = { 0 }; /* name -> its number in seen, and 1 */
-
-	for (size_t i = 0; i < path.n; i++) {
-		char *own = finding_function(&path.frame[i]);
-		const char *name = finding_intern(own);
-		uint64_t old = 0;
-		free(own);
-		if (hmap_get(&at, (uintptr_t)name, &old)) {
-			while (seen.n > old)
-				hmap_del(&at, (uintptr_t)seen.p[--seen.n]);
-			continue;
-		}
-		VEC_PUSH(&seen, name);
-		hmap_put(&at, (uintptr_t)name, seen.n);
-	}
-	for (size_t i = 0; i < seen.n; i++)
-		buf_printf(out, "\n%s", seen.p[i]);
-	VEC_FREE(&seen);
-	hmap_free(&at);
-}
-
-/* Path and statement; false if the statement cannot be read, and the module stands for it. */
+/* Function and statement; false if that cannot be read, and the module stands for it. */
 static bool add_place(const struct finding_place *place, struct buf *out)
 {
 	const struct srcloc_frame *main_frame = finding_main_frame(place);
@@ -166,7 +145,11 @@ static bool add_place(const struct finding_place *place, struct buf *out)
 
 	if (main_frame && main_frame->file)
 		line = finding_source_line(main_frame->file, main_frame->line);
-	add_path(place, out);
+	if (main_frame) {
+		char *name = finding_function(main_frame);
+		buf_printf(out, "\n%s", name);
+		free(name);
+	}
 	if (line)
 		normalise(line, &statement);
 	bool known = statement.n > 0;

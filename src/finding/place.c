@@ -5,13 +5,11 @@
  * The instruction that an oracle blames is often deep inside a helper: the clwb of pm_flush(),
  * the store of an inlined memcpy, the sfence in libpmem. People look for the statement that
  * used the helper. So the main frame is the first one with source, walking from the innermost
- * outwards, that is not a helper:
+ * outwards, that is none of these:
  *
  *   - a function from a system header (_mm_clwb),
- *   - a function in a library that exists to persist or copy (libpmem*, libc),
- *   - a function whose name says that it is a primitive, wherever it is defined,
- *   - a function in a header whose name begins like one: headers hold wrappers, while
- *     persist_node() in a .c file is part of the program and may be guilty itself.
+ *   - a function in a library that exists to persist, copy or run programs (libpmem, libc),
+ *   - a function of the program that is marked as a helper, for what it does (helper.c).
  *
  * The walk ends at main, and the last frame with source is taken if all of them are helpers.
  */
@@ -22,60 +20,18 @@
 
 #include "finding/internal.h"
 
-static const char *const system_headers[] = { "/usr/include/*",   "/usr/local/include/*",
-					      "/usr/lib/gcc/*",   "/usr/lib/llvm-*/lib/clang/*",
-					      "/usr/lib/clang/*", NULL };
-static const char *const helper_modules[] = { "libpmem*.so*", "libc.so*",      "libc-*.so",
-					      "libm.so*",     "ld-linux*",     "libpthread*.so*",
-					      "vgpreload_*",  "libstdc++.so*", NULL };
-/* Primitives by name, in whatever file. */
-static const char *const primitives[] = { "_mm_*",
-					  "__builtin_*",
-					  "clwb*",
-					  "clflush*",
-					  "sfence*",
-					  "mfence*",
-					  "lfence*",
-					  "pmem_*",
-					  "pmem2_*",
-					  "pmemobj_*persist*",
-					  "pmemobj_*flush*",
-					  "pmemobj_*drain*",
-					  "pmemobj_*mem*",
-					  "memcpy*",
-					  "memmove*",
-					  "memset*",
-					  "__mem*",
-					  "persist",
-					  "persist_range",
-					  "persist_barrier",
-					  "flush",
-					  "flush_range",
-					  "flush_line*",
-					  "flush_cache*",
-					  "flush_len",
-					  "fence",
-					  "drain",
-					  "drain_*",
-					  "store_fence",
-					  "pm_flush*",
-					  "pm_persist*",
-					  "pm_fence*",
-					  "pm_drain*",
-					  "pm_clwb*",
-					  "pm_clflush*",
-					  "pm_sfence*",
-					  "pm_mfence*",
-					  "pm_mem*",
-					  "pm_nt_*",
-					  "pm_store*",
-					  NULL };
-/* Names that make a function in a header a wrapper. */
-static const char *const wrappers[] = { "pm_*",    "pmem*",  "nvm_*",     "persist*", "flush*",
-					"fence*",  "drain*", "*_persist", "*_flush",  "*_fence",
-					"*_drain", "*_clwb", "barrier*",  NULL };
-static const char *const headers[] = { "*.h", "*.hh", "*.hpp", "*.hxx", "*.inc", "*.inl", NULL };
-
+static const char *const system_headers[] = { "/usr/include/*",
+					      "/usr/local/include/*",
+					      "/usr/lib/gcc/*",
+					      "/usr/lib/llvm-*/lib/clang/*",
+					      "/usr/lib/clang/*",
+					      "/rustc/*",
+					      "*/rustlib/src/*",
+					      "*/.cargo/registry/*",
+					      NULL };
+static const char *const library_modules[] = { "libpmem*.so*", "libc.so*",      "libc-*.so",
+					       "libm.so*",     "ld-linux*",     "libpthread*.so*",
+					       "vgpreload_*",  "libstdc++.so*", NULL };
 bool finding_match_any(const char *const *globs, const char *word)
 {
 	for (; word && *globs; globs++)
@@ -155,21 +111,19 @@ struct finding_place finding_place_copy(struct srcloc_where path)
 	return place;
 }
 
-static bool is_helper(const struct srcloc_frame *f)
+struct finding_place finding_place_clone(const struct finding_place *place)
 {
-	char *name;
-	bool helper;
+	struct finding_place copy = { xcalloc(place->n ? place->n : 1, sizeof *copy.frame),
+				      place->n };
 
-	if (finding_match_any(system_headers, f->file) ||
-	    finding_match_any(helper_modules, finding_basename(f->module)))
-		return true;
-	if (!f->function)
-		return false;
-	name = finding_function(f);
-	helper = finding_match_any(primitives, name) ||
-		 (finding_match_any(headers, f->file) && finding_match_any(wrappers, name));
-	free(name);
-	return helper;
+	memcpy(copy.frame, place->frame, place->n * sizeof *copy.frame);
+	return copy;
+}
+
+bool finding_is_library(const struct srcloc_frame *f)
+{
+	return f->plt || finding_match_any(system_headers, f->file) ||
+	       finding_match_any(library_modules, finding_basename(f->module));
 }
 
 const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
@@ -180,7 +134,7 @@ const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
 
 	for (size_t i = 0; i < path.n; i++) {
 		const struct srcloc_frame *f = &path.frame[i];
-		bool helper = is_helper(f);
+		bool helper = f->helper || finding_is_library(f);
 		if (f->file && f->line) {
 			last = f;
 			if (!helper)

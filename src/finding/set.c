@@ -10,6 +10,7 @@ struct finding *finding_new(const struct finding_kind_info *kind)
 	struct finding *f = xcalloc(1, sizeof *f);
 
 	f->kind = kind;
+	f->level = kind->level;
 	f->count = 1;
 	f->witness = "trace";
 	return f;
@@ -65,6 +66,12 @@ void finding_free(struct finding *f)
 	}
 	for (size_t i = 0; i < f->steps.n; i++)
 		free(f->steps.p[i].text);
+	for (size_t i = 0; i < f->paths.n; i++)
+		free(f->paths.p[i].place.frame);
+	for (size_t i = 0; i < f->why.n; i++)
+		free(f->why.p[i].text);
+	VEC_FREE(&f->paths);
+	VEC_FREE(&f->why);
 	VEC_FREE(&f->related);
 	VEC_FREE(&f->steps);
 	free(f->place.frame);
@@ -76,6 +83,54 @@ void finding_free(struct finding *f)
 	crash_free(f->crash);
 	input_free(f->input);
 	free(f);
+}
+
+/* Does the path read the same to people? */
+static bool same_path(const struct finding_place *a, const struct finding_place *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct srcloc_frame *x = &a->frame[i], *y = &b->frame[i];
+		if (x->function != y->function || x->file != y->file || x->line != y->line ||
+		    (!x->file && x->offset != y->offset))
+			return false;
+	}
+	return true;
+}
+
+void finding_add_path(struct finding *f, const struct finding_place *place, uint64_t count)
+{
+	size_t i = 0;
+
+	while (i < f->paths.n && !same_path(&f->paths.p[i].place, place))
+		i++;
+	if (i == f->paths.n) {
+		struct finding_path new = { finding_place_clone(place), 0 };
+		VEC_PUSH(&f->paths, new);
+	}
+	f->paths.p[i].count += count;
+	for (; i && f->paths.p[i].count > f->paths.p[i - 1].count; i--) {
+		struct finding_path less = f->paths.p[i - 1];
+		f->paths.p[i - 1] = f->paths.p[i];
+		f->paths.p[i] = less;
+	}
+}
+
+void finding_add_why(struct finding *f, const char *row, int weight, char *text)
+{
+	struct finding_why why = { row, weight, text };
+
+	VEC_PUSH(&f->why, why);
+}
+
+int finding_weight(const struct finding *f)
+{
+	int weight = 0;
+
+	for (size_t i = 0; i < f->why.n; i++)
+		weight += f->why.p[i].weight;
+	return weight;
 }
 
 /* Where a finding without readable source is, for its order: the line if it is known. */
@@ -122,34 +177,41 @@ static bool is_better(const struct finding *f, const struct finding *kept)
 	return f->event < kept->event;
 }
 
-/* The two are one: the better example stays, with both counts. */
+/* The better example becomes the one that is kept. */
+static void swap(struct finding *kept, struct finding *f)
+{
+	struct finding better = *f;
+
+	memcpy(better.id, kept->id, sizeof better.id);
+	better.shape = kept->shape;
+	better.after = kept->after;
+	better.suppressed = kept->suppressed;
+	*f = *kept;
+	*kept = better;
+}
+
+static void add_input(struct finding_input *kept, const struct finding_input *f)
+{
+	kept->paths += f->paths;
+	if (!kept->path || (f->path && f->path < kept->path))
+		kept->path = f->path;
+}
+
+/* The two are one: the better example stays, with what both counted. */
 static void merge(struct finding *kept, struct finding *f)
 {
-	uint64_t count = kept->count + f->count;
-	uint64_t paths = (kept->input ? kept->input->paths : 0) + (f->input ? f->input->paths : 0);
-	uint64_t first = kept->input ? kept->input->path : 0;
-
-	if (f->input && (!first || f->input->path < first))
-		first = f->input->path;
-
-	if (is_better(f, kept)) {
-		struct finding earlier = *f;
-		memcpy(earlier.id, kept->id, sizeof earlier.id);
-		earlier.shape = kept->shape;
-		earlier.after = kept->after;
-		earlier.suppressed = kept->suppressed;
-		*f = *kept;
-		*kept = earlier;
-	}
-	kept->count = count;
+	if (is_better(f, kept))
+		swap(kept, f);
+	kept->count += f->count;
+	kept->level = f->level < kept->level ? f->level : kept->level;
+	for (size_t i = 0; i < f->paths.n; i++)
+		finding_add_path(kept, &f->paths.p[i].place, f->paths.p[i].count);
 	if (kept->crash && f->crash) {
 		kept->crash->states += f->crash->states;
 		kept->crash->recoveries += f->crash->recoveries;
 	}
-	if (kept->input) {
-		kept->input->paths = paths;
-		kept->input->path = first;
-	}
+	if (kept->input && f->input)
+		add_input(kept->input, f->input);
 	finding_free(f);
 }
 
@@ -163,15 +225,34 @@ bool finding_same(const struct finding *a, const struct finding *b)
 	return !by_position || position_of(a) == position_of(b);
 }
 
+static uint64_t file_hash(const struct finding *f)
+{
+	const struct srcloc_frame *at = finding_main_frame(&f->place);
+	const char *file = at ? finding_basename(at->file) : NULL;
+
+	return file ? hash_bytes(file, strlen(file)) : 0;
+}
+
+/* The same statement in a function of the same name, of another file. */
+static bool in_other_file(const struct finding *a, const struct finding *b)
+{
+	return file_hash(a) != file_hash(b);
+}
+
 struct finding *finding_add(struct finding_set *set, struct finding *f)
 {
 	bool by_position;
 	uint64_t old = 0;
 
+	if (!f->paths.n && f->place.n)
+		finding_add_path(f, &f->place, f->count);
 	f->shape = finding_shape(f, &by_position);
 	f->position = by_position ? position_of(f) : 0;
 	f->after = NULL;
 	uint64_t key = by_position ? hash_mix(f->shape, f->position + 1) : f->shape;
+	if (!by_position && hmap_get(&set->by_shape, key, &old) &&
+	    in_other_file((struct finding *)(uintptr_t)old, f))
+		key = f->shape = hash_mix(f->shape, file_hash(f));
 	if (hmap_get(&set->by_shape, key, &old)) {
 		merge((struct finding *)(uintptr_t)old, f);
 		return (struct finding *)(uintptr_t)old;
@@ -196,8 +277,12 @@ static int compare(const void *a, const void *b)
 	static const struct srcloc_frame nowhere;
 	const struct sorted *f = a, *g = b;
 	const struct srcloc_frame *x = f->at ? f->at : &nowhere, *y = g->at ? g->at : &nowhere;
-	int order = (int)f->f->kind->level - (int)g->f->kind->level;
+	int order = (int)f->f->level - (int)g->f->level;
 
+	if (!order)
+		order = (g->f->crash != NULL) - (f->f->crash != NULL);
+	if (!order)
+		order = finding_weight(g->f) - finding_weight(f->f);
 	if (!order) /* without source: last */
 		order = strcmp(x->file ? x->file : "\x7f", y->file ? y->file : "\x7f");
 	if (!order && x->line != y->line)
@@ -233,7 +318,7 @@ size_t finding_count(const struct finding_set *set, enum finding_level level)
 	size_t n = 0;
 
 	for (size_t i = 0; i < set->v.n; i++)
-		n += !set->v.p[i]->suppressed && set->v.p[i]->kind->level == level;
+		n += !set->v.p[i]->suppressed && set->v.p[i]->level == level;
 	return n;
 }
 

@@ -33,6 +33,23 @@ struct extra {
 	uint32_t thread, next;
 };
 
+/* writers.c: sets of writers, shared by lines. */
+#define WRITERS_RECENT 1024u
+struct writer_set {
+	uint32_t first, n;
+};
+struct writer_step {
+	uint64_t mask;
+	uint32_t where, from, to;
+	bool used;
+};
+struct writers {
+	VEC(struct model_writer) entry;
+	VEC(struct writer_set) set; /* number 0 is the empty set */
+	struct hmap known;          /* hash of the entries -> set */
+	struct writer_step recent[WRITERS_RECENT];
+};
+
 struct model {
 	const struct model_ops *ops;
 	const struct trace_defs *defs;
@@ -48,6 +65,7 @@ struct model {
 	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
+	struct writers writers;
 	struct imap volatiles; /* locations that the program declared volatile */
 	struct imap hinted;    /* … or a library, until it takes it back */
 	uint32_t volatile_age, op;
@@ -68,6 +86,13 @@ void model_unflush(struct model *, struct model_line *, uint64_t mask);
 void model_add_pending(struct model *, struct model_line *, uint32_t index, uint32_t thread,
 		       uint64_t mask);
 uint64_t model_take_pending(struct model *, struct model_line *, uint32_t thread);
+
+/* writers.c */
+void model_writers_add(struct model *, struct model_line *, uint64_t mask, model_where);
+/* After `open` has changed: these bytes are no longer part of it. */
+void model_writers_persisted(struct model *, struct model_line *, uint64_t mask);
+void model_writers_free(struct writers *);
+size_t model_writers_memory(const struct writers *);
 
 /* ranges.c */
 struct process *model_process_new(struct model *, uint32_t process);

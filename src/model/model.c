@@ -45,84 +45,11 @@ void model_free(struct model *m)
 	VEC_FREE(&m->place);
 	VEC_FREE(&m->block);
 	VEC_FREE(&m->extra);
+	model_writers_free(&m->writers);
 	imap_free(&m->volatiles);
 	imap_free(&m->hinted);
 	free(m->slot);
 	free(m);
-}
-
-/* ---- who and where ---- */
-
-static uint32_t thread_of(struct model *m, const struct trace_event *e)
-{
-	struct process *p = model_process(m, e->process);
-	while (p->thread.n <= e->thread)
-		VEC_PUSH(&p->thread, 0);
-	if (!p->thread.p[e->thread]) {
-		struct model_thread *t = xcalloc(1, sizeof *t);
-		t->process = e->process;
-		t->thread = e->thread;
-		VEC_PUSH(&m->thread, t);
-		p->thread.p[e->thread] = (uint32_t)m->thread.n;
-	}
-	return p->thread.p[e->thread] - 1;
-}
-
-static model_where intern_where(struct model *m, struct process *p, uint64_t key,
-				const struct trace_event *e)
-{
-	const struct trace_site_def *site = trace_site(m->defs, e->process, e->site);
-	uint64_t found;
-	if (hmap_get(&p->where, key, &found))
-		return (model_where)found;
-	struct model_place place = { e->process, e->site, e->ctx,
-				     site ? site->class : TRACE_SITE_OTHER, e->ip };
-	VEC_PUSH(&m->place, place);
-	hmap_put(&p->where, key, m->place.n - 1);
-	return (model_where)(m->place.n - 1);
-}
-
-model_where model_where_of(struct model *m, const struct trace_event *e)
-{
-	struct process *p = model_process(m, e->process);
-	uint64_t key = (uint64_t)e->ctx << 32 | e->site;
-	unsigned slot = (e->site ^ e->ctx * 31) % RECENT;
-	if (p->recent[slot].key != key + 1) {
-		p->recent[slot].where = intern_where(m, p, key, e);
-		p->recent[slot].key = key + 1;
-	}
-	return p->recent[slot].where;
-}
-
-const struct model_place *model_place(const struct model *m, model_where w)
-{
-	return &m->place.p[w];
-}
-
-size_t model_places(const struct model *m)
-{
-	return m->place.n;
-}
-
-struct model_thread *model_thread(struct model *m, uint32_t id)
-{
-	return m->thread.p[id];
-}
-
-const struct model_ops *model_ops(const struct model *m)
-{
-	return m->ops;
-}
-
-struct model_line *model_line_at(struct model *m, uint32_t process, uint64_t addr)
-{
-	uint64_t loc = model_location(m, process, addr);
-	return loc ? model_line_find(m, loc / TRACE_LINE, NULL) : NULL;
-}
-
-uint64_t model_when(uint32_t when, uint64_t now)
-{
-	return now - (uint32_t)((uint32_t)now - when);
 }
 
 /* ---- becoming persistent ---- */
@@ -138,13 +65,14 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 	if (m->watch.persist)
 		m->watch.persist(m->watch.arg, s);
 	l->open &= ~mask;
-	l->nt &= ~mask;
 	l->late &= ~mask;
+	l->same &= ~mask;
 	l->ever |= mask;
 	model_unflush(m, l, mask);
+	model_writers_persisted(m, l, mask);
 	for (unsigned w = 0; w < MODEL_WORDS; w++)
 		if (mask >> (w * 8) & 0xff)
-			l->again[w] = 0;
+			l->again &= (uint16_t) ~(3u << (w * 2));
 }
 
 /* What the step's event does to open bytes of its line. */
@@ -175,13 +103,44 @@ static void note_store(struct model_step *s)
 		if (!word)
 			continue;
 		bool own = (l->open >> (w * 8) & word) == word && l->store[w] == s->where;
-		l->again[w] = own ? (l->again[w] < 255 ? l->again[w] + 1 : 255) : 0;
+		unsigned again = own ? model_again(l, (int)w) + (model_again(l, (int)w) < 3) : 0;
+		l->again = (uint16_t)((l->again & ~(3u << (w * 2))) | again << (w * 2));
 		l->store[w] = s->where;
 		l->when[w] = (uint32_t)s->ev->num;
 	}
 }
 
-static void store_line(struct model *m, struct model_step *s, uint64_t key, uint64_t mask)
+/*
+ * Bytes that get the very value that is guaranteed already lose nothing in a crash. Whether they do
+ * is told by a hash of each word's newest store (which bytes of it, and what): 16 bits, so one
+ * changed word in 65,536 may be taken for unchanged. What a file held before the run is not known.
+ */
+uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned w)
+{
+	uint64_t word = mask & 0xffull << (w * 8), value = 0;
+	unsigned from = (unsigned)__builtin_ctzll(word);
+	unsigned n = 64 - (unsigned)__builtin_clzll(word) - from;
+	memcpy(&value, data, n);
+	return (uint16_t)(hash_mix(value, from * 8 + n) | 1);
+}
+
+static void note_value(const struct model_step *s, const uint8_t *data)
+{
+	struct model_line *l = s->line;
+	for (unsigned w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		if (!word)
+			continue;
+		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
+		bool known = (l->ever & word) == word && !(l->open & ~l->same & word);
+		l->same = known && l->newest[w] == hash ? l->same | word : l->same & ~word;
+		l->newest[w] = hash;
+	}
+}
+
+/* `data` is what the line holds from its first byte on, where the mask is set. */
+static void store_line(struct model *m, struct model_step *s, uint64_t key, uint64_t mask,
+		       const uint8_t *data)
 {
 	uint32_t index;
 	struct model_line *l = s->line = model_line_get(m, key, &index);
@@ -193,9 +152,11 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 		m->watch.store(m->watch.arg, s);
 	note_store(s);
 	model_unflush(m, l, mask);
+	if (data)
+		note_value(s, data);
 	l->open |= mask;
 	l->late &= ~mask;
-	l->nt = s->ev->flags & TRACE_F_NT ? l->nt | mask : l->nt & ~mask;
+	model_writers_add(m, l, mask, s->where);
 	list_in_operation(s->thread, l, index);
 	cover(m, s, index, mask);
 }
@@ -203,12 +164,15 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 /* Splits [loc, loc+len) at line boundaries. */
 static void store_range(struct model *m, struct model_step *s, uint64_t loc, uint64_t len)
 {
+	const uint8_t *data = s->ev->data;
 	while (loc && len) {
 		unsigned from = (unsigned)(loc % TRACE_LINE);
 		uint64_t n = TRACE_LINE - from < len ? TRACE_LINE - from : len;
-		store_line(m, s, loc / TRACE_LINE, model_mask(from, from + (unsigned)n));
+		store_line(m, s, loc / TRACE_LINE, model_mask(from, from + (unsigned)n),
+			   data ? data - from : NULL);
 		loc += n;
 		len -= n;
+		data = data ? data + n : NULL;
 	}
 }
 
@@ -224,6 +188,8 @@ static void do_flush(struct model *m, struct model_step *s)
 		m->watch.flush(m->watch.arg, s);
 	if (!s->line || s->effect == MODEL_NOTHING)
 		return;
+	if (s->line->open)
+		s->thread->flush_num = s->ev->num + 1;
 	s->line->flush = s->where;
 	s->line->flush_when = (uint32_t)s->ev->num;
 	cover(m, s, index, s->line->open);
@@ -260,8 +226,12 @@ static void forget_piece(struct model *m, struct model_line *l, uint64_t mask, v
 {
 	(void)arg;
 	l->open &= ~mask;
-	l->nt &= ~mask;
+	l->same &= ~mask;
+	for (unsigned w = 0; w < MODEL_WORDS; w++)
+		if (mask >> (w * 8) & 0xff)
+			l->newest[w] = 0;
 	model_unflush(m, l, mask);
+	model_writers_persisted(m, l, mask);
 }
 
 static void gone_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
@@ -430,7 +400,7 @@ static void process_gone(struct model *m, struct model_step *s, uint32_t process
 void model_feed(struct model *m, const struct trace_event *e)
 {
 	struct model_step s = { .ev = e };
-	s.thread_id = thread_of(m, e);
+	s.thread_id = model_thread_of(m, e);
 	s.thread = m->thread.p[s.thread_id];
 	s.where = model_where_of(m, e);
 	s.effect = model_effect(m->ops, e, m->place.p[s.where].class);
@@ -441,6 +411,8 @@ void model_feed(struct model *m, const struct trace_event *e)
 	case TRACE_SIGNAL: s.thread->signal_num = e->num + 1; break;
 	case TRACE_STORE:
 		store_range(m, &s, model_location(m, e->process, e->arg[0]), e->size);
+		s.thread->store_num = e->num + 1;
+		s.thread->store = s.where;
 		break;
 	case TRACE_FLUSH: do_flush(m, &s); break;
 	case TRACE_FENCE: do_fence(m, &s); break;
@@ -465,7 +437,7 @@ void model_end(struct model *m, const struct trace_event *last)
 	struct model_step s = { .ev = last };
 	if (!last)
 		return;
-	s.thread_id = thread_of(m, last);
+	s.thread_id = model_thread_of(m, last);
 	s.thread = m->thread.p[s.thread_id];
 	s.where = model_where_of(m, last);
 	for (uint32_t i = 0; i < m->process.n; i++)

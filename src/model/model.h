@@ -30,13 +30,14 @@ struct model_place {
 	uint64_t ip;
 };
 
-/* The state of one line. About 160 bytes: a run's memory is bounded by the lines it touches. */
+/* The state of one line. About 190 bytes: a run's memory is bounded by the lines it touches. */
 struct model_line {
 	uint64_t key;       /* see model_key_text */
 	uint64_t open;      /* bytes whose newest value is not guaranteed; one bit each */
 	uint64_t flushed;   /* the part of `open` that thread `flusher` has flushed, not fenced */
-	uint64_t nt;        /* the part of `open` whose newest store was non-temporal */
 	uint64_t ever;      /* bytes that were guaranteed at some time */
+	uint64_t same;      /* the part of `open` that was stored anew with the guaranteed value */
+	uint64_t meant;     /* bytes that were persisted on purpose: kept by whoever watches */
 	uint64_t late;      /* bytes of `open` that were so already when their operation ended */
 	uint64_t unwatched; /* bytes declared volatile by the program */
 	uint32_t storer;    /* thread of the newest store */
@@ -44,12 +45,20 @@ struct model_line {
 	uint32_t more;      /* further threads' flushes that wait: index of a list, 0 is none */
 	uint32_t volatile_age; /* `unwatched` is as of this change of the volatile ranges */
 	uint32_t op;           /* operation that last listed the line in op_lines */
+	uint32_t writers;      /* who wrote the open bytes, see model_writers */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
-	uint8_t again[MODEL_WORDS];     /* times the same place overwrote its own open value */
-	model_where flush;              /* newest flush, valid if flush_when is not 0 */
+	uint16_t newest[MODEL_WORDS];   /* hash of the newest store to each word: where, what */
+	uint16_t again;    /* two bits a word: times the same place overwrote its own open value */
+	model_where flush; /* newest flush, valid if flush_when is not 0 */
 	uint32_t flush_when;
 };
+
+/* How often the word's newest place has overwritten its own open value, up to 3. */
+static inline unsigned model_again(const struct model_line *l, int w)
+{
+	return l->again >> (w * 2) & 3;
+}
 
 struct model_thread {
 	uint32_t process, thread;
@@ -58,7 +67,9 @@ struct model_thread {
 	uint64_t signal_num;   /* newest signal that it handled: number + 1, 0: none */
 	VEC(uint32_t) waiting; /* lines that it has flushed and not fenced */
 	uint64_t fence_num;    /* newest fence: number + 1, 0: none */
-	model_where fence;
+	uint64_t flush_num;    /* … flush that had something to flush */
+	uint64_t store_num;    /* … store */
+	model_where fence, store;
 	uint64_t op_begin;      /* number + 1 of the current operation's begin; 0: outside */
 	uint32_t depth;         /* operations and transactions may nest */
 	uint32_t tx;            /* transactions among them */
@@ -104,8 +115,11 @@ size_t model_places(const struct model *);
 size_t model_lines(const struct model *);
 size_t model_memory(const struct model *); /* bytes, for the benchmarks */
 struct model_thread *model_thread(struct model *, uint32_t id);
+uint32_t model_thread_of(struct model *, const struct trace_event *);
+size_t model_threads(const struct model *); /* that did anything to PM so far */
 /* The line that holds addr in a process, or NULL if it was never stored to. */
 struct model_line *model_line_at(struct model *, uint32_t process, uint64_t addr);
+struct model_line *model_line_of_key(struct model *, uint64_t key);
 bool model_is_pm(struct model *, uint32_t process, uint64_t addr);
 /* Declared volatile by the program, or by a library on its behalf. */
 bool model_is_volatile(struct model *, uint32_t process, uint64_t addr);
@@ -113,6 +127,16 @@ bool model_is_volatile(struct model *, uint32_t process, uint64_t addr);
 uint64_t model_location(struct model *, uint32_t process, uint64_t addr);
 /* The place of an event. */
 model_where model_where_of(struct model *, const struct trace_event *);
+/*
+ * The places that wrote open bytes of the line, in the order of writing: a byte belongs to the last that
+ * has it, and those before have written it as well. Very long lists lack the oldest.
+ */
+struct model_writer {
+	uint64_t mask;
+	model_where where;
+};
+const struct model_writer *model_writers(const struct model *, const struct model_line *,
+					 size_t *n);
 /* Bytes that are flushed by any thread and wait for its fence. */
 uint64_t model_pending(const struct model *, const struct model_line *);
 /* Flushed by this very thread. */
@@ -121,6 +145,8 @@ uint64_t model_key_file(uint64_t key); /* the same for all lines of a file */
 /* "pool+0x40" for a byte of the line. */
 const char *model_key_text(const struct model *, uint64_t key, unsigned byte, char *buf,
 			   size_t size);
+/* The hash that `newest` keeps of what a store puts into a word; data: from its first byte there on. */
+uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned word);
 /* An event number that was kept modulo 2^32, given a later one. */
 uint64_t model_when(uint32_t when, uint64_t now);
 

@@ -54,6 +54,8 @@ static cJSON *stack(const struct finding_place *place, bool whole)
 	for (size_t i = 0; i < place->n; i++) {
 		cJSON *o = location(&place->frame[i], whole);
 		cJSON_AddBoolToObject(o, "inlined", place->frame[i].inlined);
+		if (place->frame[i].helper)
+			cJSON_AddBoolToObject(o, "helper", true);
 		if (report_how(place->frame[i].kind))
 			report_add_text(o, "how", report_how(place->frame[i].kind));
 		cJSON_AddItemToArray(a, o);
@@ -79,6 +81,33 @@ static cJSON *related(const struct finding *f, bool whole)
 			report_add_text(o, "message", r->message);
 		add_number(o, "event", r->event);
 		add_place(o, &r->place, whole);
+		cJSON_AddItemToArray(a, o);
+	}
+	return a;
+}
+
+static cJSON *why(const struct finding *f)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (size_t i = 0; i < f->why.n; i++) {
+		cJSON *o = cJSON_CreateObject();
+		report_add_text(o, "row", f->why.p[i].row);
+		cJSON_AddNumberToObject(o, "weight", f->why.p[i].weight);
+		report_add_text(o, "text", f->why.p[i].text);
+		cJSON_AddItemToArray(a, o);
+	}
+	return a;
+}
+
+static cJSON *paths(const struct finding *f, bool whole)
+{
+	cJSON *a = cJSON_CreateArray();
+
+	for (size_t i = 0; i < f->paths.n && i < REPORT_PATHS; i++) {
+		cJSON *o = cJSON_CreateObject();
+		add_number(o, "count", f->paths.p[i].count);
+		cJSON_AddItemToObject(o, "stack", stack(&f->paths.p[i].place, whole));
 		cJSON_AddItemToArray(a, o);
 	}
 	return a;
@@ -160,7 +189,7 @@ cJSON *report_finding_tree(const struct finding *f, bool whole)
 
 	report_add_text(o, "id", f->id);
 	report_add_text(o, "kind", f->kind->name);
-	report_add_text(o, "level", finding_level_name(f->kind->level));
+	report_add_text(o, "level", finding_level_name(f->level));
 	report_add_text(o, "message", f->message ? f->message : f->kind->title);
 	if (f->advice)
 		report_add_text(o, "advice", f->advice);
@@ -169,6 +198,10 @@ cJSON *report_finding_tree(const struct finding *f, bool whole)
 	add_number(o, "count", f->count);
 	if (f->data)
 		report_add_text(o, "data", f->data);
+	if (f->why.n)
+		cJSON_AddItemToObject(o, "why", why(f));
+	if (f->paths.n > 1)
+		cJSON_AddItemToObject(o, "paths", paths(f, whole));
 	add_place(o, &f->place, whole);
 	cJSON_AddItemToObject(o, "related", related(f, whole));
 	cJSON_AddItemToObject(o, "steps", steps(f));

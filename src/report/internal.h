@@ -43,6 +43,7 @@ int report_write_json(const char *path, cJSON *, struct err *); /* frees the tre
 /* finding_json.c: a finding as the report has it, or as it is kept: with full paths and all. */
 cJSON *report_finding_tree(const struct finding *, bool whole);
 /* "tail", "signal", …: the name of an enum srcloc_kind; NULL for SRCLOC_CODE. */
+#define REPORT_PATHS 32 /* call paths of a finding that are written out */
 const char *report_how(uint8_t kind);
 
 /* json.c */

@@ -61,6 +61,7 @@ static struct srcloc_frame frame(const cJSON *o)
 		.offset = text(o, "offset") ? strtoull(text(o, "offset"), NULL, 16) : 0,
 		.kind = how(o),
 		.inlined = cJSON_IsTrue(field(o, "inlined")),
+		.helper = cJSON_IsTrue(field(o, "helper")),
 	};
 }
 
@@ -127,6 +128,43 @@ static void add_related(struct finding *f, const cJSON *o)
 					     place(item) };
 		VEC_PUSH(&f->related, r);
 	}
+}
+
+static void add_why(struct finding *f, const cJSON *o)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, field(o, "why"))
+	{
+		const cJSON *weight = field(item, "weight");
+		const char *row = text(item, "row");
+		if (row && text(item, "text"))
+			finding_add_why(f, finding_intern(row),
+					cJSON_IsNumber(weight) ? weight->valueint : 0,
+					own_text(item, "text"));
+	}
+}
+
+static void add_paths(struct finding *f, const cJSON *o)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, field(o, "paths"))
+	{
+		struct finding_place at = place(item);
+		finding_add_path(f, &at, number(item, "count"));
+		free(at.frame);
+	}
+}
+
+static enum finding_level level_of(const cJSON *o, enum finding_level other)
+{
+	const char *name = text(o, "level");
+
+	for (int i = 0; name && i < FINDING_LEVELS; i++)
+		if (!strcmp(name, finding_level_name((enum finding_level)i)))
+			return (enum finding_level)i;
+	return other;
 }
 
 static void add_steps(struct finding *f, const cJSON *o)
@@ -206,6 +244,9 @@ static struct finding *finding(const cJSON *o)
 	f->count = number(o, "count");
 	f->suppressed = cJSON_IsTrue(field(o, "suppressed"));
 	f->place = place(o);
+	f->level = level_of(o, f->kind->level);
+	add_why(f, o);
+	add_paths(f, o);
 	add_related(f, o);
 	add_steps(f, o);
 	add_witness(f, field(o, "witness"));

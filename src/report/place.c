@@ -46,7 +46,10 @@ char *report_where(const struct srcloc_frame *f, bool column)
 
 const char *report_function(const struct srcloc_frame *f)
 {
-	return f->function ? f->function : "?";
+	char name[256];
+
+	return f->function ? finding_intern(srcloc_short_name(f->function, name, sizeof name))
+			   : "?";
 }
 
 struct srcloc_where report_trim(const struct finding_place *place)

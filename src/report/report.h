@@ -30,6 +30,7 @@ struct report {
 	const char *const *notes; /* lines about the run, before the summary */
 	size_t nnotes;
 	const struct report_chart *chart; /* NULL: none */
+	uint64_t top;                     /* findings that are shown in full, in words; 0: all */
 };
 
 /* For people: source excerpts, call paths, a summary line last. */

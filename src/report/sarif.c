@@ -204,7 +204,7 @@ static void add_properties(cJSON *result, const struct finding *f)
 {
 	cJSON *p = cJSON_AddObjectToObject(result, "properties");
 
-	report_add_text(p, "level", finding_level_name(f->kind->level));
+	report_add_text(p, "level", finding_level_name(f->level));
 	report_add_text(p, "witness", f->witness);
 	cJSON_AddNumberToObject(p, "event", (double)f->event);
 	if (f->data)
@@ -240,7 +240,7 @@ static cJSON *result(const struct report *r, const struct finding *f,
 
 	report_add_text(o, "ruleId", f->kind->name);
 	cJSON_AddNumberToObject(o, "ruleIndex", (double)report_rule_index(rules, f->kind));
-	report_add_text(o, "level", report_sarif_level(f->kind->level));
+	report_add_text(o, "level", report_sarif_level(f->level));
 	add_result_message(o, f);
 	cJSON *locations = cJSON_AddArrayToObject(o, "locations");
 	cJSON_AddItemToArray(locations, location(at ? at : &program, NULL));

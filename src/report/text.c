@@ -37,6 +37,7 @@
 
 #define PATH_HEAD 24 /* frames of a long call path that are shown, … */
 #define PATH_TAIL 6  /* … and at its end */
+#define MANY 12      /* findings: with so many there is a table of files */
 #define CALLERS 8    /* of a store that a crash is about */
 
 static const char *const level_color[] = {
@@ -45,6 +46,15 @@ static const char *const level_color[] = {
 	[FINDING_WARNING] = "1;33",
 	[FINDING_NOTE] = "1;36",
 };
+
+void report_text_level(const struct text_out *o, enum finding_level level)
+{
+	report_text_color(o, level_color[level]);
+	fprintf(o->f, "%s:", finding_level_name(level));
+	report_text_plain(o);
+	fputc(' ', o->f);
+}
+
 static const char *frame_note(const struct srcloc_frame *f)
 {
 	if (f->inlined)
@@ -173,6 +183,10 @@ static size_t label_columns(const struct finding *f)
 	bool wide = f->crash || (f->input && f->input->backtrace);
 	size_t columns = wide ? report_text_crash_columns() : strlen("replay");
 
+	if (f->why.n && columns < strlen("why ") + strlen(finding_level_name(f->level)))
+		columns = strlen("why ") + strlen(finding_level_name(f->level));
+	if (f->paths.n > 1 && columns < strlen("called by"))
+		columns = strlen("called by");
 	for (size_t i = 0; i < f->related.n; i++) {
 		char *role = report_role(f->related.p[i].role);
 		if (report_text_width(role) > columns)
@@ -207,6 +221,8 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 		report_text_crash(o, f->crash, columns);
 	if (f->input)
 		report_text_input(o, f->input, columns);
+	report_text_why(o, f, columns);
+	report_text_paths(o, f, columns);
 	report_text_labelled(o, "data", columns, f->data);
 	report_text_labelled(o, "fix", columns, f->advice);
 	report_text_labelled(o, "seen", columns, f->place.n || f->crash ? how_often : NULL);
@@ -219,10 +235,7 @@ static void put_finding(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 
-	report_text_color(o, level_color[f->kind->level]);
-	fprintf(o->f, "%s:", finding_level_name(f->kind->level));
-	report_text_plain(o);
-	fputc(' ', o->f);
+	report_text_level(o, f->level);
 	report_text_color(o, BOLD);
 	report_text_put(o, f->kind->title, SIZE_MAX);
 	report_text_plain(o);
@@ -277,13 +290,35 @@ void report_show(const struct finding *f, FILE *file)
 	fflush(file);
 }
 
+/* The gravest in full, up to `top`; others, and notes, in a line each. */
+static void put_findings(const struct text_out *o, const struct report *r)
+{
+	const struct finding_set *set = r->findings;
+	size_t shown = 0, lines = 0;
+
+	for (size_t i = 0; i < set->v.n; i++) {
+		const struct finding *f = set->v.p[i];
+		if (f->suppressed)
+			continue;
+		if (f->level != FINDING_NOTE && (!r->top || shown < r->top)) {
+			put_finding(o, f);
+			shown++;
+		} else {
+			report_text_line(o, f);
+			lines++;
+		}
+	}
+	if (lines)
+		fputc('\n', o->f);
+	if (shown + lines >= MANY)
+		report_text_files(o, set);
+}
+
 void report_text(const struct report *r, FILE *file)
 {
 	struct text_out o = { file, color_wanted(file) };
 
-	for (size_t i = 0; i < r->findings->v.n; i++)
-		if (!r->findings->v.p[i]->suppressed)
-			put_finding(&o, r->findings->v.p[i]);
+	put_findings(&o, r);
 	for (size_t i = 0; i < r->nnotes; i++) {
 		report_text_put(&o, r->notes[i], SIZE_MAX);
 		fputc('\n', file);

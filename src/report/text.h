@@ -31,6 +31,14 @@ void report_text_labelled(const struct text_out *, const char *label, size_t col
 			  const char *text);
 void report_text_excerpt(const struct text_out *, const struct srcloc_frame *, uint32_t context);
 
+void report_text_level(const struct text_out *, enum finding_level); /* "error: " */
+
+/* text_more.c */
+void report_text_why(const struct text_out *, const struct finding *, size_t columns);
+void report_text_paths(const struct text_out *, const struct finding *, size_t columns);
+void report_text_line(const struct text_out *, const struct finding *); /* all of it in one line */
+void report_text_files(const struct text_out *, const struct finding_set *);
+
 /* text_crash.c: what only a crash has; the columns that its labels need. */
 size_t report_text_crash_columns(void);
 void report_text_crash(const struct text_out *, const struct finding_crash *, size_t columns);

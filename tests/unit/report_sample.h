@@ -141,7 +141,10 @@ static struct finding *sample_missing_fence(const struct sample *s)
 	};
 
 	path[0].inlined = true;
+	path[0].helper = true;
 	f->place = sample_place(path, 3);
+	finding_add_why(f, "same-bytes", 3,
+			xstrdup("the program persists these bytes at other times"));
 	f->message = xstrdup("the line is flushed by thread 2, but only thread 1 fences");
 	f->advice = xstrdup("fence in the thread that flushes");
 	f->event = 2044;
@@ -261,6 +264,7 @@ static struct finding *sample_ordering(const struct sample *s)
 		sample_frame(s, "main", "list.c", 16, 3, "prog"),
 		sample_frame(s, "_start", NULL, 0, 0, "prog"),
 	};
+	path[0].helper = true;
 	struct finding_related kept = { "persisted", xstrdup("8 bytes at a pool+0x80"), 1008,
 					sample_place(path, 4) };
 	VEC_PUSH(&f->related, kept);

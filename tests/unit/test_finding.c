@@ -47,6 +47,9 @@ static void write_file(const char *name, const char *text)
 #define INL(fn, path, no)                                                                          \
 	((struct srcloc_frame){                                                                    \
 		.function = fn, .file = path, .line = no, .module = "/p/prog", .inlined = true })
+#define HELPER(fn, path, no)                                                                       \
+	((struct srcloc_frame){                                                                    \
+		.function = fn, .file = path, .line = no, .module = "/p/prog", .helper = true })
 #define LIB(fn, object) ((struct srcloc_frame){ .function = fn, .module = object, .offset = 0x10 })
 
 /* --- the main frame --- */
@@ -60,43 +63,133 @@ static void expect_main(struct finding_place place, const char *function)
 	free(place.frame);
 }
 
+/* Names say nothing: these are the program, whatever they remind of. */
 static void test_main_frame_is_the_program(void **state)
 {
 	(void)state;
 	expect_main(P(IN("insert", "/p/list.c", 7), IN("main", "/p/list.c", 20)), "insert");
-	/* The program's own functions, though their names remind of primitives. */
 	expect_main(P(IN("persist_node", "/p/tree.c", 7), IN("main", "/p/tree.c", 20)),
 		    "persist_node");
-	expect_main(P(INL("flush_log", "/p/log.c", 7), IN("main", "/p/log.c", 20)), "flush_log");
-	expect_main(P(IN("pm_list_insert", "/p/list.c", 7), IN("main", "/p/list.c", 20)),
-		    "pm_list_insert");
-	/* A program's own inline function in a header is no wrapper by that alone. */
-	expect_main(P(INL("node_init", "/p/node.h", 7), IN("main", "/p/list.c", 20)), "node_init");
+	expect_main(P(INL("pm_flush", "/p/pm.h", 7), IN("main", "/p/log.c", 20)), "pm_flush");
+	expect_main(P(INL("clwb", "/p/node.h", 7), IN("main", "/p/list.c", 20)), "clwb");
 }
 
-static void test_main_frame_skips_primitives(void **state)
+static void test_main_frame_skips_helpers(void **state)
 {
+	struct srcloc_frame flush = HELPER("x1", "/c/a.c", 22),
+			    persist = HELPER("x2", "/c/a.c", 90);
+
 	(void)state;
-	expect_main(P(INL("pm_clwb", "/c/common/pm.h", 22), INL("pm_flush", "/c/common/pm.h", 90),
-		      IN("insert", "/c/raw/list.c", 7), IN("main", "/c/common/main.c", 20)),
-		    "insert");
-	/* Compiled without optimisation the same helpers are functions. */
-	expect_main(P(IN("pm_clwb", "/c/common/pm.h", 22), IN("pm_flush", "/c/common/pm.h", 90),
-		      IN("insert", "/c/raw/list.c", 7), IN("main", "/c/common/main.c", 20)),
+	expect_main(P(flush, persist, IN("insert", "/c/raw/list.c", 7),
+		      IN("main", "/c/common/main.c", 20)),
 		    "insert");
 	expect_main(P(INL("_mm_clwb", "/usr/lib/gcc/x86_64-linux-gnu/12/include/clwbintrin.h", 39),
-		      IN("insert", "/c/list.c", 7)),
+		      flush, IN("insert", "/c/list.c", 7)),
 		    "insert");
 	expect_main(P(INL("memcpy", "/usr/include/x86_64-linux-gnu/bits/string_fortified.h", 29),
 		      IN("insert", "/c/list.c", 7)),
-		    "insert");
-	expect_main(P(IN("persist", "/c/list.c", 3), IN("insert", "/c/list.c", 7)), "insert");
-	expect_main(P(IN("clwb_range.constprop.0", "/c/list.c", 3), IN("insert", "/c/list.c", 7)),
 		    "insert");
 	expect_main(
 		P(INL("std::copy<int*>(int*, int*)", "/usr/include/c++/12/bits/stl_algobase.h", 4),
 		  IN("insert", "/c/list.c", 7)),
 		"insert");
+}
+
+/* ---- which functions are helpers ---- */
+
+enum {
+	RANGE = SRCLOC_TAKES_KNOWN | SRCLOC_TAKES_RANGE,
+	OBJECT = SRCLOC_TAKES_KNOWN | SRCLOC_TAKES_OBJECT,
+	NOTHING = SRCLOC_TAKES_KNOWN,
+	COPY = RANGE | SRCLOC_TAKES_LENGTH | SRCLOC_TAKES_COPY
+};
+
+static struct srcloc_frame takes(const char *name, uint8_t what)
+{
+	struct srcloc_frame f = IN(name, "/p/x.c", 1);
+
+	f.takes = what;
+	return f;
+}
+
+static void see(struct finding_helpers *h, struct finding_place p, enum finding_act act)
+{
+	finding_helpers_see(h, (struct srcloc_where){ p.frame, p.n }, act);
+	free(p.frame);
+}
+
+static void add_name(void *arg, const struct finding_helper *h)
+{
+	struct buf *out = arg;
+
+	buf_printf(out, "%s%s", out->n ? " " : "", h->function);
+}
+
+static void expect_helpers(struct finding_helpers *h, const char *want)
+{
+	struct buf got = { 0 };
+
+	finding_helpers_decide(h);
+	finding_helpers_each(h, add_name, &got);
+	assert_string_equal(got.p ? got.p : "", want);
+	buf_free(&got);
+	finding_helpers_free(h);
+}
+
+static void test_helpers_by_what_they_do(void **state)
+{
+	struct srcloc_frame flush = takes("a", RANGE), fence = takes("b", NOTHING),
+			    persist = takes("c", RANGE), insert = takes("d", OBJECT),
+			    root = takes("main", NOTHING);
+	struct finding_helpers *h = finding_helpers_new();
+
+	(void)state;
+	see(h, P(insert, root), FINDING_STORES);
+	see(h, P(flush, persist, insert, root), FINDING_FLUSHES);
+	see(h, P(fence, persist, insert, root), FINDING_FENCES);
+	expect_helpers(h, "a c b");
+}
+
+/* One that finds by itself what to flush, one that stores as well, one that calls such a one. */
+static void test_no_helpers(void **state)
+{
+	struct srcloc_frame node = takes("a", NOTHING), both = takes("b", RANGE),
+			    caller = takes("c", RANGE), root = takes("main", RANGE);
+	struct finding_helpers *h = finding_helpers_new();
+
+	(void)state;
+	see(h, P(node, root), FINDING_FLUSHES);
+	see(h, P(both, caller, root), FINDING_FLUSHES);
+	see(h, P(both, caller, root), FINDING_STORES);
+	expect_helpers(h, "");
+}
+
+static void test_copies_are_helpers_setters_are_not(void **state)
+{
+	struct srcloc_frame copy = takes("a", COPY), set = takes("b", RANGE | SRCLOC_TAKES_LENGTH),
+			    root = takes("main", NOTHING);
+	struct finding_helpers *h = finding_helpers_new();
+
+	(void)state;
+	see(h, P(copy, root), FINDING_STORES);
+	see(h, P(LIB("memcpy", "/lib/libc.so.6"), copy, root), FINDING_STORES);
+	see(h, P(set, root), FINDING_STORES);
+	expect_helpers(h, "a");
+}
+
+static void test_people_know_better(void **state)
+{
+	static const char *const yes[] = { "se?" }, *const no[] = { "fl*" };
+	struct srcloc_frame flush = takes("flush", RANGE), set = takes("set", OBJECT),
+			    root = takes("main", NOTHING);
+	struct finding_helpers *h = finding_helpers_new();
+
+	(void)state;
+	finding_helpers_overrule(yes, 1, no, 1);
+	see(h, P(flush, root), FINDING_FLUSHES);
+	see(h, P(set, root), FINDING_STORES);
+	expect_helpers(h, "set");
+	finding_helpers_overrule(NULL, 0, NULL, 0);
 }
 
 static void test_main_frame_skips_libraries(void **state)
@@ -123,10 +216,10 @@ static void test_main_frame_last_resort(void **state)
 
 	(void)state;
 	/* Nothing but helpers: the outermost with source; never past main. */
-	expect_main(P(IN("pm_clwb", "/c/pm.h", 22), IN("pm_flush", "/c/pm.h", 90),
+	expect_main(P(HELPER("x1", "/c/pm.h", 22), HELPER("x2", "/c/pm.h", 90),
 		      LIB("start_thread", "/lib/libc.so.6")),
-		    "pm_flush");
-	expect_main(P(INL("pm_clwb", "/c/pm.h", 22), IN("main", "/c/main.c", 9),
+		    "x2");
+	expect_main(P(HELPER("x1", "/c/pm.h", 22), IN("main", "/c/main.c", 9),
 		      IN("run", "/c/start.c", 1)),
 		    "main");
 	/* No source at all: the first function that is not a library's. */
@@ -231,7 +324,7 @@ static void test_equal_statements_are_told_apart(void **state)
 	assert_string_equal(first, id_at("s3.c", "void f(void)\n{\n\tfence();\n}\n", 3, "f"));
 }
 
-static void test_identity_of_recursion(void **state)
+static void test_call_paths_are_one_finding(void **state)
 {
 	struct finding_set set = { 0 };
 	struct srcloc_frame f = IN("f", "/gone/x.c", 3), g = IN("g", "/gone/x.c", 4),
@@ -244,8 +337,14 @@ static void test_identity_of_recursion(void **state)
 	assert_int_equal(set.v.n, 1);
 	assert_int_equal(set.v.p[0]->count, 3);
 	assert_int_equal(set.v.p[0]->event, 5);
+	assert_int_equal(set.v.p[0]->paths.n, 3);
+	/* Other callers are another path, not another finding. */
 	finding_add(&set, make(FINDING_MISSING_FLUSH, P(h, f, m), 7));
-	assert_int_equal(set.v.n, 2);
+	finding_add(&set, make(FINDING_MISSING_FLUSH, P(h, f, m), 8));
+	assert_int_equal(set.v.n, 1);
+	assert_int_equal(set.v.p[0]->count, 5);
+	assert_int_equal(set.v.p[0]->paths.n, 4);
+	assert_int_equal(set.v.p[0]->paths.p[0].count, 2);
 	finding_set_free(&set);
 }
 
@@ -703,14 +802,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_main_frame_is_the_program),
-		cmocka_unit_test(test_main_frame_skips_primitives),
+		cmocka_unit_test(test_main_frame_skips_helpers),
+		cmocka_unit_test(test_helpers_by_what_they_do),
+		cmocka_unit_test(test_no_helpers),
+		cmocka_unit_test(test_copies_are_helpers_setters_are_not),
+		cmocka_unit_test(test_people_know_better),
 		cmocka_unit_test(test_main_frame_skips_libraries),
 		cmocka_unit_test(test_main_frame_last_resort),
 		cmocka_unit_test(test_place_cleans_paths),
 		cmocka_unit_test(test_function_names),
 		cmocka_unit_test(test_identity_survives_edits),
 		cmocka_unit_test(test_equal_statements_are_told_apart),
-		cmocka_unit_test(test_identity_of_recursion),
+		cmocka_unit_test(test_call_paths_are_one_finding),
 		cmocka_unit_test(test_merge_keeps_the_earliest),
 		cmocka_unit_test(test_merge_keeps_the_smallest_input),
 		cmocka_unit_test(test_same_in_two_sets),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How grave it is that a store is not persistent when its mapping goes away: one table. A row is a
+ * piece of evidence, what it says and what it weighs; a finding shows the rows that spoke.
+ *
+ * An error takes strong evidence that the program needs the bytes after a crash. With less it is a
+ * suspicion; with none, or where the word is a lock, it is data that need not be in PM.
+ */
+#include "check/internal.h"
+
+#define ERROR 3 /* so much makes an error */
+
+static bool same_bytes(const struct check_facts *f)
+{
+	return f->same_bytes;
+}
+
+static bool same_statement(const struct check_facts *f)
+{
+	return f->same_statement;
+}
+
+static bool published(const struct check_facts *f)
+{
+	return f->published && !f->object;
+}
+
+static bool left_out(const struct check_facts *f)
+{
+	return (f->published || f->perhaps) && f->object;
+}
+
+static bool perhaps(const struct check_facts *f)
+{
+	return f->perhaps && !f->published && !f->object;
+}
+
+static bool pointer(const struct check_facts *f)
+{
+	return f->pointer;
+}
+
+static bool lock(const struct check_facts *f)
+{
+	return f->lock;
+}
+
+static bool atomic(const struct check_facts *f)
+{
+	return f->atomic && !f->lock;
+}
+
+static bool by_chance(const struct check_facts *f)
+{
+	return f->by_chance && !f->same_bytes && !f->same_statement;
+}
+
+static const struct row {
+	const char *name;
+	bool (*speaks)(const struct check_facts *);
+	int weight;
+	const char *text;
+} rows[] = {
+	{ "same-bytes", same_bytes, 3, "the program persists these bytes at other times" },
+	{ "same-statement", same_statement, 3,
+	  "the program persists other stores of this statement" },
+	{ "published", published, 3,
+	  "a pointer in persistent memory leads to the object, of which nothing is persisted" },
+	{ "left-out", left_out, 2, "the program persists other fields of the same object" },
+	{ "perhaps-published", perhaps, 2,
+	  "what looks like an offset or a pointer in persistent memory leads to it" },
+	{ "pointer", pointer, 1, "what is stored is itself a pointer to persistent memory" },
+	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
+	{ "atomic", atomic, -2, "an atomic instruction stores a small number, as into a lock" },
+	{ "by-chance", by_chance, 0,
+	  "some of it was persisted, but only by a library or together with something else in the line" },
+};
+
+enum check_verdict check_evidence(const struct check_facts *f)
+{
+	int weight = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		weight += rows[i].speaks(f) ? rows[i].weight : 0;
+	return weight >= ERROR ? CHECK_ERROR : weight > 1 ? CHECK_SUSPICION : CHECK_TRANSIENT;
+}
+
+void check_evidence_add(const struct check_facts *f, struct finding *to)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].speaks(f))
+			finding_add_why(to, rows[i].name, rows[i].weight, xstrdup(rows[i].text));
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Causes by statement. While events go by, an oracle counts by place, which is an instruction in
+ * its calling context: cheap, and exact. People think in statements. So before it reports, what
+ * belongs to one statement is added up: the causes of a kind, and the counters of its places.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "check/internal.h"
+
+/* Statements are told apart by file and line of the main frame; without source, by address. */
+static uint64_t statement_key(const struct srcloc_frame *f)
+{
+	if (!f)
+		return 0;
+	return f->file && f->line ? hash_mix((uintptr_t)f->file, f->line)
+				  : hash_mix((uintptr_t)f->module, f->offset + 1);
+}
+
+/* The innermost frames of the program that are helpers'. */
+static struct srcloc_frame *helper_frames(struct check *c, model_where w, size_t *n)
+{
+	const struct finding_place *p = check_place(c, w);
+	size_t i = 0;
+	while (i < p->n && finding_is_library(&p->frame[i]))
+		i++;
+	for (*n = 0; i + *n < p->n && p->frame[i + *n].helper;)
+		++*n;
+	return &p->frame[i];
+}
+
+/* What is known of a statement in a helper. */
+struct blame {
+	struct hmap useful;  /* it was of use, for some caller */
+	struct hmap caller;  /* one of those that use the helper */
+	struct hmap several; /* there are others */
+};
+
+static void note_blame(struct check *c, struct blame *b, model_where w, bool useful)
+{
+	uint64_t from = statement_key(finding_main_frame(check_place(c, w))), old;
+	size_t n;
+	struct srcloc_frame *f = helper_frames(c, w, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = statement_key(&f[i]);
+		if (useful)
+			hmap_put(&b->useful, key, 1);
+		if (hmap_get(&b->caller, key, &old) && old != from)
+			hmap_put(&b->several, key, 1);
+		hmap_put(&b->caller, key, from);
+	}
+}
+
+static void put_blame(struct check *c, const struct blame *b, model_where w)
+{
+	uint64_t old;
+	size_t n;
+	struct srcloc_frame *f = helper_frames(c, w, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = statement_key(&f[i]);
+		if (!hmap_get(&b->useful, key, &old) && hmap_get(&b->several, key, &old)) {
+			f[i].helper = false;
+			return;
+		}
+	}
+}
+
+/*
+ * Where a helper's own instruction is in vain whoever calls it, the reason lies in the helper, and one
+ * finding there says it all: its frame is no longer passed over. Several callers must show it.
+ */
+static void blame_helpers(struct check *c, const struct oracle_state *o)
+{
+	struct blame b = { 0 };
+	for (int pass = 0; pass < 2; pass++)
+		for (model_where w = 0; w < o->tally.n / TALLY; w++) {
+			const uint32_t *t = o->tally.p + (size_t)w * TALLY;
+			if (!(t[0] | t[1] | t[2] | t[3]))
+				continue;
+			if (pass)
+				put_blame(c, &b, w);
+			else
+				note_blame(c, &b, w, t[0] != 0);
+		}
+	hmap_free(&b.useful);
+	hmap_free(&b.caller);
+	hmap_free(&b.several);
+}
+
+void check_statements(struct check *c)
+{
+	struct hmap seen = { 0 };
+
+	for (size_t i = 0; check_oracles[i]; i++)
+		if (check_oracles[i]->blames_helpers)
+			blame_helpers(c, &c->state[i]);
+	c->statement.n = 0;
+	c->statements = 0;
+	for (model_where w = 0; w < model_places(c->model); w++) {
+		uint64_t key = statement_key(finding_main_frame(check_place(c, w))), number;
+		if (!hmap_get(&seen, key, &number))
+			hmap_put(&seen, key, number = ++c->statements);
+		VEC_PUSH(&c->statement, (uint32_t)number);
+	}
+	hmap_free(&seen);
+}
+
+/* The counters of all places of each statement. */
+static uint32_t *add_tallies(const struct oracle_state *o)
+{
+	const struct check *c = o->check;
+	uint32_t *sum = xcalloc((size_t)c->statements + 1, TALLY * sizeof *sum);
+
+	for (size_t w = 0; w < o->tally.n / TALLY; w++)
+		for (size_t i = 0; i < TALLY; i++)
+			sum[c->statement.p[w] * TALLY + i] += o->tally.p[w * TALLY + i];
+	return sum;
+}
+
+static void add_cause(struct check_group *g, const struct cause *k)
+{
+	struct check_member member = { k->where, k->count };
+	uint64_t count = g->k.count + k->count, extra = g->k.extra + k->extra;
+	uint64_t runtime = g->k.runtime + k->runtime, fenced = g->k.fenced + k->fenced;
+
+	if (!g->member.n || (k->extra && !g->k.extra) ||
+	    (!k->extra == !g->k.extra && k->event < g->k.event))
+		g->k = *k;
+	g->k.count = count;
+	g->k.extra = extra;
+	g->k.runtime = runtime;
+	g->k.fenced = fenced;
+	g->most = k->extra > g->most ? k->extra : g->most;
+	VEC_PUSH(&g->member, member);
+}
+
+check_groups check_group(struct oracle_state *o)
+{
+	check_groups groups = { 0 };
+	struct hmap at = { 0 };
+	uint32_t *tally = add_tallies(o);
+
+	for (size_t i = 0; i < o->causes.v.n; i++) {
+		const struct cause *k = o->causes.v.p[i];
+		uint32_t statement = o->check->statement.p[k->where];
+		uint64_t key = (uint64_t)k->kind << 32 | statement, n;
+		if (!hmap_get(&at, key, &n)) {
+			struct check_group new = { .k.kind = k->kind };
+			memcpy(new.tally, tally + statement * TALLY, sizeof new.tally);
+			hmap_put(&at, key, n = groups.n);
+			VEC_PUSH(&groups, new);
+		}
+		add_cause(&groups.p[n], k);
+	}
+	hmap_free(&at);
+	free(tally);
+	return groups;
+}
+
+void check_groups_free(check_groups *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		VEC_FREE(&groups->p[i].member);
+	VEC_FREE(groups);
+}
+
+struct finding *check_group_finding(struct check *c, const struct check_group *g, const char *fmt,
+				    ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	struct finding *f = check_cause_finding(c, &g->k, "%s", text);
+	for (size_t i = 0; i < g->member.n; i++)
+		finding_add_path(f, check_place(c, g->member.p[i].where), g->member.p[i].count);
+	return f;
+}
+
+const char *check_count_text(uint64_t vain, uint64_t all, const char *what, char *buf, size_t size)
+{
+	if (all == 1)
+		snprintf(buf, size, "it is");
+	else if (vain == all)
+		snprintf(buf, size, "all %" PRIu64 " %s here are", all, what);
+	else
+		snprintf(buf, size, "%" PRIu64 " of %" PRIu64 " %s here are", vain, all, what);
+	return buf;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pairs of places: which flush persists which store, which flush comes before which. */
+#include <stdlib.h>
+
+#include "check/internal.h"
+
+struct pair *check_pair_hit(struct pairs *p, model_where a, model_where b, uint64_t count)
+{
+	unsigned slot = (a * 31 ^ b) % PAIRS_RECENT;
+	uint64_t key = (uint64_t)a << 32 | b, i;
+	if (p->recent[slot]) {
+		struct pair *same = &p->v.p[p->recent[slot] - 1];
+		if (same->a == a && same->b == b) {
+			same->count += count;
+			return same;
+		}
+	}
+	if (!hmap_get(&p->at, key, &i)) {
+		struct pair new = { .a = a, .b = b };
+		hmap_put(&p->at, key, i = p->v.n);
+		VEC_PUSH(&p->v, new);
+	}
+	p->v.p[i].count += count;
+	p->recent[slot] = (uint32_t)i + 1;
+	return &p->v.p[i];
+}
+
+void check_pairs_free(struct pairs *p)
+{
+	VEC_FREE(&p->v);
+	hmap_free(&p->at);
+}
+
+static bool same_function(const struct srcloc_frame *a, const struct srcloc_frame *b)
+{
+	return a->function && a->function == b->function && a->file == b->file;
+}
+
+/* The function of frame f is on the path of the place, above its main frame and below the root. */
+static bool among_callers(const struct srcloc_frame *f, const struct finding_place *place)
+{
+	const struct srcloc_frame *at = finding_main_frame(place);
+	for (size_t i = (size_t)(at - place->frame); i + 1 < place->n; i++)
+		if (same_function(f, &place->frame[i]))
+			return true;
+	return false;
+}
+
+bool check_related(struct check *c, model_where a, model_where b)
+{
+	const struct finding_place *x = check_place(c, a), *y = check_place(c, b);
+	const struct srcloc_frame *f = finding_main_frame(x), *g = finding_main_frame(y);
+	if (!f || !g)
+		return a == b;
+	return same_function(f, g) || among_callers(f, y) || among_callers(g, x);
+}
+
+#define NEAR 2u /* the function that stores, and its caller */
+#define DEEP 3u /* as deep below that caller a flush may be */
+
+/* The first functions of a path that are neither a library's nor, but for the first, the root. */
+static size_t nearest(const struct finding_place *p, const struct srcloc_frame *out[NEAR])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->n && n < NEAR; i++)
+		if (!finding_is_library(&p->frame[i]) && (!n || i + 1 < p->n))
+			out[n++] = &p->frame[i];
+	return n;
+}
+
+/* It looks like a helper: it takes a range and no object, or nothing at all. */
+static bool may_be_helper(const struct srcloc_frame *f)
+{
+	return f->takes & SRCLOC_TAKES_RANGE ? !(f->takes & SRCLOC_TAKES_OBJECT)
+					     : f->takes == SRCLOC_TAKES_KNOWN;
+}
+
+static bool is_near(struct check *c, model_where store, model_where flush)
+{
+	const struct finding_place *s = check_place(c, store), *f = check_place(c, flush);
+	const struct srcloc_frame *around[NEAR];
+	size_t n = nearest(s, around), deep = 0;
+	if (!n) /* nothing is known of the code */
+		return true;
+	for (size_t k = 0; k < f->n; k++) {
+		if (finding_is_library(&f->frame[k]))
+			continue;
+		if (same_function(around[0], &f->frame[k]) ||
+		    (n > 1 && deep < DEEP && same_function(around[1], &f->frame[k])))
+			return true;
+		deep += !may_be_helper(&f->frame[k]);
+	}
+	return s->n <= 2 && deep <= 1; /* a setter and a helper, both called by main */
+}
+
+bool check_near(struct oracle_state *o, model_where store, model_where flush)
+{
+	struct pair *p = check_pair_hit(&o->pairs, store, flush, 1);
+	if (!p->near)
+		p->near = is_near(o->check, store, flush) ? 2 : 1;
+	return p->near == 2;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where pointers in persistent memory lead to, as far as stores tell.
+ *
+ * Every aligned 8-byte word that is stored and holds an address in a PM mapping marks the 16 bytes
+ * that it points to: one bit in a sparse map. An object that is pointed to can be reached after
+ * a restart. Many programs, and PMDK, keep offsets instead of addresses; but any number may be one. So
+ * numbers that are offsets of something allocated in the same file, if they are offsets at all, are kept
+ * apart, as weaker evidence.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/internal.h"
+
+#define GRAIN 16u
+#define CHUNK (64u * 1024u)
+#define BITS (CHUNK / GRAIN)
+#define FIRST_OFFSET 4096u /* smaller numbers are hardly ever offsets */
+
+static void free_bits(struct hmap *map)
+{
+	for (size_t i = 0; i < map->cap; i++)
+		if (map->used[i])
+			free((void *)(uintptr_t)map->val[i]);
+	hmap_free(map);
+}
+
+void check_targets_free(struct targets *t)
+{
+	free_bits(&t->chunk);
+	free_bits(&t->offset);
+	VEC_FREE(&t->pointers);
+}
+
+void check_targets_map(struct check *c, const struct trace_event *e)
+{
+	struct targets *t = &c->targets;
+	uint64_t lo = e->arg[0], hi = lo + e->arg[1];
+	if (!(e->flags & TRACE_F_PM))
+		return;
+	t->lo = t->hi && t->lo < lo ? t->lo : lo;
+	t->hi = t->hi > hi ? t->hi : hi;
+}
+
+static uint64_t *bits_of(struct hmap *map, uint64_t loc, bool make)
+{
+	uint64_t found;
+	if (hmap_get(map, loc / CHUNK, &found))
+		return (uint64_t *)(uintptr_t)found;
+	if (!make)
+		return NULL;
+	uint64_t *bits = xcalloc(BITS / 64, sizeof *bits);
+	hmap_put(map, loc / CHUNK, (uintptr_t)bits);
+	return bits;
+}
+
+static void set(struct hmap *map, uint64_t loc)
+{
+	unsigned bit = (unsigned)(loc % CHUNK / GRAIN);
+	bits_of(map, loc, true)[bit / 64] |= 1ull << (bit % 64);
+}
+
+static void add(struct check *c, const struct trace_event *e, uint64_t target)
+{
+	struct targets *t = &c->targets;
+	uint64_t loc = model_location(c->model, e->process, target);
+	if (!loc)
+		return;
+	set(&t->chunk, loc);
+	model_where w = model_where_of(c->model, e);
+	while (t->pointers.n <= w)
+		VEC_PUSH(&t->pointers, 0);
+	t->pointers.p[w] = 1;
+}
+
+/* The location of the first byte of the file that is stored to. */
+static uint64_t base_of(struct check *c, const struct trace_event *e)
+{
+	return model_location(c->model, e->process, e->arg[0]) >> MODEL_FILE_SHIFT
+									  << MODEL_FILE_SHIFT;
+}
+
+void check_targets_store(struct check *c, const struct trace_event *e)
+{
+	const struct targets *t = &c->targets;
+	uint32_t first = (uint32_t)(-e->arg[0] & 7);
+	for (uint32_t i = first; i + 8 <= e->size; i += 8) {
+		uint64_t value;
+		memcpy(&value, e->data + i, sizeof value);
+		if (value >= t->lo && value < t->hi)
+			add(c, e, value);
+		else if (value >= FIRST_OFFSET && value < t->hi - t->lo && value % GRAIN == 0)
+			set(&c->targets.offset, base_of(c, e) + value);
+	}
+}
+
+static bool find(struct hmap *map, uint64_t loc, uint64_t reach, uint64_t *target)
+{
+	for (uint64_t at = loc / GRAIN * GRAIN; at + reach >= loc && at; at -= GRAIN) {
+		const uint64_t *bits = bits_of(map, at, false);
+		unsigned bit = (unsigned)(at % CHUNK / GRAIN);
+		if (bits && bits[bit / 64] >> (bit % 64) & 1) {
+			*target = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool check_targets_find(struct check *c, uint64_t loc, uint64_t reach, uint64_t *target)
+{
+	return find(&c->targets.chunk, loc, reach, target);
+}
+
+bool check_targets_offset(struct check *c, uint64_t loc, uint64_t reach, uint64_t *target)
+{
+	return find(&c->targets.offset, loc, reach, target);
+}
+
+bool check_targets_pointer(const struct check *c, model_where w)
+{
+	return w < c->targets.pointers.n && c->targets.pointers.p[w];
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Call paths of the history's places, looked up when asked for and kept, with helpers marked. */
+#include <stdlib.h>
+
+#include "crash/internal.h"
+
+static struct srcloc_where look_up(struct crash *c, uint32_t place)
+{
+	const struct crash_place *p = &c->h->place.p[place];
+	return srcloc_path(c->src, p->process, p->ip, p->ctx);
+}
+
+/* Which functions are helpers: by all that they do in the whole history. */
+static void find_helpers(struct crash *c)
+{
+	c->helpers = finding_helpers_new();
+	for (uint32_t i = 0; i < c->h->place.n; i++) {
+		const struct crash_place *p = &c->h->place.p[i];
+		const struct trace_site_def *site =
+			trace_site(trace_defs(c->h->reader), p->process, p->site);
+		enum finding_act act;
+		if (site && finding_act_of(site->class, &act))
+			finding_helpers_see(c->helpers, look_up(c, i), act);
+	}
+	finding_helpers_decide(c->helpers);
+	c->path = xcalloc(c->h->place.n, sizeof *c->path);
+}
+
+const struct finding_place *crash_path(struct crash *c, uint32_t place)
+{
+	if (!c->path)
+		find_helpers(c);
+	struct finding_place *p = &c->path[place];
+	if (!p->frame) {
+		*p = finding_place_copy(look_up(c, place));
+		finding_helpers_mark(c->helpers, p->frame, p->n);
+	}
+	return p;
+}
+
+const struct srcloc_frame *crash_lost_frame(struct crash *c, const struct crash_lost *lost)
+{
+	return finding_main_frame(crash_path(c, lost->place));
+}
+
+void crash_paths_free(struct crash *c)
+{
+	for (size_t i = 0; c->path && i < c->h->place.n; i++)
+		free(c->path[i].frame);
+	free(c->path);
+	finding_helpers_free(c->helpers);
+}
