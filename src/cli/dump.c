@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast dump: what is in a trace, in source terms. */
 #include "cli/cli.h"
-#include "cli/dump.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "report/report.h"
 
 struct dump_opts {
 	struct cli_range events;
@@ -58,96 +59,33 @@ const struct cli_verb verb_dump = {
 	.options = dump_options,
 };
 
-bool dump_place(const struct dump *d, uint32_t process, uint64_t addr, struct dump_piece *at)
+/* ---- --image ---- */
+
+static const char *path_of(const struct trace_defs *defs, uint32_t file)
 {
-	const struct imap_item *it = process < d->pm.n ? imap_find(&d->pm.p[process], addr) : NULL;
+	const struct trace_file_def *f = trace_file(defs, file);
 
-	if (!it)
-		return false;
-	*at = d->piece.p[it->val];
-	at->offset += addr - at->addr;
-	at->addr = addr;
-	return true;
-}
-
-/* The PM mappings of a process; a forked one starts with its parent's. */
-static struct imap *pm_of(struct dump *d, uint32_t process)
-{
-	while (d->pm.n <= process) {
-		uint32_t born = (uint32_t)d->pm.n;
-		const struct trace_process_def *def = trace_process(d->defs, born);
-		struct imap map = { 0 };
-
-		if (def && def->birth == TRACE_BIRTH_FORK && def->parent_index < born) {
-			const struct imap *from = &d->pm.p[def->parent_index];
-			for (size_t i = 0; i < from->n; i++)
-				imap_set(&map, from->p[i].lo, from->p[i].hi, from->p[i].val);
-		}
-		VEC_PUSH(&d->pm, map);
-	}
-	return &d->pm.p[process];
-}
-
-static void follow(struct dump *d, const struct trace_event *ev)
-{
-	struct imap *pm = pm_of(d, ev->process);
-	uint64_t lo = ev->arg[0], hi = lo + ev->arg[1];
-
-	switch (ev->kind) {
-	case TRACE_MODULE_LOAD:
-	case TRACE_MODULE_UNLOAD: d->moved++; break;
-	case TRACE_MAP:
-		if (hi > lo && trace_file(d->defs, (uint32_t)ev->arg[2])) {
-			struct dump_piece piece = { lo, ev->arg[3], (uint32_t)ev->arg[2] };
-			imap_set(pm, lo, hi, d->piece.n);
-			VEC_PUSH(&d->piece, piece);
-			break;
-		} /* else fall through */
-		__attribute__((fallthrough));
-	case TRACE_UNMAP:
-		if (hi > lo)
-			imap_clear(pm, lo, hi);
-		break;
-	default: break;
-	}
-}
-
-int dump_each(struct dump *d, uint64_t to, dump_use *use, void *arg, struct err *err)
-{
-	struct trace_event ev;
-	int more;
-
-	while ((more = trace_next(d->reader, &ev, err)) > 0) {
-		bool late = ev.kind == TRACE_UNMAP; /* it speaks of what was there */
-		srcloc_trace_feed(d->loc, &ev);
-		if (!late)
-			follow(d, &ev);
-		use(d, &ev, arg);
-		if (late)
-			follow(d, &ev);
-		if (ev.num >= to)
-			return 0;
-	}
-	return more;
+	return f && f->path ? f->path : "?";
 }
 
 /* A name in the folder for the file, that no file before it has. */
-static char *image_path(const struct dump *d, const char *dir, uint32_t file)
+static char *image_path(const struct trace_defs *defs, const char *dir, uint32_t file)
 {
-	const char *path = dump_file_path(d, file), *slash = strrchr(path, '/');
+	const char *path = path_of(defs, file), *slash = strrchr(path, '/');
 	unsigned same = 1;
 
 	path = slash ? slash + 1 : path;
 	for (uint32_t i = 0; i < file; i++) {
-		const char *other = dump_file_path(d, i), *cut = strrchr(other, '/');
+		const char *other = path_of(defs, i), *cut = strrchr(other, '/');
 		same += !strcmp(cut ? cut + 1 : other, path);
 	}
 	return same == 1 ? xasprintf("%s/%s", dir, path) : xasprintf("%s/%s.%u", dir, path, same);
 }
 
-static int write_image(struct dump *d, const char *dir, uint64_t at, struct err *err)
+static int write_image(struct trace_reader *r, const char *dir, uint64_t at, struct err *err)
 {
-	struct trace_image *image = trace_image_new(d->reader, err);
+	const struct trace_defs *defs = trace_defs(r);
+	struct trace_image *image = trace_image_new(r, err);
 	int status = -1;
 
 	if (!image)
@@ -156,11 +94,11 @@ static int write_image(struct dump *d, const char *dir, uint64_t at, struct err 
 		err_errno(err, EXIT_USAGE, "cannot make the folder %s", dir);
 	else
 		status = trace_image_run(image, at, err);
-	for (uint32_t i = 0; !status && i < trace_files(d->defs); i++) {
-		char *path = image_path(d, dir, i);
+	for (uint32_t i = 0; !status && i < trace_files(defs); i++) {
+		char *path = image_path(defs, dir, i);
 		status = trace_image_write_file(image, i, path, err);
 		if (!status)
-			msg_info("%s: %s, %llu bytes", dump_file_path(d, i), path,
+			msg_info("%s: %s, %llu bytes", path_of(defs, i), path,
 				 (unsigned long long)trace_image_size(image, i));
 		free(path);
 	}
@@ -168,26 +106,32 @@ static int write_image(struct dump *d, const char *dir, uint64_t at, struct err 
 	return status;
 }
 
-static int show(struct dump *d, const struct dump_opts *o)
-{
-	const char *why = NULL;
-	struct err err = { 0 };
-	int status = 0;
+/* ---- all of it ---- */
 
-	if (!trace_is_whole(d->reader, &why))
-		msg_warn("%s is not whole: %s", d->dir, why ? why : "its end is missing");
-	if (o->image)
-		status = write_image(d, o->image, o->at, &err);
-	else if (o->events.given)
-		status = dump_events(d, o->events.from, o->events.to, &err);
-	else
-		status = dump_summary(d, o->top, &err);
+static int show_text(struct trace_reader *r, const struct dump_opts *o, struct err *err)
+{
+	struct report_recording *rec = report_recording_new(r);
 	const char *stale;
-	for (size_t i = 0; (stale = srcloc_trace_stale(d->loc, i)); i++)
+	int status = o->events.given ? report_recording_events(rec, o->events.from, o->events.to,
+							       o->json, stdout, err)
+				     : report_recording_summary(rec, o->top, o->json, stdout, err);
+
+	for (size_t i = 0; (stale = report_recording_stale(rec, i)); i++)
 		msg_warn(
 			"%s has changed since the recording: its functions and lines are not shown",
 			stale);
-	if (!status)
+	report_recording_free(rec);
+	return status;
+}
+
+static int show(struct trace_reader *r, const char *dir, const struct dump_opts *o)
+{
+	const char *why = NULL;
+	struct err err = { 0 };
+
+	if (!trace_is_whole(r, &why))
+		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
+	if (!(o->image ? write_image(r, o->image, o->at, &err) : show_text(r, o, &err)))
 		return EXIT_NOTHING;
 	fflush(stdout);
 	return cli_fail(&err);
@@ -210,7 +154,6 @@ static int check_opts(const struct dump_opts *o, int argc)
 static int cmd_dump(int argc, char **argv)
 {
 	struct dump_opts o = { .top = 10, .at = UINT64_MAX };
-	struct dump d = { 0 };
 	struct err err = { 0 };
 	int status = cli_parse(&verb_dump, &o, &argc, &argv);
 
@@ -219,26 +162,17 @@ static int cmd_dump(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us, silently */
-	d.dir = argv[0];
-	d.json = o.json;
-	d.reader = trace_open(d.dir, &err);
-	if (!d.reader)
+	struct trace_reader *r = trace_open(argv[0], &err);
+	if (!r)
 		return cli_fail(&err);
-	uint64_t n = trace_count(d.reader), first = o.image ? o.at : o.events.from;
+	uint64_t n = trace_count(r), first = o.image ? o.at : o.events.from;
 	if ((o.events.given && first && first >= n) ||
 	    (o.image && o.at != UINT64_MAX && first > n)) {
-		msg_error("%s has only %llu events", d.dir, (unsigned long long)n);
+		msg_error("%s has only %llu events", argv[0], (unsigned long long)n);
 		status = EXIT_USAGE;
 	} else {
-		d.defs = trace_defs(d.reader);
-		d.loc = srcloc_trace_new(d.defs);
-		status = show(&d, &o);
+		status = show(r, argv[0], &o);
 	}
-	srcloc_trace_free(d.loc);
-	for (size_t i = 0; i < d.pm.n; i++)
-		imap_free(&d.pm.p[i]);
-	VEC_FREE(&d.pm);
-	VEC_FREE(&d.piece);
-	trace_close(d.reader);
+	trace_close(r);
 	return status;
 }

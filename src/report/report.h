@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports: the same findings as text, JSON, SARIF 2.1.0 and one HTML page. */
+/* Reports: the same findings as text, JSON, SARIF 2.1.0 and one HTML page; and recordings. */
 #ifndef HOLDFAST_REPORT_REPORT_H
 #define HOLDFAST_REPORT_REPORT_H
 
 #include "finding/finding.h"
+#include "trace/trace.h"
 
 #define REPORT_SCHEMA 1 /* of the JSON; docs/REPORTS.md */
 
@@ -61,5 +62,19 @@ struct finding *report_finding_parse(const char *json, struct err *);
 /* For people, as report_text has it. */
 void report_show(const struct finding *, FILE *);
 int report_show_json(const char *json, FILE *, struct err *);
+
+/* ---- a recording in source terms ---- */
+
+struct report_recording;
+struct report_recording *report_recording_new(struct trace_reader *);
+/* A line for each event that is numbered from .. to, with its call path; JSON: an object on each. */
+int report_recording_events(struct report_recording *, uint64_t from, uint64_t to, bool json,
+			    FILE *, struct err *);
+/* What it holds, on one page or as one JSON document, with the `top` statements that store most. */
+int report_recording_summary(struct report_recording *, uint64_t top, bool json, FILE *,
+			     struct err *);
+/* Objects that have changed since, so that their functions and lines are not shown; NULL: no more. */
+const char *report_recording_stale(const struct report_recording *, size_t i);
+void report_recording_free(struct report_recording *);
 
 #endif

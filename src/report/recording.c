@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading a recording: where its modules and PM files are mapped at the current event, and names. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/recording.h"
+
+struct report_recording *report_recording_new(struct trace_reader *reader)
+{
+	struct report_recording *r = xcalloc(1, sizeof *r);
+
+	r->reader = reader;
+	r->defs = trace_defs(reader);
+	r->loc = srcloc_trace_new(r->defs);
+	return r;
+}
+
+const char *report_recording_stale(const struct report_recording *r, size_t i)
+{
+	return srcloc_trace_stale(r->loc, i);
+}
+
+void report_recording_free(struct report_recording *r)
+{
+	srcloc_trace_free(r->loc);
+	for (size_t i = 0; i < r->pm.n; i++)
+		imap_free(&r->pm.p[i]);
+	VEC_FREE(&r->pm);
+	VEC_FREE(&r->piece);
+	free(r);
+}
+
+bool report_recording_place(const struct report_recording *d, uint32_t process, uint64_t addr,
+			    struct report_piece *at)
+{
+	const struct imap_item *it = process < d->pm.n ? imap_find(&d->pm.p[process], addr) : NULL;
+
+	if (!it)
+		return false;
+	*at = d->piece.p[it->val];
+	at->offset += addr - at->addr;
+	at->addr = addr;
+	return true;
+}
+
+/* The PM mappings of a process; a forked one starts with its parent's. */
+static struct imap *pm_of(struct report_recording *d, uint32_t process)
+{
+	while (d->pm.n <= process) {
+		uint32_t born = (uint32_t)d->pm.n;
+		const struct trace_process_def *def = trace_process(d->defs, born);
+		struct imap map = { 0 };
+
+		if (def && def->birth == TRACE_BIRTH_FORK && def->parent_index < born) {
+			const struct imap *from = &d->pm.p[def->parent_index];
+			for (size_t i = 0; i < from->n; i++)
+				imap_set(&map, from->p[i].lo, from->p[i].hi, from->p[i].val);
+		}
+		VEC_PUSH(&d->pm, map);
+	}
+	return &d->pm.p[process];
+}
+
+static void follow(struct report_recording *d, const struct trace_event *ev)
+{
+	struct imap *pm = pm_of(d, ev->process);
+	uint64_t lo = ev->arg[0], hi = lo + ev->arg[1];
+
+	switch (ev->kind) {
+	case TRACE_MODULE_LOAD:
+	case TRACE_MODULE_UNLOAD: d->moved++; break;
+	case TRACE_MAP:
+		if (hi > lo && trace_file(d->defs, (uint32_t)ev->arg[2])) {
+			struct report_piece piece = { lo, ev->arg[3], (uint32_t)ev->arg[2] };
+			imap_set(pm, lo, hi, d->piece.n);
+			VEC_PUSH(&d->piece, piece);
+			break;
+		} /* else fall through */
+		__attribute__((fallthrough));
+	case TRACE_UNMAP:
+		if (hi > lo)
+			imap_clear(pm, lo, hi);
+		break;
+	default: break;
+	}
+}
+
+int report_recording_each(struct report_recording *d, uint64_t to, report_recording_use *use,
+			  void *arg, struct err *err)
+{
+	struct trace_event ev;
+	int more;
+
+	while ((more = trace_next(d->reader, &ev, err)) > 0) {
+		bool late = ev.kind == TRACE_UNMAP; /* it speaks of what was there */
+		srcloc_trace_feed(d->loc, &ev);
+		if (!late)
+			follow(d, &ev);
+		use(d, &ev, arg);
+		if (late)
+			follow(d, &ev);
+		if (ev.num >= to)
+			return 0;
+	}
+	return more;
+}
+
+/* ---- names ---- */
+
+const char *report_recording_path(const struct report_recording *d, uint32_t file)
+{
+	const struct trace_file_def *f = trace_file(d->defs, file);
+
+	return f && f->path ? f->path : "?";
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *report_recording_name(const struct report_recording *d, uint32_t file)
+{
+	const char *path = report_recording_path(d, file), *name = last_part(path);
+
+	for (uint32_t i = 0; i < trace_files(d->defs); i++)
+		if (i != file && !strcmp(last_part(report_recording_path(d, i)), name))
+			return path;
+	return name;
+}
+
+const char *report_recording_flavour(const struct report_recording *d, const struct trace_event *ev)
+{
+	const struct trace_site_def *site;
+
+	if (ev->kind != TRACE_FLUSH && ev->kind != TRACE_FENCE)
+		return NULL;
+	if (ev->flags & TRACE_F_ATOMIC)
+		return "atomic";
+	site = trace_site(d->defs, ev->process, ev->site);
+	return site ? trace_site_class_name(site->class) : "other";
+}
+
+void report_recording_command(const struct trace_process_def *p, struct buf *out)
+{
+	for (uint32_t at = 0; at < p->command_len;) {
+		const char *word = p->command + at;
+		size_t len = strnlen(word, p->command_len - at);
+		buf_puts(out, at ? " " : "");
+		shell_quote(out, word, len);
+		at += (uint32_t)len + 1;
+	}
+}
+
+const char *report_recording_signal(uint64_t number, char buf[32])
+{
+	const char *name = number < NSIG ? sigabbrev_np((int)number) : NULL;
+
+	if (name)
+		snprintf(buf, 32, "SIG%s", name);
+	else
+		snprintf(buf, 32, "signal %llu", (unsigned long long)number);
+	return buf;
+}
+
+enum report_style report_recording_style(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum report_style style;
+	} table[] = {
+		{ "addr", REPORT_ADDR },  { "file", REPORT_FILE }, { "module", REPORT_MODULE },
+		{ "fn", REPORT_STRING },  { "prot", REPORT_PROT }, { "signal", REPORT_SIGNAL },
+		{ "offset", REPORT_HEX }, { "flags", REPORT_HEX }, { "result", REPORT_HEX },
+		{ "mode", REPORT_HEX },   { "a0", REPORT_HEX },    { "a1", REPORT_HEX },
+		{ "a2", REPORT_HEX },     { "a3", REPORT_HEX },    { "a4", REPORT_HEX },
+		{ "a5", REPORT_HEX },
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (!strcmp(table[i].name, name))
+			return table[i].style;
+	return REPORT_NUMBER;
+}
+
+bool report_recording_has_bytes(const struct trace_event *ev)
+{
+	return ev->kind == TRACE_STORE || ev->kind == TRACE_FILE_WRITE;
+}
+
+void report_recording_hex(struct buf *out, const uint8_t *p, size_t n)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		char two[2] = { digit[p[i] >> 4], digit[p[i] & 15] };
+		buf_add(out, two, 2);
+	}
+}
+
+const char *const report_recording_flags[] = { "nt", "atomic",  "kernel", "volatile",
+					       "pm", "unwound", "fixed",  NULL };
