@@ -30,7 +30,7 @@ CLASSES = corpus.classes_of("holdfast")
 def about():
     """What the tool can do, and the files that it consists of."""
     version = subprocess.run([HOLDFAST, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
-    tracer = sorted(f for f in (HOLDFAST.parent / "tracer").glob("*") if f.is_file())
+    tracer = sorted(f for f in [*(HOLDFAST.parent / "tracer").glob("*"), *HOLDFAST.parent.glob("src/*/*.so")] if f.is_file())
     return {"tool": version, "analyses": ["misuse", *(["oracle"] if ORACLES else []), "crash", "input"],
             "files": [str(f) for f in [HOLDFAST, *tracer, *ORACLES, corpus.ROOT / "corpus.py", corpus.ROOT / "classes.jsonl"]]}
 

@@ -29,7 +29,8 @@ done_id() {
 	[ "$status" -eq 1 ]
 	output_has "/dev/shm/holdfast-l3ft.x"
 	background sleep 1000
-	sleep 0.1
+	sleeps() { [ "$(cat "/proc/$pid/comm")" = sleep ]; }
+	wait_for sleeps
 	run nothing_left
 	kill -KILL "$pid"
 	[ "$status" -eq 1 ]
@@ -237,7 +238,7 @@ long_campaign() {
 
 @test "replay --gdb" {
 	holdfast crash -q -o t --json r.json --recover "$(check segv)" -- "$BIN/app" run "$pool" order >/dev/null || true
-	run bash -c "printf 'run\nbacktrace\nkill\nquit\n' | timeout 20 \"\$HOLDFAST\" replay --gdb $(first_id r.json) t"
+	run bash -c "printf 'run\nbacktrace\nkill\nquit\n' | timeout 600 \"\$HOLDFAST\" replay --gdb $(first_id r.json) t"
 	output_has "SIGSEGV"
 	output_has "instead"
 	wait_nothing_left

@@ -125,7 +125,7 @@ check() {
 }
 
 @test "a recovery that hangs, and one that writes without end" {
-	crash_json r.json -o t --timeout 300ms --recover "$(check hang)" -- "$BIN/app" run "$pool" order
+	crash_json r.json -o t --timeout 3s --recover "$(check hang)" -- "$BIN/app" run "$pool" order
 	diff <(cause r.json) <(cause_of ordering order)
 	jq -e '.findings[0].message | test("does not end")' r.json
 	rm -f "$pool"
@@ -221,9 +221,9 @@ check() {
 }
 
 @test "a recovery that reads stdin gets nothing, and does not take ours" {
-	run -0 bash -c "yes | timeout 20 \"\$HOLDFAST\" crash -q -o t --recover '$(check stdin)' -- '$BIN/app' run '$pool' good"
+	run -0 bash -c "yes | timeout 600 \"\$HOLDFAST\" crash -q -o t --recover '$(check stdin)' -- '$BIN/app' run '$pool' good"
 	rm -f "$pool"
-	run -1 bash -c "yes | timeout 20 \"\$HOLDFAST\" crash -q -o u --recover '$(check stdin)' -- '$BIN/app' run '$pool' order"
+	run -1 bash -c "yes | timeout 600 \"\$HOLDFAST\" crash -q -o u --recover '$(check stdin)' -- '$BIN/app' run '$pool' order"
 }
 
 @test "a recovery that writes all over the place: nothing of it lasts" {
@@ -279,8 +279,7 @@ check() {
 
 @test "a program that is killed: what was recorded is tested" {
 	background "$HOLDFAST" crash -o t --json r.json --recover "$(check)" -- "$BIN/app" run "$pool" good order wait
-	wait_for test -e t/trace
-	sleep 1
+	wait_for grep -q waits out
 	kill -KILL "$(pgrep -P "$pid" | head -1)"
 	status=0
 	wait "$pid" || status=$?
@@ -321,7 +320,7 @@ check() {
 		rm -rf bad
 		cp -r t bad
 		printf '\xa5\x5a\xff' | dd of=bad/trace bs=1 seek="$at" conv=notrunc status=none
-		run timeout 20 "$HOLDFAST" crash --recover "$(check)" bad
+		run timeout 600 "$HOLDFAST" crash --recover "$(check)" bad
 		[ "$status" -le 3 ]
 	done
 }

@@ -221,7 +221,7 @@ done_id() {
 		}
 	C
 	cc -g -o hang hang.c
-	run -1 explore --sym-stdin 1 --timeout 1s --json r.json -- ./hang
+	run -1 explore --sym-stdin 1 --timeout 3s --json r.json -- ./hang
 	jq -e '[.findings[] | select(.kind == "program-hang")] | length == 1' r.json
 	[ "$(cat d/findings/*/stdin)" = h ]
 	run -1 holdfast replay "$(jq -r '.findings[0].id' r.json)" d

@@ -44,7 +44,7 @@ shipped() {
 faulty() {
 	local in=${2^^}
 	oracle bad.so "$PROGRAMS/faulty.c" -DFAULT="$1" -DIN="$in" '-DNAME="bad-one"'
-	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 20 "$HOLDFAST" check --json r.json --sarif r.sarif --html r.html \
+	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 600 "$HOLDFAST" check --json r.json --sarif r.sarif --html r.html \
 		--oracle ./bad.so --oracle "$BIN/good.so" "${subject[@]}"
 	output_has "bad.so: the oracle bad-one"
 	jq -e --arg what "$3" --arg callback "$2()" '[.findings[] | select(.kind == "plugin-failed")] |
@@ -86,7 +86,7 @@ faulty() {
 @test "a plug-in that loops or crashes within the host's functions" {
 	sed 's|zero = 0;|host->report(0, host->where(0), 0, "%d", zero++);|' "$PROGRAMS/faulty.c" >loops.c
 	oracle loops.so loops.c -DFAULT=LOOP -DIN=STORE
-	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 20 "$HOLDFAST" check --json r.json --oracle ./loops.so "$BIN/t"
+	HOLDFAST_ORACLE_TIMEOUT=1 run -1 timeout 600 "$HOLDFAST" check --json r.json --oracle ./loops.so "$BIN/t"
 	jq -e '[.findings[] | select(.kind == "plugin-failed")][0].message | contains("did not return from store()")' r.json
 	jq -e '.summary.error == 1' r.json
 	sed 's|.*(volatile int \*)8 = 1;|host->report(0, host->where(0), 77777777, "%s", (char *)8);|' "$PROGRAMS/faulty.c" >prints.c

@@ -175,10 +175,10 @@ ended() {
 }
 
 @test "a server, or a client, that does not end is killed" {
-	run -137 holdfast record -o t --ready yes --client true --ready-timeout 4 -- \
+	run -137 holdfast record -o t --ready yes --client true --ready-timeout 10 -- \
 		sh -c 'trap "" TERM; echo yes; while :; do sleep 0.1; done'
-	output_has "did not end within 4 seconds"
-	run -0 holdfast record -o u --ready yes --client 'exec sleep 1000' --ready-timeout 4 -- \
+	output_has "did not end within 10 seconds"
+	run -0 holdfast record -o u --ready yes --client 'exec sleep 1000' --ready-timeout 10 -- \
 		"$VICTIM" pool say yes
 	output_has "the client went on"
 	output_has "the client ended with status 137"

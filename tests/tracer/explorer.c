@@ -104,7 +104,7 @@ static void bad_ends(void **state)
 {
 	struct test t = { 0 };
 	(void)state;
-	t.o.timeout = 1;
+	t.o.timeout = 5;
 	add(&t, SYM_SRC_STDIN, 4, NULL);
 	assert_true(begin(&t, "crash", NULL));
 	assert_int_equal(run_with(&t, "none"), 0);

@@ -96,7 +96,7 @@ bool begin_as(struct test *t, const char *const *argv)
 	t->o.source = t->source;
 	t->o.seed = t->input;
 	if (t->o.timeout == 0)
-		t->o.timeout = 30;
+		t->o.timeout = 600;
 	t->e = launch_explorer_new(&t->o, on_event, on_sym, &t->h, &err);
 	if (!t->e || launch_explorer_start(t->e, &used, &err))
 		fail_msg("%s", err.text);

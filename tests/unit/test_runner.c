@@ -8,7 +8,8 @@
 #include <sys/time.h>
 
 #define SPARSE (1ull << 30)
-#define WAIT_S 5 /* for what should happen at once */
+#define LONG_MS 60000 /* what takes as long as this waits in vain */
+#define WAIT_S 300    /* at most, for what happens at once unless the machine is slow */
 
 static void original_path(void **state)
 {
@@ -96,11 +97,10 @@ static void sizes(void **state)
 	(void)state;
 	struct err err;
 	struct runner *r = rig((struct runner_opts){ 0 });
-	double start = now();
 	assert_int_equal(runner_size(r, 0, 0, SPARSE, &err), 0);
 	put(r, 0, (SPARSE)-2, "z");
 	expect(obey(r, "stat -c %s $POOL; tail -c 2 $POOL"), RUNNER_OK, 0, NULL);
-	assert_true(now() - start < 1);
+	expect(obey(r, "test $(du -k $POOL | cut -f 1) -lt 1024"), RUNNER_OK, 0, "");
 	/* Reading through a mapping allocates every page; they do not stay. */
 	assert_int_equal(runner_size(r, 0, 0, SPARSE / 4, &err), 0);
 	expect(obey(r, "$ACT sum $POOL; $ACT add $POOL"), RUNNER_OK, 0, NULL);
@@ -118,10 +118,23 @@ static void sizes(void **state)
 	runner_free(r);
 }
 
+/* What takes time here is waiting: commands that end are not judged by such a limit. */
+static void hangs(void)
+{
+	struct runner *r = rig((struct runner_opts){ .timeout_ms = 300 });
+	double start = now();
+	expect(obey(r, "spin"), RUNNER_HUNG, 0, "");
+	assert_true(now() - start > 0.28);
+	runner_free(r);
+	r = rig((struct runner_opts){ .timeout_ms = 3000 }); /* it says something first */
+	expect(obey(r, "echo begun; sleep 100"), RUNNER_HUNG, 0, "begun\n");
+	runner_free(r);
+}
+
 static void verdicts(void **state)
 {
 	(void)state;
-	struct runner *r = rig((struct runner_opts){ .timeout_ms = 300,
+	struct runner *r = rig((struct runner_opts){ .timeout_ms = LONG_MS,
 						     .output_cap = 200000,
 						     .expect_exit = "0,3-4",
 						     .fail_regex = "^corrupt(ed)?$" });
@@ -134,10 +147,6 @@ static void verdicts(void **state)
 	       "a\n");
 	expect(obey(r, "segv"), RUNNER_CRASHED, SIGSEGV, "");
 	expect(obey(r, "abort"), RUNNER_CRASHED, SIGABRT, "");
-	double start = now();
-	expect(obey(r, "spin"), RUNNER_HUNG, 0, "");
-	expect(obey(r, "echo begun; sleep 100"), RUNNER_HUNG, 0, "begun\n");
-	assert_true(now() - start > 0.55 && now() - start < 3);
 	struct runner_result result = obey(r, "flood");
 	assert_in_range(result.noutput, 60000, 64 << 10);
 	expect(result, RUNNER_FLOODED, 0, NULL);
@@ -146,6 +155,7 @@ static void verdicts(void **state)
 	assert_non_null(strstr(result.output, "1\n2\n3\n"));
 	expect(result, RUNNER_OK, 0, NULL);
 	runner_free(r);
+	hangs();
 }
 
 /* A shell that tells of a signal; words and quotes without a shell. */
@@ -246,12 +256,13 @@ static void strays(void **state)
 {
 	(void)state;
 	char word[32], *text;
-	struct runner *r = rig((struct runner_opts){ .timeout_ms = 3000 });
+	struct runner *r = rig((struct runner_opts){ .timeout_ms = LONG_MS });
 	snprintf(word, sizeof word, "stray-%d", getpid());
 	text = xasprintf("$ACT daemon %s; echo done", word);
 	double start = now();
 	struct runner_result result = obey(r, text);
-	assert_true(now() - start < 1); /* nobody waits for the daemon, though it holds the pipe */
+	assert_true((now() - start) * 1000 <
+		    LONG_MS); /* nobody waits for the daemon, though it holds the pipe */
 	assert_true(result.strays);
 	assert_false(runs(word));
 	expect(result, RUNNER_OK, 0, "done\n");
@@ -410,7 +421,7 @@ static void interrupts(void **state)
 	setitimer(ITIMER_REAL, &soon, NULL);
 	assert_int_equal(runner_wait(r, true, &tag, &cell, &result, &err), -1);
 	runner_free(r);
-	assert_true(now() - start < 2);
+	assert_true(now() - start < 100);
 	sigaction(SIGALRM, &old, NULL);
 }
 
@@ -419,7 +430,7 @@ static void fork_server(void **state)
 {
 	(void)state;
 	struct runner *r = rig((struct runner_opts){
-		.fast = true, .timeout_ms = 300, .output_cap = 100000, .expect_exit = "0,3" });
+		.fast = true, .timeout_ms = 3000, .output_cap = 100000, .expect_exit = "0,3" });
 	char text[32];
 	expect(obey(r, "env | grep -c -e FORKSERVER"), RUNNER_FAILED, 1, "0\n");
 	if (runner_view(r) != preload())
@@ -514,7 +525,7 @@ static void server(void **state)
 	char *command = xasprintf("%s serve 4711 {pool}", act),
 	     *client = xasprintf("%s client 4711 fine", act);
 	struct runner_opts o = {
-		.command = command, .client = client, .cells = 2, .timeout_ms = 2000
+		.command = command, .client = client, .cells = 2, .timeout_ms = LONG_MS
 	};
 	char *halt = xasprintf("%s halt 4711", act);
 	for (int i = 0; i < 3; i++) {
@@ -537,7 +548,7 @@ static void server(void **state)
 			       tag ? "server is up\nclient got 'wrong'\n"
 				   : "server is up\nclient got 'fine'\n");
 		}
-		assert_true(now() - start < 1.5); /* it stops when it is told to */
+		assert_true((now() - start) * 1000 < LONG_MS); /* it stops when it is told to */
 		expect(obey(r, "segv"), RUNNER_CRASHED, SIGSEGV, "");
 		expect(obey(r, "die"), RUNNER_CRASHED, SIGSEGV, NULL);
 		expect(obey(r, "fine"), RUNNER_OK, 0, NULL);

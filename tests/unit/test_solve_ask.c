@@ -78,7 +78,7 @@ static enum solve_answer ask(struct solver *s, struct question *q, expr goal)
 /* Given what the operands are, can the result be another than expr_apply says? */
 static void test_z3_knows_every_op(void **state)
 {
-	struct solve_opts opts = { .validate = true, .timeout_ms = 5000 };
+	struct solve_opts opts = { .validate = true, .timeout_ms = 600000 };
 	struct solver *s = solve_solver_new(pool, &opts);
 	(void)state;
 	for (unsigned op = EXPR_NOT; op < EXPR_OPS_COUNT; op++)
@@ -371,7 +371,8 @@ static void test_table(void **state)
 /* Four bytes through a hash: too much for trying, small for Z3. */
 static void test_z3_answers(void **state)
 {
-	struct solver *s = solve_solver_new(pool, NULL);
+	struct solve_opts opts = { .timeout_ms = 600000 };
+	struct solver *s = solve_solver_new(pool, &opts);
 	struct question q = { .n = 8, .input = "abcdefgh" };
 	expr h = k(32, 2166136261u);
 	(void)state;

@@ -352,7 +352,6 @@ static void test_damaged(void **state)
 static void test_speed(void **state)
 {
 	struct srcloc *s = srcloc_new();
-	struct timespec a, b;
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
 	size_t known = 0;
@@ -363,14 +362,17 @@ static void test_speed(void **state)
 	uint64_t addr, size, off;
 	mapped_part("self", BIAS, &addr, &size, &off);
 	srcloc_map(s, addr, size, off, exe, NULL, 0);
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	clock_t start = clock();
+	for (uint64_t i = 0; i < 10000; i++)
+		known += srcloc_at(s, addr + i * 3 % size).frame->function != NULL;
+	clock_t once = clock() - start;
 	for (uint64_t i = 0; i < 1000000; i++)
 		known += srcloc_at(s, addr + i % 10000 * 3 % size).frame->function != NULL;
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	double took = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
-	print_message("# 1e6 lookups over 1e4 addresses: %.3f s\n", took);
+	clock_t again = clock() - start - once;
+	print_message("# 1e4 lookups: %.3f s, 100 times again: %.3f s\n",
+		      (double)once / CLOCKS_PER_SEC, (double)again / CLOCKS_PER_SEC);
+	assert_true(again / 100 < once / 2); /* what is known is not looked for again */
 	assert_true(known > 0);
-	assert_true(took < 5); /* 0.1 s or less; sanitizers and busy machines are slow */
 	srcloc_free(s);
 }
 

@@ -61,7 +61,7 @@ static pid_t spawn(struct trace_live *l, produce *fn, void *arg)
 static void poll_to_end(struct trace_live *l)
 {
 	struct err err = { 0 };
-	time_t limit = time(NULL) + 100;
+	time_t limit = time(NULL) + 3600;
 
 	do {
 		if (trace_live_poll(l, 50, &err) < 0)
@@ -720,8 +720,8 @@ static void idling_is_cheap_and_safe(void **state)
 	const char *why;
 
 	(void)state;
-	usleep(50000);
-	assert_int_equal(trace_live_poll(l, 1000, &err), 1);
+	while (trace_live_events(l) < 10)
+		assert_true(trace_live_poll(l, 1000, &err) >= 0);
 	cpu = cpu_seconds();
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(trace_live_poll(l, 400, &err) >= 0);

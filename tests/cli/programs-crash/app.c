@@ -143,6 +143,8 @@ static int run(const char *path, char **ways)
 			}
 			way("no-flush");
 		} else if (!strcmp(*ways, "wait")) {
+			printf("waits\n");
+			fflush(stdout);
 			pause();
 		} else {
 			way(*ways);
