@@ -4,6 +4,7 @@
 #define HOLDFAST_SOLVE_INTERNAL_H
 
 #include "solve/solve.h"
+#include "term/term.h"
 
 /* ---- the pool ---- */
 
@@ -28,15 +29,10 @@ struct set {
 	uint32_t *byte; /* made when someone asks */
 };
 
-struct memo {
-	uint32_t word;
-	expr a, b, c, result;
-};
-#define MEMO_SLOTS (1u << 15)
-
 struct pool {
-	VEC(struct node) node; /* 0 is unused */
-	uint32_t *slot;        /* hash: number of the node */
+	struct term_space space; /* who simplifies; the pool keeps the nodes */
+	VEC(struct node) node;   /* 0 is unused */
+	uint32_t *slot;          /* hash: number of the node */
 	size_t slots;
 	VEC(struct set) set; /* 0 is the empty one */
 	VEC(struct run) run;
@@ -45,8 +41,6 @@ struct pool {
 	struct hmap set_union; /* pair of sets -> set */
 	VEC(uint8_t *) table;
 	struct hmap table_of;
-	struct memo *memo;   /* recent simplifications */
-	unsigned depth;      /* of nested simplification */
 	size_t table_bytes;  /* of tables and of sets as bytes */
 	VEC(uint64_t) value; /* of each node, for the input of epoch */
 	VEC(uint32_t) epoch;
@@ -83,21 +77,6 @@ unsigned solve_pool_operands(uint32_t word); /* nodes among a, b, c */
 uint64_t solve_pool_table_entry(const uint8_t *entries, unsigned w, unsigned i);
 /* The node itself, without a thought. */
 expr solve_pool_make(struct pool *, uint32_t word, expr a, expr b, expr c);
-/* An equal, simpler one; 0: it is simple. simplify.c and those it asks. */
-expr solve_pool_simplify(struct pool *, uint32_t word, expr a, expr b, expr c);
-expr solve_pool_simplify_bits(struct pool *, uint32_t word, expr a, expr b);
-expr solve_pool_simplify_compare(struct pool *, enum expr_op, expr a, expr b);
-uint64_t solve_pool_zeros(const struct pool *, expr, unsigned depth); /* bits known to be 0 */
-
-/* Makers by name. */
-expr solve_pool_mk_unary(struct pool *, enum expr_op, expr a);          /* as wide as a */
-expr solve_pool_mk_binary(struct pool *, enum expr_op, expr a, expr b); /* comparisons: 1 bit */
-expr solve_pool_mk_extract(struct pool *, expr a, unsigned lo, unsigned w);
-expr solve_pool_mk_concat(struct pool *, expr a, expr b);
-expr solve_pool_mk_extend(struct pool *, enum expr_op, expr a,
-			  unsigned w); /* the same if as wide */
-expr solve_pool_mk_ite(struct pool *, expr c, expr a, expr b);
-
 /* sets.c */
 uint32_t solve_pool_set_single(struct pool *, uint32_t byte);
 uint32_t solve_pool_set_join(struct pool *, uint32_t a, uint32_t b);

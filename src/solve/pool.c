@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Expressions, each one once. A node is 20 bytes and is found through a hash table of numbers;
- * making one first tries to find an equal, simpler one (simplify.c). Simplification may ask for
- * further nodes and so on: that ends at a depth, and what was asked for of late is remembered,
- * so that the narrowing of a long chain costs one step for each new link.
+ * making one first tries to find an equal, simpler one (src/term). There, constants are no nodes;
+ * here they are.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +10,9 @@
 
 #include "solve/internal.h"
 
+#define MEMOS (1u << 13)
 #define MAX_DEPTH 96
+#define MAX_STEPS (1u << 20)
 
 static const char *const op_name[] = {
 #define X(NAME, name, n) name,
@@ -23,6 +24,49 @@ unsigned solve_pool_operands(uint32_t word)
 	return EXPR_OP(word) == EXPR_INPUT ? 0 : expr_operands(word);
 }
 
+/* ---- nodes as terms ---- */
+
+static struct term term_of(const struct pool *p, expr e)
+{
+	struct term t = { 0, width(p, e), 0 };
+
+	if (!is_const(p, e, &t.v))
+		t.node = e;
+	return t;
+}
+
+static expr expr_of(struct pool *p, struct term t)
+{
+	return t.node ? t.node : solve_pool_const(p, t.w, t.v);
+}
+
+static struct term make_term(struct term_space *space, uint32_t word, const struct term x[3])
+{
+	struct pool *p = (struct pool *)space;
+	expr e[3] = { 0 };
+
+	for (unsigned i = 0; i < expr_operands(word); i++)
+		e[i] = expr_of(p, x[i]);
+	return (struct term){ solve_pool_make(p, word, e[0], e[1], e[2]), EXPR_W(word), 0 };
+}
+
+static void look_at_term(struct term_space *space, uint32_t node, struct term_parts *parts)
+{
+	const struct pool *p = (const struct pool *)space;
+	const struct node *n = pool_at(p, node);
+	unsigned operands = expr_operands(n->word);
+
+	parts->op = EXPR_OP(n->word);
+	parts->lo = EXPR_LO(n->word);
+	if (parts->op == EXPR_INPUT || parts->op == EXPR_TABLE)
+		return;
+	parts->a = term_of(p, n->a);
+	if (operands > 1)
+		parts->b = term_of(p, n->b);
+	if (operands > 2)
+		parts->c = term_of(p, n->c);
+}
+
 struct pool *solve_pool_new(void)
 {
 	struct pool *p = xcalloc(1, sizeof *p);
@@ -31,7 +75,12 @@ struct pool *solve_pool_new(void)
 	VEC_PUSH(&p->set, (struct set){ 0 });
 	p->slots = 1024;
 	p->slot = xcalloc(p->slots, sizeof *p->slot);
-	p->memo = xcalloc(MEMO_SLOTS, sizeof *p->memo);
+	p->space = (struct term_space){ .make = make_term,
+					.look = look_at_term,
+					.memo = xcalloc(MEMOS, sizeof *p->space.memo),
+					.memos = MEMOS,
+					.max_depth = MAX_DEPTH,
+					.max_steps = MAX_STEPS };
 	return p;
 }
 
@@ -49,7 +98,7 @@ void solve_pool_free(struct pool *p)
 	VEC_FREE(&p->epoch);
 	VEC_FREE(&p->stack);
 	free(p->slot);
-	free(p->memo);
+	free(p->space.memo);
 	free(p);
 }
 
@@ -138,34 +187,10 @@ static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
 	return word;
 }
 
-static bool commutes(enum expr_op op)
-{
-	return op == EXPR_ADD || op == EXPR_MUL || op == EXPR_UMULH || op == EXPR_SMULH ||
-	       op == EXPR_AND || op == EXPR_OR || op == EXPR_XOR || op == EXPR_EQ;
-}
-
-/* Constants to the right, else the older one to the left. */
-static bool swapped(const struct pool *p, expr a, expr b)
-{
-	bool ka = op_of(p, a) == EXPR_CONST, kb = op_of(p, b) == EXPR_CONST;
-
-	return ka != kb ? ka : a > b;
-}
-
-static expr fold(struct pool *p, uint32_t word, const expr *x)
-{
-	uint64_t v[3] = { 0 };
-
-	for (unsigned i = 0; i < expr_operands(word); i++)
-		if (!is_const(p, x[i], &v[i]))
-			return 0;
-	return solve_pool_const(p, EXPR_W(word), expr_apply(word, v[0], v[1], v[2]));
-}
-
 expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
-	expr x[3] = { a, b, c }, r;
-	struct memo *m;
+	expr x[3] = { a, b, c };
+	struct term t[3] = { { 0 } };
 	uint64_t v;
 
 	if (EXPR_OP(word) == EXPR_INPUT && a && is_const(p, a, &v))
@@ -173,27 +198,9 @@ expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	word = normal_word(p, word, x);
 	if (!word)
 		return 0;
-	for (unsigned i = expr_operands(word); i < 3; i++)
-		x[i] = 0;
-	r = fold(p, word, x);
-	if (r)
-		return r;
-	if (commutes(EXPR_OP(word)) && swapped(p, a, b)) {
-		x[0] = b;
-		x[1] = a;
-	}
-	m = &p->memo[node_hash(word, x[0], x[1], x[2]) >> 20 & (MEMO_SLOTS - 1)];
-	if (m->word == word && m->a == x[0] && m->b == x[1] && m->c == x[2])
-		return m->result;
-	if (p->depth < MAX_DEPTH) {
-		p->depth++;
-		r = solve_pool_simplify(p, word, x[0], x[1], x[2]);
-		p->depth--;
-	}
-	if (!r)
-		r = solve_pool_make(p, word, x[0], x[1], x[2]);
-	*m = (struct memo){ word, x[0], x[1], x[2], r };
-	return r;
+	for (unsigned i = 0; i < expr_operands(word); i++)
+		t[i] = term_of(p, x[i]);
+	return expr_of(p, term_node(&p->space, word, t[0], t[1], t[2]));
 }
 
 static uint32_t table_number(struct pool *p, const uint8_t *entries, size_t size)
@@ -243,12 +250,13 @@ const uint8_t *solve_pool_entries(const struct pool *p, expr e)
 
 expr solve_pool_eq(struct pool *p, expr a, expr b)
 {
-	return a && b ? solve_pool_mk_binary(p, EXPR_EQ, a, b) : 0;
+	return a && b ? solve_pool_node(p, EXPR_WORD(EXPR_EQ, 1, width(p, a), 0), a, b, 0) : 0;
 }
 
 expr solve_pool_not(struct pool *p, expr a)
 {
-	return a ? solve_pool_mk_unary(p, EXPR_NOT, a) : 0;
+	return a ? solve_pool_node(p, EXPR_WORD(EXPR_NOT, width(p, a), width(p, a), 0), a, 0, 0)
+		 : 0;
 }
 
 /* ---- looking at nodes ---- */
@@ -286,7 +294,7 @@ size_t solve_pool_count(const struct pool *p)
 size_t solve_pool_memory(const struct pool *p)
 {
 	return sizeof *p + p->node.cap * sizeof *p->node.p + p->slots * sizeof *p->slot +
-	       MEMO_SLOTS * sizeof *p->memo + p->table_bytes + solve_pool_sets_memory(p) +
+	       MEMOS * sizeof *p->space.memo + p->table_bytes + solve_pool_sets_memory(p) +
 	       p->value.cap * sizeof *p->value.p + p->epoch.cap * sizeof *p->epoch.p +
 	       p->stack.cap * sizeof *p->stack.p;
 }

@@ -2,9 +2,10 @@
 /*
  * Are the tracer's expressions right for every input, not only for that of the run?
  *
- * In tracer/expr, term.c and cmp.c simplify what they make; flags.c says what x86 flags are. They are linked here without Valgrind: nodes are kept in an array, random terms are made
- * from random terms, and the result is evaluated for many inputs and compared with what the
- * operation itself gives, or, for flags, with VEX's own helpers.
+ * src/term simplifies what is made; tracer/expr/flags.c says what x86 flags are. Both are linked
+ * here without Valgrind: nodes are kept in an array, random terms are made from random terms, and
+ * the result is evaluated for many inputs and compared with what the operation itself gives, or,
+ * for flags, with VEX's own helpers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,14 +41,22 @@ static ULong value_of(UInt node, ULong constant, UInt try)
 	return node ? nodes[node].value[try] : constant;
 }
 
+static int same(const struct sym_operand *a, const struct sym_operand *b)
+{
+	return a->node == b->node && (a->node || a->value == b->value);
+}
+
 UInt sym_node(UInt word, struct sym_operand a, struct sym_operand b, struct sym_operand c,
 	      ULong *value)
 {
 	UInt i, id;
 	struct sym_operand arg[3] = { a, b, c };
 	for (id = 1; id <= nnodes; id++) /* each only once: a node's number is compared */
-		if (nodes[id].word == word && memcmp(nodes[id].arg, arg, sizeof arg) == 0)
+		if (nodes[id].word == word && same(&nodes[id].arg[0], &a) &&
+		    same(&nodes[id].arg[1], &b) && same(&nodes[id].arg[2], &c)) {
+			*value = nodes[id].value[0];
 			return id;
+		}
 	assert_true(++nnodes < MAX_NODES);
 	nodes[nnodes].word = word;
 	memcpy(nodes[nnodes].arg, arg, sizeof arg);
@@ -117,6 +126,7 @@ static void begin(void)
 {
 	UInt i, j;
 	nnodes = nmade = 0;
+	memset(sym_terms.memo, 0, sym_terms.memos * sizeof *sym_terms.memo);
 	for (j = 0; j < TRIES; j++)
 		for (i = 0; i < INPUTS; i++)
 			input[j][i] = (uint8_t)number(8);

@@ -43,7 +43,7 @@ static inline uint64_t some_value(unsigned w)
 	}
 }
 
-struct term {
+struct sample {
 	expr e;
 	unsigned w;
 	uint64_t v[LANES];
@@ -52,7 +52,7 @@ struct term {
 struct terms {
 	struct pool *pool;
 	uint8_t input[LANES][BYTES];
-	VEC(struct term) t;
+	VEC(struct sample) t;
 	uint8_t table[256 * 8];
 	unsigned bytes;  /* input bytes in use */
 	unsigned max_w;  /* widths up to this */
@@ -70,7 +70,7 @@ static inline void terms_begin(struct terms *g, struct pool *pool, unsigned byte
 	for (unsigned i = 0; i < sizeof g->table; i++)
 		g->table[i] = (uint8_t)rnd();
 	for (unsigned b = 0; b < bytes; b++) {
-		struct term t = { .e = solve_pool_input(pool, b), .w = 8 };
+		struct sample t = { .e = solve_pool_input(pool, b), .w = 8 };
 		for (unsigned i = 0; i < LANES; i++)
 			t.v[i] = g->input[i][b];
 		VEC_PUSH(&g->t, t);
@@ -81,9 +81,9 @@ static inline void terms_end(struct terms *g)
 	VEC_FREE(&g->t);
 }
 
-static inline struct term term_const(struct terms *g, unsigned w)
+static inline struct sample sample_const(struct terms *g, unsigned w)
 {
-	struct term t = { .w = w };
+	struct sample t = { .w = w };
 	uint64_t k = some_value(w);
 
 	t.e = solve_pool_const(g->pool, w, k);
@@ -92,10 +92,10 @@ static inline struct term term_const(struct terms *g, unsigned w)
 	return t;
 }
 
-static inline struct term term_apply(struct terms *g, uint32_t word, struct term a, struct term b,
-				     struct term c)
+static inline struct sample sample_apply(struct terms *g, uint32_t word, struct sample a,
+					 struct sample b, struct sample c)
 {
-	struct term t = { .w = EXPR_W(word) };
+	struct sample t = { .w = EXPR_W(word) };
 
 	t.e = solve_pool_node(g->pool, word, a.e, b.e, c.e);
 	for (unsigned i = 0; i < LANES; i++)
@@ -104,14 +104,14 @@ static inline struct term term_apply(struct terms *g, uint32_t word, struct term
 }
 
 /* One that is there (or new by extension) with just this width. */
-static inline struct term term_of_width(struct terms *g, unsigned w)
+static inline struct sample sample_of_width(struct terms *g, unsigned w)
 {
-	struct term none = { 0 },
-		    t = g->t.p[g->t.n - 1 - below(g->t.n < 12 ? (unsigned)g->t.n : 12)];
+	struct sample none = { 0 },
+		      t = g->t.p[g->t.n - 1 - below(g->t.n < 12 ? (unsigned)g->t.n : 12)];
 	uint32_t word;
 
 	if (below(6) == 0)
-		return term_const(g, w);
+		return sample_const(g, w);
 	for (unsigned i = 0; i < 20 && t.w != w; i++)
 		t = g->t.p[below((unsigned)g->t.n)];
 	if (t.w == w)
@@ -120,7 +120,7 @@ static inline struct term term_of_width(struct terms *g, unsigned w)
 		word = EXPR_WORD(EXPR_EXTRACT, w, t.w, below(t.w - w + 1));
 	else
 		word = EXPR_WORD(below(2) ? EXPR_ZEXT : EXPR_SEXT, w, t.w, 0);
-	return term_apply(g, word, t, none, none);
+	return sample_apply(g, word, t, none, none);
 }
 
 static inline unsigned some_width(const struct terms *g)
@@ -158,9 +158,9 @@ static inline uint32_t some_word(const struct terms *g, enum expr_op op)
 	return EXPR_WORD(op, w, aw, lo);
 }
 
-static inline struct term some_table(struct terms *g)
+static inline struct sample some_table(struct terms *g)
 {
-	struct term index = term_of_width(g, 8), t = { .w = some_width(g) };
+	struct sample index = sample_of_width(g, 8), t = { .w = some_width(g) };
 	unsigned size = (t.w + 7) / 8;
 
 	t.e = solve_pool_table(g->pool, t.w, index.e, g->table);
@@ -172,10 +172,10 @@ static inline struct term some_table(struct terms *g)
 }
 
 /* A new random node, put to the others. */
-static inline struct term some_term(struct terms *g, enum expr_op op)
+static inline struct sample some_term(struct terms *g, enum expr_op op)
 {
 	uint32_t word;
-	struct term x[3] = { { 0 } }, t;
+	struct sample x[3] = { { 0 } }, t;
 
 	if (op == EXPR_TABLE) {
 		t = some_table(g);
@@ -183,8 +183,8 @@ static inline struct term some_term(struct terms *g, enum expr_op op)
 		word = some_word(g, op);
 		for (unsigned i = 0; i < 3; i++)
 			if (expr_operand_width(word, i))
-				x[i] = term_of_width(g, expr_operand_width(word, i));
-		t = term_apply(g, word, x[0], x[1], x[2]);
+				x[i] = sample_of_width(g, expr_operand_width(word, i));
+		t = sample_apply(g, word, x[0], x[1], x[2]);
 	}
 	VEC_PUSH(&g->t, t);
 	return t;

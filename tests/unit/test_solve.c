@@ -27,7 +27,7 @@ static int teardown(void **state)
 
 /* ---- values ---- */
 
-static void check_term(struct terms *g, const struct term *t, struct program *prog)
+static void check_term(struct terms *g, const struct sample *t, struct program *prog)
 {
 	assert_int_not_equal(t->e, 0);
 	assert_int_equal(EXPR_W(solve_pool_word(g->pool, t->e)), t->w);
@@ -56,7 +56,7 @@ static void test_every_op(void **state)
 			for (unsigned i = 0; i < 12; i++)
 				some_term(&g, some_op(&g));
 			for (unsigned i = 0; i < 12; i++) {
-				struct term t = some_term(&g, op);
+				struct sample t = some_term(&g, op);
 				check_term(&g, &t, &prog);
 			}
 			terms_end(&g);
@@ -75,7 +75,7 @@ static void test_random_dags(void **state)
 		if (g.max_w < 2)
 			g.max_w = 2;
 		for (unsigned i = 0; i < n; i++) {
-			struct term t = some_term(&g, some_op(&g));
+			struct sample t = some_term(&g, some_op(&g));
 			check_term(&g, &t, &prog);
 		}
 		terms_end(&g);

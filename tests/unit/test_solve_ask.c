@@ -85,7 +85,7 @@ static void test_z3_knows_every_op(void **state)
 		for (unsigned round = 0; round < 24; round++) {
 			struct question q = { .n = 24 };
 			struct terms g;
-			struct term t;
+			struct sample t;
 			uint32_t word;
 			expr x[3] = { 0 };
 			uint64_t v[3] = { 0 }, r;
@@ -135,7 +135,7 @@ static void random_question(struct solver *s, struct terms *g)
 
 	memcpy(q.input, g->input[0], g->bytes);
 	for (unsigned tries = 0; tries < 300 && q.nmust < want; tries++) {
-		struct term t =
+		struct sample t =
 			below(3) ? some_term(g, EXPR_EQ + below(5)) : some_term(g, some_op(g));
 		uint64_t v;
 		expr e = t.e;

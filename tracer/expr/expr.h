@@ -3,7 +3,7 @@
  * Expressions over input bytes.
  *
  *   node.c   nodes: made once each, sent when they are new
- *   term.c   simplification; cmp.c: of comparisons
+ *   term.c   what simplification (src/term) needs of node.c
  *   ops.c    integer operations
  *   vec.c    vector operations
  *   flags.c  x86 flags and conditions

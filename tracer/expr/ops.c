@@ -228,10 +228,10 @@ static const struct family conversions[] = {
 
 static struct term byte_swap(struct term a)
 {
-	struct term r = t_low(a, 8);
+	struct term r = t_extract(a, a.w - 8, 8);
 	UInt i;
-	for (i = 8; i < a.w; i += 8)
-		r = t_concat(r, t_extract(a, i, 8));
+	for (i = a.w - 8; i; i -= 8)
+		r = t_concat(t_extract(a, i - 8, 8), r);
 	return r;
 }
 
