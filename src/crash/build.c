@@ -276,7 +276,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	b->ev = e;
 	b->who = thread_of(b, e);
 	b->where = place_of(b, e);
-	b->effect = model_effect(b->h->model, e, model_class(trace_defs(b->h->reader), e));
+	b->effect = model_effect(b->h->model, e, model_class(b->defs, e));
 	switch (e->kind) {
 	case TRACE_STORE: store_event(b); return 0;
 	case TRACE_FLUSH: flush_event(b); return 0;
@@ -305,10 +305,9 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 static int start(struct build *b, struct err *err)
 {
 	struct crash_history *h = b->h;
-	const struct trace_defs *defs = trace_defs(h->reader);
 
-	for (uint32_t i = 0; i < trace_files(defs); i++) {
-		const struct trace_file_def *f = trace_file(defs, i);
+	for (uint32_t i = 0; i < trace_files(b->defs); i++) {
+		const struct trace_file_def *f = trace_file(b->defs, i);
 
 		if (!f->has_snapshot)
 			return err_set(err, EXIT_PROGRAM,
@@ -344,6 +343,7 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 	int more = -1;
 
 	b->h = h;
+	b->defs = trace_defs(h->reader);
 	if (start(b, err) == 0)
 		while ((more = trace_next(h->reader, &e, err)) == 1) {
 			/* what is unloaded stays known: places are asked for at the end */

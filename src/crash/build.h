@@ -11,6 +11,7 @@
 
 struct build {
 	struct crash_history *h;
+	const struct trace_defs *defs;
 	VEC(struct model_waits) thread;
 	VEC(struct model_unit) unit; /* per line */
 	VEC(uint32_t) dirty; /* lines with pieces that are not guaranteed, and perhaps others */

@@ -2,12 +2,10 @@
 /* What acts cover. */
 #include "model/machine.h"
 
-unsigned model_class(const struct trace_defs *defs, const struct trace_event *e)
+unsigned model_flush_class(const struct trace_defs *defs, const struct trace_event *e)
 {
-	const struct trace_site_def *site = NULL;
+	const struct trace_site_def *site = defs ? trace_site(defs, e->process, e->site) : NULL;
 
-	if (defs && e->kind == TRACE_FLUSH)
-		site = trace_site(defs, e->process, e->site);
 	return site ? site->class : TRACE_SITE_OTHER;
 }
 

@@ -76,8 +76,12 @@ static inline enum model_effect model_effect(const struct model_ops *m, const st
 	return (enum model_effect)m->effect[model_act(e, class)];
 }
 
-/* The class of an event's instruction, for model_effect: only a flush's is looked up. */
-unsigned model_class(const struct trace_defs *, const struct trace_event *);
+/* The class of an event's instruction, for model_effect: only flushes are told apart by it. */
+unsigned model_flush_class(const struct trace_defs *, const struct trace_event *);
+static inline unsigned model_class(const struct trace_defs *defs, const struct trace_event *e)
+{
+	return e->kind == TRACE_FLUSH ? model_flush_class(defs, e) : TRACE_SITE_OTHER;
+}
 
 /* The bytes that an act covers: addresses, or for TRACE_FILE_… offsets in the file arg[0]. */
 struct model_range {

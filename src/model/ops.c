@@ -4,32 +4,29 @@
 
 #include "model/machine.h"
 
+/* A clflush is complete when it retires; the other flushes are ordered by the thread's fence. */
+#define FLUSHES_AND_FENCES                                                                         \
+	[MODEL_CLFLUSH] = MODEL_PERSISTS, [MODEL_CLFLUSHOPT] = MODEL_WAITS,                        \
+	[MODEL_CLWB] = MODEL_WAITS, [MODEL_FENCE] = MODEL_COMPLETES
+#define SYNCS [MODEL_MSYNC] = MODEL_PERSISTS, [MODEL_FSYNC] = MODEL_PERSISTS
+
 static const struct model_ops models[] = {
 	{ "adr", "caches are lost in a crash: stores need a flush and a fence", .unit = TRACE_LINE,
 	  .effect = { [MODEL_STORE] = MODEL_OPENS,
 		      [MODEL_NT_STORE] = MODEL_WAITS,
-		      [MODEL_CLFLUSH] = MODEL_PERSISTS,
-		      [MODEL_CLFLUSHOPT] = MODEL_WAITS,
-		      [MODEL_CLWB] = MODEL_WAITS,
-		      [MODEL_FENCE] = MODEL_COMPLETES,
-		      [MODEL_MSYNC] = MODEL_PERSISTS,
-		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      FLUSHES_AND_FENCES,
+		      SYNCS,
 		      [MODEL_FILE_WRITE] = MODEL_PERSISTS } },
 	{ "eadr", "caches survive: only non-temporal stores need a fence", .unit = TRACE_LINE,
 	  .effect = { [MODEL_STORE] = MODEL_PERSISTS,
 		      [MODEL_NT_STORE] = MODEL_WAITS,
-		      [MODEL_CLFLUSH] = MODEL_PERSISTS,
-		      [MODEL_CLFLUSHOPT] = MODEL_WAITS,
-		      [MODEL_CLWB] = MODEL_WAITS,
-		      [MODEL_FENCE] = MODEL_COMPLETES,
-		      [MODEL_MSYNC] = MODEL_PERSISTS,
-		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      FLUSHES_AND_FENCES,
+		      SYNCS,
 		      [MODEL_FILE_WRITE] = MODEL_PERSISTS } },
 	{ "msync", "files on ordinary disks: stores need msync or fsync", .unit = MODEL_PAGE,
 	  .effect = { [MODEL_STORE] = MODEL_OPENS,
 		      [MODEL_NT_STORE] = MODEL_OPENS,
-		      [MODEL_MSYNC] = MODEL_PERSISTS,
-		      [MODEL_FSYNC] = MODEL_PERSISTS,
+		      SYNCS,
 		      [MODEL_FILE_WRITE] = MODEL_OPENS } },
 };
 
