@@ -22,7 +22,7 @@ void explore_hit_replace(struct explore_hit *hit, const struct explore_plan *p,
 			 const struct symbolic_input *in, const struct explore_slot *s)
 {
 	symbolic_input_free(&hit->input);
-	hit->input = explore_input_copy(in);
+	hit->input = symbolic_input_copy(in);
 	hit->rank = explore_input_rank(p, in);
 	hit->f->input->rank = hit->rank;
 	hit->phase = p->phase;

@@ -8,14 +8,6 @@
 #define CHANGES 8 /* places in a pool that are shown */
 #define SHOWN 96  /* bytes of a source that are shown to people */
 
-struct symbolic_input explore_input_copy(const struct symbolic_input *in)
-{
-	struct symbolic_input copy = *in;
-	copy.byte = xmalloc(in->n + 1);
-	memcpy(copy.byte, in->byte, in->n);
-	return copy;
-}
-
 uint32_t explore_input_length(const struct explore_plan *p, size_t i,
 			      const struct symbolic_input *in)
 {

@@ -47,7 +47,6 @@ int explore_seeds(struct explore_plan *, const struct explore_inputs *, struct e
 uint8_t *explore_read(const char *path, uint64_t off, size_t max, size_t *n, struct err *);
 
 /* input.c */
-struct symbolic_input explore_input_copy(const struct symbolic_input *);
 /* How many bytes of a source count: up to now, and of a text up to its end. */
 uint32_t explore_input_length(const struct explore_plan *, size_t source,
 			      const struct symbolic_input *);

@@ -93,7 +93,7 @@ static int run_over(struct explore *x, struct explore_slot *s,
 	if (explore_look(x, s, o.number, run, err))
 		return -1;
 	if (o.new_behaviour && s->stores && x->o->recover && !explore_died(run)) {
-		struct symbolic_input copy = explore_input_copy(&s->input);
+		struct symbolic_input copy = symbolic_input_copy(&s->input);
 		copy.parent = o.number;
 		VEC_PUSH(&x->recovery.input, copy);
 	}

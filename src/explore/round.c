@@ -76,7 +76,7 @@ void explore_round_end(struct explore *x)
 static int only_run(struct explore *x, struct err *err)
 {
 	struct launch_explorer_run run = { 0 };
-	x->round.slot[0].input = explore_input_copy(&x->plan->seed.p[0]);
+	x->round.slot[0].input = symbolic_input_copy(&x->plan->seed.p[0]);
 	x->runs++;
 	int bad = explore_look(x, &x->round.slot[0], 0, &run, err);
 	free(x->tally.unused);
@@ -151,7 +151,7 @@ static void shrink_all(struct explore *x)
 				       { x->plan, still_shows, &k, SHRINK_TRIES, now + limit } };
 		if (hit->phase != x->plan->phase || hit->campaign || explore_stopped(x))
 			continue;
-		struct symbolic_input in = explore_input_copy(&hit->input);
+		struct symbolic_input in = symbolic_input_copy(&hit->input);
 		explore_shrink(&k.shrink, &in);
 		symbolic_input_free(&in);
 	}

@@ -135,7 +135,7 @@ static void fix_strangers(struct explore_plan *p, const struct symbolic_input *i
 /* Sources of no given length may be empty; texts that cannot grow by themselves may be long. */
 static void add_later(struct explore_plan *p)
 {
-	struct symbolic_input in = explore_input_copy(&p->seed.p[0]);
+	struct symbolic_input in = symbolic_input_copy(&p->seed.p[0]);
 	bool any = false;
 	for (size_t i = 0; i < p->source.n; i++) {
 		const struct sym_source *s = &p->source.p[i];

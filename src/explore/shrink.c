@@ -39,7 +39,7 @@ static void cut_source(struct explore_shrink *k, size_t i, struct symbolic_input
 	uint32_t length = explore_input_length(p, i, in);
 	for (uint32_t step = length; step && !over(k); step /= 2) {
 		while (length >= step && !over(k)) {
-			struct symbolic_input new = explore_input_copy(in);
+			struct symbolic_input new = symbolic_input_copy(in);
 			uint8_t *at = new.byte + p->source.p[i].first;
 			uint32_t to = length - step;
 			if (p->about.p[i].text && p->about.p[i].lo == 0)
@@ -78,7 +78,7 @@ static void lower(struct explore_shrink *k, size_t i, struct symbolic_input *in)
 			uint32_t n = at + step < length ? step : length - at;
 			if (is_low(p, i, in, first + at, n))
 				continue;
-			struct symbolic_input new = explore_input_copy(in);
+			struct symbolic_input new = symbolic_input_copy(in);
 			for (uint32_t b = first + at; b < first + at + n; b++)
 				if (!p->fixed[b])
 					new.byte[b] = low_of(p, i);

@@ -233,7 +233,7 @@ int explore_slot_try(struct explore_slot *s, const struct symbolic_input *in,
 		     const volatile sig_atomic_t *stop, struct launch_explorer_run *run,
 		     struct err *err)
 {
-	struct symbolic_input copy = explore_input_copy(in);
+	struct symbolic_input copy = symbolic_input_copy(in);
 	int over = 0;
 	if (explore_slot_go(s, &copy, NULL, err))
 		return -1;

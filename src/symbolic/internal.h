@@ -362,7 +362,6 @@ struct symbolic {
 };
 uint64_t symbolic_random(struct symbolic *);
 void symbolic_note_wrong(struct symbolic *, expr, uint64_t ip, uint64_t is, uint64_t should);
-struct symbolic_input symbolic_input_copy(const struct symbolic_input *);
 struct solver *symbolic_solver(struct symbolic *);
 void symbolic_retire_solver(struct symbolic *);
 /* Tells the view what was learnt; before priorities are asked for. */

@@ -40,6 +40,7 @@ struct symbolic_input {
 	uint64_t before;  /* private: … up to the last step of it */
 	uint32_t depth;   /* private */
 };
+struct symbolic_input symbolic_input_copy(const struct symbolic_input *);
 void symbolic_input_free(struct symbolic_input *);
 
 struct symbolic_opts {

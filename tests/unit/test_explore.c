@@ -239,7 +239,7 @@ static void test_inputs(void **state)
 	(void)state;
 	words(&in.arg, "1:8", NULL);
 	struct explore_plan *p = planned(&in, 0);
-	struct symbolic_input *seed = &p->seed.p[0], copy = explore_input_copy(seed);
+	struct symbolic_input *seed = &p->seed.p[0], copy = symbolic_input_copy(seed);
 	assert_int_equal(explore_input_length(p, 0, seed), 5); /* a text ends at its zero byte */
 	assert_int_equal(explore_input_length(p, 1, seed), 4);
 	copy.now[1] = 3;
@@ -303,7 +303,7 @@ static char *shrunk(const char *from, struct fake f, unsigned tries, double seco
 {
 	struct explore_inputs in = { .stdin_len = strlen(from), .printable = true };
 	struct explore_plan *p = planned(&in, 0);
-	struct symbolic_input input = explore_input_copy(&p->seed.p[0]);
+	struct symbolic_input input = symbolic_input_copy(&p->seed.p[0]);
 	memcpy(input.byte, from, strlen(from));
 	f.plan = p;
 	f.k = (struct explore_shrink){ p, fake_shows, &f, tries, now_seconds() + seconds };
@@ -361,7 +361,7 @@ static void test_shrink_keeps(void **state)
 	(void)state;
 	words(&in.packet, "ab$1:2", NULL);
 	struct explore_plan *p = planned(&in, 0);
-	struct symbolic_input input = explore_input_copy(&p->seed.p[0]);
+	struct symbolic_input input = symbolic_input_copy(&p->seed.p[0]);
 	struct fake f = { .plan = p, .needs = "" };
 	f.k = (struct explore_shrink){ p, fake_shows, &f, 100, now_seconds() + 100 };
 	explore_shrink(&f.k, &input);
@@ -391,7 +391,7 @@ static void test_smallest_input(void **state)
 	struct explore_found found = { 0 };
 	(void)state;
 	struct explore_plan *p = planned(&in, 0);
-	struct symbolic_input input = explore_input_copy(&p->seed.p[0]);
+	struct symbolic_input input = symbolic_input_copy(&p->seed.p[0]);
 	input.now[0] = 5;
 	struct finding *f = explore_found_add(&found, crash_at("f", 1), p, &input, NULL, 3);
 	assert_true(found.news);
@@ -560,7 +560,7 @@ static void test_script(void **state)
 	words(&in.file, "data:2-4", NULL);
 	struct explore_plan *p = explore_plan_new(&in, argv, 0, &err);
 	assert_non_null(p);
-	struct symbolic_input input = explore_input_copy(&p->seed.p[0]);
+	struct symbolic_input input = symbolic_input_copy(&p->seed.p[0]);
 	memcpy(input.byte,
 	       "it's\n\"$x\"\0\0\0"
 	       "m'\0\0"
@@ -633,7 +633,7 @@ static void test_folder_inputs(void **state)
 	words(&in.args, "1", "2", "4", NULL);
 	struct explore_plan *one = planned(&in, 1), *two = planned(&in, 2);
 	struct explore_folder *f = opened("inputs", CAMPAIGN_DB_NEW);
-	input = explore_input_copy(&one->seed.p[0]);
+	input = symbolic_input_copy(&one->seed.p[0]);
 	memcpy(input.byte, "abcd", 4);
 	assert_int_equal(explore_folder_save(f, program, root, &err), 0);
 	assert_int_equal(explore_folder_input(f, one, &input, &err), 0);
