@@ -9,45 +9,96 @@
 
 /* ---- steps to oracles ---- */
 
-/* Only those that have the callback: a list for each, made once. */
-#define DISPATCH(hook)                                                                             \
-	static void on_##hook(void *arg, const struct model_step *s)                               \
-	{                                                                                          \
-		struct check *c = arg;                                                             \
-		for (const uint8_t *i = c->with_##hook; *i; i++)                                   \
-			check_oracles[*i - 1]->hook(&c->state[*i - 1], s);                         \
-	}
-CHECK_HOOKS(DISPATCH)
-#undef DISPATCH
-
-static void list_hooks(struct check *c)
+static void tell(struct check *c, enum check_step kind, const struct model_step *s)
 {
-	for (uint8_t i = 0; check_oracles[i]; i++) {
-#define LIST(hook)                                                                                 \
-	if (check_oracles[i]->hook)                                                                \
-		c->with_##hook[strlen((const char *)c->with_##hook)] = (uint8_t)(i + 1);
-		CHECK_HOOKS(LIST)
-#undef LIST
+	for (size_t i = 0; i < c->listener[kind].n; i++)
+		c->listener[kind].p[i].tell(c->listener[kind].p[i].oracle, s);
+}
+
+static void on_store(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_STORE, s);
+}
+
+static void on_flush(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_FLUSH, s);
+}
+
+static void on_fence(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_FENCE, s);
+}
+
+static void on_sync(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_SYNC, s);
+}
+
+static void on_persist(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_PERSIST, s);
+}
+
+static void on_op_end(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_OP_END, s);
+}
+
+static void on_gone(void *arg, const struct model_step *s)
+{
+	tell(arg, CHECK_GONE, s);
+}
+
+static void listen(struct check *c, enum check_step kind, struct check_listener l)
+{
+	if (l.tell)
+		VEC_PUSH(&c->listener[kind], l);
+}
+
+/* Each has a state of its own, and is told only of what it has a callback for. */
+static void add_oracles(struct check *c)
+{
+	size_t n = 0;
+
+	while (check_oracles[n])
+		n++;
+	c->state = xcalloc(n, sizeof *c->state);
+	for (size_t i = 0; i < n; i++) {
+		const struct check_oracle *o = check_oracles[i];
+		struct oracle_state *state = &c->state[i];
+
+		state->check = c;
+		listen(c, CHECK_STORE, (struct check_listener){ o->store, state });
+		listen(c, CHECK_FLUSH, (struct check_listener){ o->flush, state });
+		listen(c, CHECK_FENCE, (struct check_listener){ o->fence, state });
+		listen(c, CHECK_SYNC, (struct check_listener){ o->sync, state });
+		listen(c, CHECK_PERSIST, (struct check_listener){ o->persist, state });
+		listen(c, CHECK_OP_END, (struct check_listener){ o->op_end, state });
+		listen(c, CHECK_GONE, (struct check_listener){ o->gone, state });
 	}
 }
 
 struct check *check_new(const struct check_opts *o, const struct trace_defs *defs, struct err *err)
 {
 	struct check *c = xcalloc(1, sizeof *c);
-	struct model_watch watch = { c,       on_store,   on_flush,  on_fence,
-				     on_sync, on_persist, on_op_end, on_gone };
-	size_t n = 0;
-	while (check_oracles[n])
-		n++;
-	list_hooks(c);
+	struct model_watch watch = {
+		.arg = c,
+		.store = on_store,
+		.flush = on_flush,
+		.fence = on_fence,
+		.sync = on_sync,
+		.persist = on_persist,
+		.op_end = on_op_end,
+		.gone = on_gone,
+	};
+
+	add_oracles(c);
 	c->defs = defs;
 	c->notes = o->notes;
 	c->replay = o->replay;
 	c->model = model_new(o->model, defs, &watch);
 	c->srcloc = srcloc_trace_new(defs);
-	c->state = xcalloc(n, sizeof *c->state);
-	for (size_t i = 0; i < n; i++)
-		c->state[i].check = c;
 	c->plugins = check_plugins_load(c, o->plugin, o->nplugin, err);
 	if (!c->plugins) {
 		check_free(c);
@@ -75,6 +126,8 @@ void check_free(struct check *c)
 			free(c->place.p[i]);
 		}
 	finding_helpers_free(c->helpers);
+	for (int i = 0; i < CHECK_STEPS; i++)
+		VEC_FREE(&c->listener[i]);
 	VEC_FREE(&c->place);
 	VEC_FREE(&c->statement);
 	VEC_FREE(&c->wanted);

@@ -34,9 +34,24 @@ struct causes {
 	struct hmap index;
 };
 
+struct oracle_state;
+
 /* What oracles are told of: steps of the model. */
-#define CHECK_HOOKS(X) X(store) X(flush) X(fence) X(sync) X(persist) X(op_end) X(gone)
-#define CHECK_MOST 31 /* oracles */
+enum check_step {
+	CHECK_STORE,
+	CHECK_FLUSH,
+	CHECK_FENCE,
+	CHECK_SYNC,
+	CHECK_PERSIST,
+	CHECK_OP_END,
+	CHECK_GONE,
+	CHECK_STEPS,
+};
+/* An oracle that has a callback for a kind of step. */
+struct check_listener {
+	void (*tell)(struct oracle_state *, const struct model_step *);
+	struct oracle_state *oracle;
+};
 
 /* targets.c: which places in PM pointers lead to, and which places store such pointers. */
 struct targets {
@@ -55,9 +70,7 @@ struct runtime_lock {
 enum { CHECK_PMEM = 1, CHECK_PMEMOBJ = 2 };
 
 struct check {
-#define X(hook) uint8_t with_##hook[CHECK_MOST + 1]; /* those that have it: numbers from 1 */
-	CHECK_HOOKS(X)
-#undef X
+	VEC(struct check_listener) listener[CHECK_STEPS];
 	struct model *model;
 	const struct trace_defs *defs;
 	struct srcloc_trace *srcloc;

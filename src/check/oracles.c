@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The universal oracles: one file and one line each. They report in this order; `fence` looks
- * at what the others have said. */
+/* The table of universal oracles. A row NAME is the struct check_oracle_NAME of one file here. They report in
+ * this order; `fence` looks at what the others have said. */
 #include "check/internal.h"
 
-extern const struct check_oracle check_oracle_unpersisted, check_oracle_late,
-	check_oracle_overwrite, check_oracle_flush, check_oracle_fence, check_oracle_many;
+#define ORACLES(X) X(unpersisted) X(late) X(overwrite) X(flush) X(fence) X(many)
+
+#define X(name) extern const struct check_oracle check_oracle_##name;
+ORACLES(X)
+#undef X
 
 const struct check_oracle *const check_oracles[] = {
-	&check_oracle_unpersisted,
-	&check_oracle_late,
-	&check_oracle_overwrite,
-	&check_oracle_flush,
-	&check_oracle_fence,
-	&check_oracle_many,
-	NULL,
+#define X(name) &check_oracle_##name,
+	ORACLES(X)
+#undef X
+		NULL,
 };

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast check: misuse of persistent memory, live or from a trace. */
-#include "check/check.h"
+#include "cli/check.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/check.h"
-#include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/output.h"
-#include "cli/run.h"
-#include "trace/trace.h"
 
 struct check_cli {
 	struct run_opts run;
@@ -58,147 +53,46 @@ const struct cli_verb verb_check = {
 	.command = true,
 };
 
-/* One analysis: where the events come from, and what to say about the run. */
 struct session {
+	struct check_run run; /* the first: save gets it back */
 	struct check_cli *o;
-	struct check *check;
-	struct trace_live *live; /* one of these two */
-	struct trace_reader *reader;
-	struct launch *launch;
-	char *incomplete;
-	char **command; /* of the program under test */
-	size_t ncommand;
 	struct output out;
-	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
-	double started, saved;              /* when */
+	double started, saved; /* when */
 };
 
-/* A live run's reports are written now and then, so that whoever kills us keeps the findings. */
-#define SAVE_EVERY 2.0    /* seconds */
-#define LOOK_EVERY 65536u /* events */
-
-static void save(struct session *);
-
-static int feed(void *arg, const struct trace_event *e, struct err *err)
-{
-	struct session *s = arg;
-	(void)err;
-	check_feed(s->check, e);
-	s->events++;
-	s->kind[e->kind]++;
-	if (s->live && s->events % LOOK_EVERY == 0 && now_seconds() - s->saved > SAVE_EVERY)
-		save(s);
-	return 0;
-}
-
-static struct check *start(struct session *s, const struct trace_defs *defs, const char *replay,
-			   struct err *err)
-{
-	struct check_opts co = {
-		.model = model_find(s->o->model),
-		.notes = s->o->notes,
-		.plugin = s->o->oracle.p,
-		.nplugin = s->o->oracle.n,
-		.replay = replay,
-	};
-	return check_new(&co, defs, err);
-}
-
-/* ---- a program ---- */
-
-static void describe_end(struct session *s, const struct launch_result *res)
-{
-	if (res->stopped)
-		s->incomplete = xasprintf("the analysis stopped early: %s", res->why.text);
-	else if (res->signal)
-		s->incomplete = xasprintf("the program was ended by signal %d (%s)", res->signal,
-					  strsignal(res->signal));
-	else if (res->status)
-		s->incomplete = xasprintf("the program ended with status %d", res->status);
-	else if (res->client_status)
-		s->incomplete = xasprintf("the client ended with status %d", res->client_status);
-}
-
-static int check_program(struct session *s, char **argv, struct finding_set *out, struct err *err)
-{
-	struct launch_result res = { 0 };
-	size_t n;
-	if (!(s->live = trace_live_new(NULL, feed, s, err)) ||
-	    !(s->check = start(s, trace_live_defs(s->live), NULL, err)))
-		return -1;
-	const char *const *more = check_watches(s->check, &n);
-	struct launch_opts lo = run_launch_opts(&s->o->run, argv, more, n);
-	while (argv[s->ncommand])
-		s->ncommand++;
-	s->command = argv;
-	s->launch = launch_new(&lo, err);
-	if (!s->launch || launch_run(s->launch, s->live, &res, err))
-		return -1;
-	describe_end(s, &res);
-	check_end(s->check);
-	check_report(s->check, out);
-	if (res.pmem_forced)
-		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program");
-	return 0;
-}
-
-/* ---- a trace ---- */
-
-static int check_trace(struct session *s, const char *dir, struct finding_set *out, struct err *err)
-{
-	struct trace_event e;
-	const char *why;
-	int more;
-	if (!(s->reader = trace_open(dir, err)))
-		return -1;
-	char *replay = xasprintf("holdfast dump %s", dir);
-	s->check = start(s, trace_defs(s->reader), replay, err);
-	if (!s->check)
-		return free(replay), -1;
-	while ((more = trace_next(s->reader, &e, err)) == 1)
-		feed(s, &e, err);
-	bool whole = trace_is_whole(s->reader, &why);
-	if (more < 0)
-		s->incomplete = xasprintf("the trace is damaged: %s", err->text);
-	else if (!whole)
-		s->incomplete = xstrdup(why);
-	check_end(s->check);
-	check_report(s->check, out);
-	s->command = run_command(trace_defs(s->reader), &s->ncommand);
-	free(replay);
-	return 0;
-}
-
-/* ---- reports ---- */
-
+#define SAVE_EVERY 2.0 /* seconds */
 #define STATS 4
 
 static struct report describe(struct session *s, struct finding_set *set,
 			      struct report_stat stats[STATS])
 {
-	stats[0] = (struct report_stat){ "events", (double)s->events };
-	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->check) };
-	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->check) };
+	stats[0] = (struct report_stat){ "events", (double)s->run.events };
+	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->run.check) };
+	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->run.check) };
 	stats[3] = (struct report_stat){ "seconds", now_seconds() - s->started };
 	output_filter(&s->out, set);
 	return (struct report){
 		.verb = "check",
 		.model = model_find(s->o->model)->name,
-		.command = (const char *const *)s->command,
-		.ncommand = s->ncommand,
-		.incomplete = s->incomplete,
+		.command = (const char *const *)s->run.command,
+		.ncommand = s->run.ncommand,
+		.incomplete = s->run.incomplete,
 		.findings = set,
 		.stats = stats,
 		.nstats = STATS,
 	};
 }
 
-static void save(struct session *s)
+/* What is known by now, so that whoever kills us keeps it. */
+static void save(struct check_run *run)
 {
+	struct session *s = (struct session *)run;
 	struct finding_set set = { 0 };
 	struct report_stat stats[STATS];
+	if (now_seconds() - s->saved <= SAVE_EVERY)
+		return;
 	if (output_has_files(&s->out)) {
-		check_report(s->check, &set);
+		check_report(s->run.check, &set);
 		struct report r = describe(s, &set, stats);
 		r.incomplete = "the program is still running";
 		output_save(&s->out, &r);
@@ -211,54 +105,19 @@ static int conclude(struct session *s, struct finding_set *set)
 {
 	struct report_stat stats[STATS];
 	struct report r = describe(s, set, stats);
-	if (!s->kind[TRACE_STORE]) {
+	if (!s->run.kind[TRACE_STORE]) {
 		if (!s->o->output.quiet)
-			run_say_no_pm(&s->o->run, s->kind);
+			run_say_no_pm(&s->o->run, s->run.kind);
 		if (!r.incomplete)
 			r.incomplete =
 				"the program never wrote persistent memory: there was nothing to check";
 	}
-	int status = output_write(&s->out, &r, s->live ? stderr : stdout);
+	int status = output_write(&s->out, &r, s->run.live ? stderr : stdout);
 	output_say_stale(&s->out);
-	for (size_t i = 0; check_stale(s->check, i); i++)
+	for (size_t i = 0; check_stale(s->run.check, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",
-			 check_stale(s->check, i));
+			 check_stale(s->run.check, i));
 	return status;
-}
-
-/* ---- as a part of other verbs ---- */
-
-int check_folder(const char *dir, const char *model, const struct check_folder *how,
-		 struct finding_set *out, struct err *err)
-{
-	struct check_cli o = { .model = model, .oracle = *how->oracle, .notes = how->notes };
-	struct session s = { .o = &o };
-	int bad = check_trace(&s, dir, out, err);
-	check_free(s.check);
-	if (s.reader)
-		trace_close(s.reader);
-	free(s.command);
-	free(s.incomplete);
-	return bad;
-}
-
-char **check_folder_watches(const struct check_folder *how, struct err *err)
-{
-	struct check_cli o = { .oracle = *how->oracle };
-	struct session s = { .o = &o };
-	size_t n;
-	if (!(s.live = trace_live_new(NULL, NULL, NULL, err)) ||
-	    !(s.check = start(&s, trace_live_defs(s.live), NULL, err))) {
-		trace_live_free(s.live);
-		return NULL;
-	}
-	const char *const *names = check_watches(s.check, &n);
-	char **copy = xcalloc(n + 1, sizeof *copy);
-	for (size_t i = 0; i < n; i++)
-		copy[i] = xstrdup(names[i]);
-	check_free(s.check);
-	trace_live_free(s.live);
-	return copy;
 }
 
 static int cmd_check(int argc, char **argv)
@@ -276,22 +135,19 @@ static int cmd_check(int argc, char **argv)
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
 	msg_quiet = o.output.quiet;
+	s.run = (struct check_run){ .model = o.model,
+				    .how = { .oracle = &o.oracle, .notes = o.notes },
+				    .look = save };
 	bool trace = argc == 1 && folder_is(argv[0]);
 	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
-	else if (trace ? check_trace(&s, argv[0], &set, &err) : check_program(&s, argv, &set, &err))
+	else if (trace ? check_run_trace(&s.run, argv[0], &set, &err)
+		       : check_run_program(&s.run, &o.run, argv, &set, &err))
 		status = cli_fail(&err);
 	else
 		status = conclude(&s, &set);
 	finding_set_free(&set);
-	check_free(s.check);
-	launch_free(s.launch);
-	trace_live_free(s.live);
-	if (s.reader) {
-		trace_close(s.reader);
-		free(s.command);
-	}
-	free(s.incomplete);
+	check_run_free(&s.run);
 	output_close(&s.out);
 	free(o.oracle.p);
 	run_opts_free(&o.run);

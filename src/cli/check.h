@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check as a part of other verbs. */
+/* One analysis by check, of a run or of a trace; and as a part of other verbs. */
 #ifndef HOLDFAST_CLI_CHECK_H
 #define HOLDFAST_CLI_CHECK_H
 
-#include "cli/cli.h"
-#include "finding/finding.h"
+#include "check/check.h"
+#include "cli/run.h"
 
 struct check_folder {
 	const struct cli_list *oracle;
@@ -15,5 +15,25 @@ int check_folder(const char *dir, const char *model, const struct check_folder *
 		 struct finding_set *, struct err *);
 /* Globs of functions that the custom oracles want to see called; xmalloc'ed, with NULL at the end. */
 char **check_folder_watches(const struct check_folder *, struct err *);
+
+/* Where the events come from, and what to say about the run. */
+struct check_run {
+	const char *model;
+	struct check_folder how;
+	/* Called now and then while a program runs; may be NULL. */
+	void (*look)(struct check_run *);
+	struct check *check;
+	struct trace_live *live; /* one of these two */
+	struct trace_reader *reader;
+	struct launch *launch;
+	char *incomplete;
+	char **command; /* of the program under test */
+	size_t ncommand;
+	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
+};
+int check_run_program(struct check_run *, struct run_opts *, char **argv, struct finding_set *,
+		      struct err *);
+int check_run_trace(struct check_run *, const char *dir, struct finding_set *, struct err *);
+void check_run_free(struct check_run *);
 
 #endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events from a program or a trace go through the analysis of src/check. */
+#include "cli/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_EVERY 65536u /* events */
+
+static int feed(void *arg, const struct trace_event *e, struct err *err)
+{
+	struct check_run *r = arg;
+	(void)err;
+	check_feed(r->check, e);
+	r->events++;
+	r->kind[e->kind]++;
+	if (r->live && r->look && r->events % LOOK_EVERY == 0)
+		r->look(r);
+	return 0;
+}
+
+static struct check *start(struct check_run *r, const struct trace_defs *defs, const char *replay,
+			   struct err *err)
+{
+	struct check_opts co = {
+		.model = model_find(r->model),
+		.notes = r->how.notes,
+		.plugin = r->how.oracle->p,
+		.nplugin = r->how.oracle->n,
+		.replay = replay,
+	};
+	return check_new(&co, defs, err);
+}
+
+/* ---- a program ---- */
+
+static void describe_end(struct check_run *r, const struct launch_result *res)
+{
+	if (res->stopped)
+		r->incomplete = xasprintf("the analysis stopped early: %s", res->why.text);
+	else if (res->signal)
+		r->incomplete = xasprintf("the program was ended by signal %d (%s)", res->signal,
+					  strsignal(res->signal));
+	else if (res->status)
+		r->incomplete = xasprintf("the program ended with status %d", res->status);
+	else if (res->client_status)
+		r->incomplete = xasprintf("the client ended with status %d", res->client_status);
+}
+
+int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
+		      struct finding_set *out, struct err *err)
+{
+	struct launch_result res = { 0 };
+	size_t n;
+	if (!(r->live = trace_live_new(NULL, feed, r, err)) ||
+	    !(r->check = start(r, trace_live_defs(r->live), NULL, err)))
+		return -1;
+	const char *const *more = check_watches(r->check, &n);
+	struct launch_opts lo = run_launch_opts(run, argv, more, n);
+	while (argv[r->ncommand])
+		r->ncommand++;
+	r->command = argv;
+	r->launch = launch_new(&lo, err);
+	if (!r->launch || launch_run(r->launch, r->live, &res, err))
+		return -1;
+	describe_end(r, &res);
+	check_end(r->check);
+	check_report(r->check, out);
+	if (res.pmem_forced)
+		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program");
+	return 0;
+}
+
+/* ---- a trace ---- */
+
+int check_run_trace(struct check_run *r, const char *dir, struct finding_set *out, struct err *err)
+{
+	struct trace_event e;
+	const char *why;
+	int more;
+	if (!(r->reader = trace_open(dir, err)))
+		return -1;
+	char *replay = xasprintf("holdfast dump %s", dir);
+	r->check = start(r, trace_defs(r->reader), replay, err);
+	if (!r->check)
+		return free(replay), -1;
+	while ((more = trace_next(r->reader, &e, err)) == 1)
+		feed(r, &e, err);
+	bool whole = trace_is_whole(r->reader, &why);
+	if (more < 0)
+		r->incomplete = xasprintf("the trace is damaged: %s", err->text);
+	else if (!whole)
+		r->incomplete = xstrdup(why);
+	check_end(r->check);
+	check_report(r->check, out);
+	r->command = run_command(trace_defs(r->reader), &r->ncommand);
+	free(replay);
+	return 0;
+}
+
+void check_run_free(struct check_run *r)
+{
+	check_free(r->check);
+	launch_free(r->launch);
+	trace_live_free(r->live);
+	if (r->reader) {
+		trace_close(r->reader);
+		free(r->command);
+	}
+	free(r->incomplete);
+}
+
+/* ---- as a part of other verbs ---- */
+
+int check_folder(const char *dir, const char *model, const struct check_folder *how,
+		 struct finding_set *out, struct err *err)
+{
+	struct check_run r = { .model = model, .how = *how };
+	int bad = check_run_trace(&r, dir, out, err);
+	check_run_free(&r);
+	return bad;
+}
+
+char **check_folder_watches(const struct check_folder *how, struct err *err)
+{
+	struct check_run r = { .how = *how };
+	char **copy = NULL;
+	size_t n;
+	if ((r.live = trace_live_new(NULL, NULL, NULL, err)) &&
+	    (r.check = start(&r, trace_live_defs(r.live), NULL, err))) {
+		const char *const *names = check_watches(r.check, &n);
+		copy = xcalloc(n + 1, sizeof *copy);
+		for (size_t i = 0; i < n; i++)
+			copy[i] = xstrdup(names[i]);
+	}
+	check_run_free(&r);
+	return copy;
+}
