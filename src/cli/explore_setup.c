@@ -106,6 +106,9 @@ int explore_setup(struct explore_setup *s, struct err *err)
 	struct explore_opts *x = &s->opts;
 	struct explore_program *p = &x->program;
 	x->inputs = inputs_of(o);
+	/* Those that were kept count as well as those that output_open knows. */
+	finding_helpers_overrule(o->output.helper.p, o->output.helper.n, o->output.no_helper.p,
+				 o->output.no_helper.n);
 	x->search = (struct explore_search){ .strategy = o->strategy,
 					     .random = o->random,
 					     .max_targets = (unsigned)o->max_targets };
@@ -137,9 +140,10 @@ int explore_setup(struct explore_setup *s, struct err *err)
 void explore_setup_free(struct explore_setup *s)
 {
 	struct explore_cli *o = s->cli;
-	struct cli_list *const lists[] = { &o->sym_arg, &o->sym_args, &o->sym_file,
-					   &o->sym_env, &o->sym_pm,   &o->packet,
-					   &o->seed,    &o->range,    &o->oracle };
+	struct cli_list *const lists[] = { &o->sym_arg,       &o->sym_args,        &o->sym_file,
+					   &o->sym_env,       &o->sym_pm,          &o->packet,
+					   &o->seed,          &o->range,           &o->oracle,
+					   &o->output.helper, &o->output.no_helper };
 	struct err err;
 	if (s->folder && explore_folder_close(s->folder, &err))
 		msg_warn("%s", err.text);
