@@ -98,6 +98,8 @@ static void after_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes
 
 static Bool request(ThreadId tid, UWord *args, UWord *ret)
 {
+	if (sym_on && sym_preload_request(args, ret))
+		return True;
 	if (!sym_on || args[0] != HOLDFAST_REQUEST_SYMBOLIC)
 		return request_handle(tid, args, ret);
 	*ret = sym_request(args[1], args[2]);

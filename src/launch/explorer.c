@@ -120,7 +120,7 @@ struct launch_explorer *launch_explorer_new(const struct launch_explorer_opts *o
 	e->event = event;
 	e->sym = sym;
 	e->arg = arg;
-	e->output = e->control_fd = e->dial = -1;
+	e->output = e->control_fd = e->dial = e->guard = -1;
 	e->fresh = opts->fresh;
 	for (size_t i = 0; i < SYM_MAX_SOURCES; i++)
 		e->file[i].fd = -1;
@@ -129,7 +129,7 @@ struct launch_explorer *launch_explorer_new(const struct launch_explorer_opts *o
 		   !(e->libexec = launch_find_libexec(err)) ||
 		   !(e->valgrind = launch_find_valgrind(err)) || open_control(e, err) ||
 		   set_sources(e, err) || open_output(e, err) ||
-		   launch_explorer_view_choose(e, err) ||
+		   launch_explorer_view_choose(e, path, err) ||
 		   !(e->live = trace_live_new(NULL, take_event, e, err));
 	free(path);
 	if (bad) {
@@ -145,6 +145,7 @@ void launch_explorer_free(struct launch_explorer *e)
 	if (!e)
 		return;
 	launch_explorer_kill(e);
+	launch_explorer_view_close(e);
 	launch_talk_free(e->talk);
 	for (size_t i = 0; i < SYM_MAX_SOURCES; i++) {
 		if (e->file[i].fd >= 0)
@@ -350,7 +351,7 @@ static int end_run(struct launch_explorer *e, struct launch_explorer_run *run, s
 	int bad = drain(e, err), status = e->fresh ? e->status : (int)e->control->status;
 	e->running = false;
 	if (!e->fresh) {
-		e->ended++;
+		launch_explorer_view_ended(e, e->ended++);
 		trace_live_rewind(e->live, e->control->base);
 	}
 	*run = (struct launch_explorer_run){ .hung = e->hung,

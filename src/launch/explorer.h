@@ -26,6 +26,8 @@ struct launch_explorer {
 	void *arg;
 	char *libexec, *valgrind;
 	const struct sandbox_view *view;
+	struct sandbox_cell *cell; /* if the view has no mounts; else it is the tracer's own */
+	int guard;                 /* -1: none */
 	struct trace_live *live;
 	int control_fd;
 	struct sym_control *control;
@@ -67,12 +69,17 @@ int launch_explorer_truth(struct launch_explorer *, struct err *);
 
 /* explorer_view.c: how runs are kept apart; then, in the process that becomes the tracer, its files
  * and a descriptor of the folder that its mounts are made from. */
-int launch_explorer_view_choose(struct launch_explorer *, struct err *);
+int launch_explorer_view_choose(struct launch_explorer *, const char *program, struct err *);
 struct explorer_files { /* what it has opened: the symbolic files, -1 for other sources */
 	int fd[SYM_MAX_SOURCES];
 };
 int launch_explorer_view_enter(const struct launch_explorer *, struct explorer_files *,
 			       struct err *);
+/* Views without mounts: before the process is made, in it, after a run that was a child, at the end. */
+int launch_explorer_view_open(struct launch_explorer *, struct err *);
+void launch_explorer_view_use(const struct launch_explorer *);
+void launch_explorer_view_ended(const struct launch_explorer *, uint32_t run);
+void launch_explorer_view_close(struct launch_explorer *);
 
 /* explorer_talk.c */
 struct talk *launch_talk_new(const struct launch_explorer *);

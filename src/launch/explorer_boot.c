@@ -127,20 +127,21 @@ static void become(const struct launch_explorer *e, pid_t holdfast, int sock)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != holdfast)
 		_exit(EXIT_INTERNAL);
-	int base = launch_explorer_view_enter(e, &files, &err);
-	if (base >= 0) {
-		e->control->mounts_fd = inherited(base);
-		for (size_t i = 0; i < e->opts.nsource; i++) {
-			if (wants_file(e, i))
-				give[n++] = files.fd[i];
-			learn_inode(&e->control->source[i],
-				    wants_file(e, i) ? files.fd[i] : e->file[i].fd);
-		}
-		if (e->talk)
-			give[n++] = launch_talk_dialer();
+	int base = e->cell ? -1 : launch_explorer_view_enter(e, &files, &err);
+	bool ok = e->cell || base >= 0;
+	if (e->cell)
+		launch_explorer_view_use(e);
+	e->control->mounts_fd = e->cell ? -1 : inherited(base);
+	for (size_t i = 0; ok && i < e->opts.nsource; i++) {
+		bool new = wants_file(e, i) && !e->cell;
+		if (new)
+			give[n++] = files.fd[i];
+		learn_inode(&e->control->source[i], new ? files.fd[i] : e->file[i].fd);
 	}
+	if (ok && e->talk)
+		give[n++] = launch_talk_dialer();
 	/* What there is to be said, once; then silence, or exec has failed. Status 0: all is well. */
-	if (sandbox_send(sock, &err, sizeof err, give, n) || base < 0)
+	if (sandbox_send(sock, &err, sizeof err, give, n) || !ok)
 		_exit(EXIT_PROGRAM);
 	char go;
 	if (read(sock, &go, 1) != 1) /* the input is in the files */
@@ -247,9 +248,10 @@ static int hand_over(struct launch_explorer *e, int sock, const int *fd, size_t 
 	for (size_t i = 0; i < e->opts.nsource; i++) {
 		if (!wants_file(e, i))
 			continue;
-		if (k >= n)
+		if (!e->cell && k >= n)
 			return err_set(err, EXIT_INTERNAL, "a symbolic file is missing");
-		e->file[i].fd = fd[k++];
+		if (!e->cell)
+			e->file[i].fd = fd[k++];
 		if (keep_truth(e, i, err))
 			return -1;
 	}
@@ -290,6 +292,8 @@ int launch_explorer_boot(struct launch_explorer *e, struct err *err)
 {
 	int pair[2];
 	close_files(e);
+	if (launch_explorer_view_open(e, err))
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return err_errno(err, EXIT_INTERNAL, "cannot make a socket");
 	struct sym_control *c = e->control;

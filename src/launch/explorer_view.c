@@ -6,7 +6,9 @@
  * is mounted where the program looks for it.
  *
  * The cell of src/sandbox is the fork server's. The tool gets its plan and a descriptor of its
- * private folder: each child makes the same mounts again in a namespace of its own.
+ * private folder: each child makes the same mounts again in a namespace of its own. Where there
+ * are no namespaces, a preloaded library shows the cell, and the tool gives each child a folder
+ * of its own in it (tracer/world/preload.c).
  */
 #include "launch/explorer.h"
 
@@ -30,15 +32,21 @@ static bool has_socket(const struct launch_explorer *e)
 	return false;
 }
 
-int launch_explorer_view_choose(struct launch_explorer *e, struct err *err)
+int launch_explorer_view_choose(struct launch_explorer *e, const char *program, struct err *err)
 {
 	struct err why = { 0 };
 	const struct sandbox_view *v;
 	for (size_t i = 0; (v = sandbox_view_at(i)); i++) {
-		if (!(v->flags & SANDBOX_MOUNTS) || sandbox_view_works(v, &why))
+		if (v->flags & SANDBOX_MOVED || sandbox_view_works(v, &why))
 			continue;
-		e->view = v;
-		return 0;
+		char *refused = sandbox_view_refuses(v, program);
+		e->view = refused ? NULL : v;
+		if (refused)
+			err_set(&why, EXIT_PROGRAM, "%s, and no namespaces are allowed here",
+				refused);
+		free(refused);
+		if (e->view)
+			return 0;
 	}
 	return err_set(err, EXIT_PROGRAM, "runs cannot be kept apart: %s", why.text);
 }
@@ -97,15 +105,19 @@ static int make_files(const struct launch_explorer *e, struct sandbox_cell *c,
 	return 0;
 }
 
-int launch_explorer_view_enter(const struct launch_explorer *e, struct explorer_files *files,
-			       struct err *err)
+/* The namespaces are this process's, if the view has any. */
+static struct sandbox_cell *open_cell(const struct launch_explorer *e, struct explorer_files *files,
+				      struct err *err)
 {
+	bool mounts = e->view->flags & SANDBOX_MOUNTS;
 	struct sandbox_space space = sandbox_space_of(e->view, has_socket(e), false);
 	struct sandbox_strings path = { 0 };
 	places place = { 0 };
 	char *cwd = getcwd(NULL, 0);
-	if (!cwd)
-		return err_errno(err, EXIT_PROGRAM, "the working directory is gone");
+	if (!cwd) {
+		err_errno(err, EXIT_PROGRAM, "the working directory is gone");
+		return NULL;
+	}
 	find_places(e, &place);
 	find_files(e, cwd, &path);
 	struct sandbox_cell *c =
@@ -114,14 +126,73 @@ int launch_explorer_view_enter(const struct launch_explorer *e, struct explorer_
 							 .nfile = path.n,
 							 .place = place.p,
 							 .nplace = place.n,
-							 .replayed = true });
+							 .replayed = mounts });
 	space.keep = true;
+	bool bad = sandbox_space_enter(&space, err) || sandbox_cell_open(c, err) ||
+		   make_files(e, c, &path, files, err) || sandbox_cell_show(c, err) || chdir(cwd);
+	sandbox_strings_free(&path);
+	VEC_FREE(&place);
+	free(cwd);
+	if (bad)
+		sandbox_cell_end(c);
+	return bad ? NULL : c;
+}
+
+int launch_explorer_view_enter(const struct launch_explorer *e, struct explorer_files *files,
+			       struct err *err)
+{
 	struct sym_control *control = e->control;
-	if (sandbox_space_enter(&space, err) || sandbox_cell_open(c, err) ||
-	    make_files(e, c, &path, files, err) || sandbox_cell_show(c, err) ||
-	    sandbox_cell_rows(c, control->mount, SYM_MAX_MOUNTS, &control->nmounts, err))
+	struct sandbox_cell *c = open_cell(e, files, err);
+	if (!c || sandbox_cell_rows(c, control->mount, SYM_MAX_MOUNTS, &control->nmounts, err))
 		return -1;
-	if (chdir(cwd))
-		return err_errno(err, EXIT_PROGRAM, "cannot enter %s", cwd);
 	return sandbox_cell_base(c); /* memory is not given back: exec will be the end of it */
+}
+
+/* ---- without namespaces: the cell is holdfast's ---- */
+
+int launch_explorer_view_open(struct launch_explorer *e, struct err *err)
+{
+	struct explorer_files files;
+	launch_explorer_view_close(e);
+	if (e->view->flags & SANDBOX_MOUNTS)
+		return 0;
+	e->cell = open_cell(e, &files, err);
+	if (!e->cell)
+		return -1;
+	for (size_t i = 0; i < e->opts.nsource; i++)
+		if (is_file(e, i))
+			e->file[i].fd = files.fd[i];
+	e->guard = sandbox_cell_guard(e->cell, err);
+	return e->guard < 0 ? -1 : 0;
+}
+
+void launch_explorer_view_use(const struct launch_explorer *e)
+{
+	struct sandbox_strings env = { 0 };
+	const char *old = getenv("LD_PRELOAD");
+	sandbox_cell_env(e->cell, &env);
+	for (size_t i = 0; i < env.n; i++) {
+		bool list = old && *old && !strncmp(env.p[i], "LD_PRELOAD=", 11);
+		putenv(list ? xasprintf("%s:%s", env.p[i], old) : xstrdup(env.p[i]));
+	}
+	sandbox_strings_free(&env);
+}
+
+void launch_explorer_view_ended(const struct launch_explorer *e, uint32_t run)
+{
+	if (!e->cell)
+		return;
+	char *own = xasprintf("%s/c%u", sandbox_cell_home(e->cell), run);
+	sandbox_remove_tree(AT_FDCWD, own);
+	free(own);
+}
+
+void launch_explorer_view_close(struct launch_explorer *e)
+{
+	if (e->cell)
+		sandbox_cell_end(e->cell);
+	e->cell = NULL;
+	if (e->guard >= 0)
+		close(e->guard);
+	e->guard = -1;
 }

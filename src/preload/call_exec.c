@@ -150,8 +150,11 @@ static int refuse(const char *program, const char *why)
 	return -1;
 }
 
-static int check(const struct way *w, const char *program)
+/* A tool of Valgrind is static, and brings the library to the program that it runs. */
+static int check(const struct way *w, const char *program, char *const *env)
 {
+	if (look_up(env, "VALGRIND_LAUNCHER"))
+		return 0;
 	const char *why = w->dirfd == AT_FDCWD || *w->path == '/' ? preload_refuses(w->path) : NULL;
 	return why ? refuse(program, why) : 0;
 }
@@ -165,7 +168,7 @@ static int run(int dirfd, const char *path, char *const *argv, char *const *env,
 		return (int)preload_result(
 			preload_sys(SYS_execveat, dirfd, path, argv, env, flags));
 	if (preload_see(&w, dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? SEE_LINK : 0) ||
-	    check(&w, path))
+	    check(&w, path, env))
 		return -1;
 	WITH_VIEW(full, env);
 	long r = flags || w.dirfd != AT_FDCWD
@@ -305,7 +308,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	int saved = errno;
 	if (!preload_on())
 		return NEXT(posix_spawn)(pid, path, actions, attr, argv, env);
-	if (preload_see(&w, AT_FDCWD, path, 0) || check(&w, path)) {
+	if (preload_see(&w, AT_FDCWD, path, 0) || check(&w, path, env)) {
 		int code = errno;
 		errno = saved;
 		return code;

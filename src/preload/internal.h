@@ -44,24 +44,14 @@ void *preload_next(const char *name);
 char *preload_digits(char buf[PRELOAD_DIGITS], unsigned); /* somewhere in buf */
 
 /* view.c */
-#define VIEW_PATH 1024 /* longer paths are refused */
-struct folder {
-	const char *dir; /* "/" is "" */
-	size_t n;
-	unsigned id;
-	bool only; /* "=" */
-};
-struct preload_state {
-	bool on;
-	struct preload_bases base;
-	unsigned nfolder;
-	struct folder folder[PRELOAD_FOLDERS];
-};
-extern struct preload_state preload_state;
+#define VIEW_PATH PRELOAD_TEXT_MAX /* longer paths are refused */
+extern struct preload_view preload_state;
 bool preload_on(void);
+size_t preload_copy(char to[VIEW_PATH], const char *from); /* its length; VIEW_PATH: too long */
+bool preload_is_input(const char *path); /* of an exploration; it is shared by all runs */
 void preload_start(void);
-const struct folder *preload_folder_at(const char *path, size_t n); /* exactly there */
-const struct folder *preload_folder_over(const char *path);         /* the innermost */
+const struct preload_folder *preload_folder_at(const char *path, size_t n); /* exactly there */
+const struct preload_folder *preload_folder_over(const char *path);         /* the innermost */
 /* The path below a base that the program knows as another; false: it is not one. */
 bool preload_outside(const char *inside, char out[VIEW_PATH]);
 bool preload_in_base(const char *path);
@@ -72,11 +62,11 @@ size_t preload_text(char *out, size_t room);             /* HOLDFAST_VIEW for an
 struct place {
 	char path[VIEW_PATH]; /* absolute, without links; "/" is "" */
 	size_t n;
-	const struct folder *folder; /* NULL: not one of ours */
-	unsigned layers;             /* bit i: layer i has it; the lowest one is seen */
-	unsigned above;              /* … has the folder that it is in */
-	bool gone;                   /* layer 0 says that it is not to be seen */
-	bool slash;                  /* it is to be a folder */
+	const struct preload_folder *folder; /* NULL: not one of ours */
+	unsigned layers;                     /* bit i: layer i has it; the lowest one is seen */
+	unsigned above;                      /* … has the folder that it is in */
+	bool gone;                           /* layer 0 says that it is not to be seen */
+	bool slash;                          /* it is to be a folder */
 	bool moved; /* it was relative to a folder of layer 0, and the kernel would go astray */
 };
 /* 1: filled in; 0: none of ours (but filled in if `moved`); -1 and errno. */

@@ -48,11 +48,35 @@ struct fast_msg {
 #define PRELOAD_FOLDERS 64
 #define PRELOAD_BASE_MAX 240
 
-/* The bases as the library has them; the explorer's tracer is told where, and gives each run its own. */
+/* The same as the library has it. Under the tracer it says where; the explorer's gives each run a
+ * base of its own. */
 struct preload_bases {
 	uint32_t n;
 	char path[PRELOAD_BASES][PRELOAD_BASE_MAX];
 };
+struct preload_folder {
+	const char *dir; /* "/" is "" */
+	uint64_t n;
+	uint32_t id, only; /* "=" */
+};
+struct preload_view {
+	struct preload_bases base;
+	uint32_t nfolder;
+	struct preload_folder folder[PRELOAD_FOLDERS];
+};
+
+/*
+ * Client requests (include/holdfast.h), to the tracer:
+ *   VIEW(view, 0)    there is a view; 1: its programs are explored, and the other two make sense
+ *   TEXT(to, from)   copies a string of less than PRELOAD_TEXT_MAX bytes without what it depends
+ *                    on: which way the library takes is not the program's decision. Its length,
+ *                    or PRELOAD_TEXT_MAX
+ *   INPUT(path, 0)   1: the file is input, and all runs are to have the same
+ */
+#define PRELOAD_REQUEST_VIEW 0x48460010ul
+#define PRELOAD_REQUEST_TEXT 0x48460011ul
+#define PRELOAD_REQUEST_INPUT 0x48460012ul
+#define PRELOAD_TEXT_MAX 1024
 
 /* A symbolic link to this in BASE/uID: the real file or folder of that name is not seen. */
 #define PRELOAD_GONE "/.holdfast-gone"

@@ -134,7 +134,7 @@ static long step(struct place *p, const char *name, size_t n, char link[VIEW_PAT
 	memcpy(p->path + p->n + 1, name, n);
 	p->n += n + 1;
 	p->path[p->n] = '\0';
-	const struct folder *f = preload_folder_at(p->path, p->n);
+	const struct preload_folder *f = preload_folder_at(p->path, p->n);
 	if (f && !(f->only && p->folder)) {
 		p->folder = f;
 		p->above = p->layers = (2u << preload_state.base.n) - 1;
@@ -217,7 +217,7 @@ static int start(struct place *p, int dirfd)
 /* An absolute path mostly begins with one of the folders, which have no links. */
 static const char *jump(struct place *p, const char *path)
 {
-	const struct folder *f = preload_folder_over(path);
+	const struct preload_folder *f = preload_folder_over(path);
 	if (!f || !f->n)
 		return path;
 	memcpy(p->path, f->dir, f->n + 1);
@@ -291,6 +291,9 @@ int preload_resolve(struct place *p, int dirfd, const char *path, bool follow)
 	char rest[VIEW_PATH], outside[VIEW_PATH];
 	p->slash = p->moved = false;
 	to_root(p);
+	if (preload_copy(rest, path) + 2 > VIEW_PATH)
+		return fail(-ENAMETOOLONG);
+	path = rest;
 	if (!*path)
 		return 0;
 	if (*path == '/' && preload_outside(path, outside)) {
@@ -299,13 +302,11 @@ int preload_resolve(struct place *p, int dirfd, const char *path, bool follow)
 	} else if (*path == '/' && preload_in_base(path)) {
 		return 0;
 	}
-	if (strlen(path) + 2 > VIEW_PATH)
-		return fail(-ENAMETOOLONG);
 	if (*path != '/' && start(p, dirfd))
 		return errno == ENAMETOOLONG ? -1 : 0;
 	if (*path == '/')
 		path = jump(p, path);
 	path += strspn(path, "/");
-	strcpy(rest, path);
+	memmove(rest, path, strlen(path) + 1);
 	return walk(p, rest, follow);
 }

@@ -169,26 +169,29 @@ int preload_bring(struct place *p, bool content)
 		return 1;
 	if (preload_make_way(p))
 		return -1;
-	r = S_ISDIR(st.st_mode) ? make_folder(&at) : copy(from, to, &st, content);
+	if (S_ISDIR(st.st_mode))
+		r = make_folder(&at);
+	else if (preload_is_input(from))
+		r = preload_sys(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+	else
+		r = copy(from, to, &st, content);
 	if (r < 0)
 		return fail(r);
 	p->layers |= 1;
 	return 0;
 }
 
+/* One after the other, not in one step: the tracer knows what unlink means. */
 int preload_hide(struct place *p)
 {
-	char path[VIEW_PATH], temp[VIEW_PATH];
+	char path[VIEW_PATH];
 	if (preload_make_way(p) || preload_in_layer(p, 0, path))
 		return -1;
-	temporary(temp);
-	long r = preload_sys(SYS_symlinkat, PRELOAD_GONE, AT_FDCWD, temp);
-	if (r == 0)
-		r = preload_sys(SYS_renameat, AT_FDCWD, temp, AT_FDCWD, path);
-	if (r < 0) {
-		preload_sys(SYS_unlinkat, AT_FDCWD, temp, 0);
+	long r = preload_sys(SYS_unlinkat, AT_FDCWD, path, 0);
+	if (r == 0 || r == -ENOENT)
+		r = preload_sys(SYS_symlinkat, PRELOAD_GONE, AT_FDCWD, path);
+	if (r < 0 && r != -EEXIST)
 		return fail(r);
-	}
 	p->layers = 0;
 	p->gone = true;
 	return 0;

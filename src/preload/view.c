@@ -2,10 +2,13 @@
 /* Which folders the view covers, and where their changes are kept. */
 #include "preload/internal.h"
 
+#include "holdfast.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-struct preload_state preload_state;
+struct preload_view preload_state;
+static bool explored;      /* by the tracer that this runs under */
 static char text[1 << 13]; /* HOLDFAST_VIEW; folders point into it */
 
 static bool begins(const char *path, const char *with, size_t n)
@@ -28,15 +31,15 @@ static void take_bases(char *line)
 
 static void take_folder(char *line)
 {
-	struct preload_state *s = &preload_state;
+	struct preload_view *s = &preload_state;
 	char *end;
 	unsigned long id = strtoul(line, &end, 10);
 	if (end == line || (*end != '+' && *end != '=') || strncmp(end + 1, " /", 2) != 0 ||
 	    s->nfolder == PRELOAD_FOLDERS)
 		return;
 	const char *dir = strcmp(end + 2, "/") ? end + 2 : "";
-	s->folder[s->nfolder++] = (struct folder){
-		.dir = dir, .n = strlen(dir), .id = (unsigned)id, .only = *end == '='
+	s->folder[s->nfolder++] = (struct preload_folder){
+		.dir = dir, .n = strlen(dir), .id = (uint32_t)id, .only = *end == '='
 	};
 }
 
@@ -60,30 +63,47 @@ __attribute__((constructor)) void preload_start(void)
 		else
 			take_folder(line);
 	}
-	preload_state.on = preload_state.base.n > 0;
+	if (preload_state.base.n)
+		explored = holdfast_request(PRELOAD_REQUEST_VIEW, (unsigned long)&preload_state, 0);
 }
 
 bool preload_on(void)
 {
 	preload_start();
-	return preload_state.on;
+	return preload_state.base.n > 0;
 }
 
-const struct folder *preload_folder_at(const char *path, size_t n)
+size_t preload_copy(char to[VIEW_PATH], const char *from)
+{
+	if (explored)
+		return holdfast_request(PRELOAD_REQUEST_TEXT, (unsigned long)to,
+					(unsigned long)from);
+	size_t n = strnlen(from, VIEW_PATH);
+	if (n < VIEW_PATH)
+		memcpy(to, from, n + 1);
+	return n;
+}
+
+bool preload_is_input(const char *path)
+{
+	return explored && holdfast_request(PRELOAD_REQUEST_INPUT, (unsigned long)path, 0);
+}
+
+const struct preload_folder *preload_folder_at(const char *path, size_t n)
 {
 	for (unsigned i = 0; i < preload_state.nfolder; i++) {
-		const struct folder *f = &preload_state.folder[i];
+		const struct preload_folder *f = &preload_state.folder[i];
 		if (f->n == n && !memcmp(f->dir, path, n))
 			return f;
 	}
 	return NULL;
 }
 
-const struct folder *preload_folder_over(const char *path)
+const struct preload_folder *preload_folder_over(const char *path)
 {
-	const struct folder *best = NULL;
+	const struct preload_folder *best = NULL;
 	for (unsigned i = 0; i < preload_state.nfolder; i++) {
-		const struct folder *f = &preload_state.folder[i];
+		const struct preload_folder *f = &preload_state.folder[i];
 		if (begins(path, f->dir, f->n) && (!best || f->n > best->n))
 			best = f;
 	}
@@ -118,7 +138,7 @@ static bool outside_of(const char *base, const char *inside, char out[VIEW_PATH]
 		return false;
 	unsigned long id = strtoul(inside + n + 2, &end, 10);
 	for (unsigned i = 0; i < preload_state.nfolder; i++) {
-		const struct folder *f = &preload_state.folder[i];
+		const struct preload_folder *f = &preload_state.folder[i];
 		if (f->id != id || (*end && *end != '/') || f->n + strlen(end) + 2 > VIEW_PATH)
 			continue;
 		memcpy(out, f->dir, f->n);
@@ -149,7 +169,7 @@ static size_t add(char *out, size_t room, size_t at, const char *s)
 
 size_t preload_text(char *out, size_t room)
 {
-	const struct preload_state *s = &preload_state;
+	const struct preload_view *s = &preload_state;
 	char digits[PRELOAD_DIGITS];
 	size_t at = 0;
 	for (unsigned i = 0; i < s->base.n; i++) {

@@ -76,6 +76,21 @@ static void become(char **argv, char **env, int capture)
 	_exit(127);
 }
 
+/* Without a pid namespace, the process between us and the command ends all that it started. */
+static bool ends_all(const struct runner *r)
+{
+	return !(r->space.view->flags & SANDBOX_PIDS);
+}
+
+/* Waits for the end of a child, or of our patience: SIGTERM. */
+static bool has_ended(pid_t pid, const sigset_t *news, int *status)
+{
+	while (waitpid(pid, status, WNOHANG) != pid)
+		if (sigwaitinfo(news, NULL) == SIGTERM)
+			return false;
+	return true;
+}
+
 /*
  * Between us and the command: enters the sandbox, so that its child is inside, and tells us how
  * that ended. The command stays in our process group, where the terminal expects it.
@@ -85,16 +100,25 @@ static void enter(const struct runner *r, pid_t cell, char **argv, char **env, i
 	char *cwd = getcwd(NULL, 0);
 	int status = 127 << 8;
 	pid_t pid = -1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bool ends = ends_all(r);
+	sigset_t news;
+	sigemptyset(&news);
+	sigaddset(&news, SIGTERM);
+	sigaddset(&news, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &news, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	if (ends)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_PDEATHSIG, ends ? SIGTERM : SIGKILL);
 	if (sandbox_space_join(&r->space, cell) && (!cwd || !chdir(cwd)))
 		pid = fork();
 	if (pid == 0)
 		become(argv, env, r->capture);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (pid > 0 && write(tell, &status, sizeof status) != sizeof status)
-		_exit(1);
-	_exit(0);
+	bool bad = pid > 0 && has_ended(pid, &news, &status) &&
+		   write(tell, &status, sizeof status) != sizeof status;
+	if (ends)
+		runner_proc_kill_adopted();
+	_exit(bad);
 }
 
 /* Waits for the status from fd; false: it took too long. */
@@ -129,7 +153,7 @@ static int run_inside(struct runner *r, struct runner_cell *c, char **argv, char
 	bool ended = pid > 0 && wait_status(fds[0], ms, &status);
 	close(fds[0]);
 	if (pid > 0) {
-		kill(pid, SIGKILL);
+		kill(pid, ends_all(r) ? SIGTERM : SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
 	out->spent = now_seconds() - start;

@@ -104,6 +104,7 @@ enum pump runner_proc_pump(struct cell *, struct proc *const *, size_t n, double
 			   pump_done *);
 void runner_proc_close(struct proc *);     /* forgets it */
 bool runner_proc_kill_all(struct cell *);  /* true: there was something */
+void runner_proc_kill_adopted(void);       /* our children, and what they leave behind to us */
 bool runner_proc_alone(void);              /* nothing runs but the fork server */
 double runner_deadline_after(unsigned ms); /* 0: never */
 

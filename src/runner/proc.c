@@ -239,7 +239,7 @@ bool runner_proc_alone(void)
 }
 
 /* Without a pid namespace: those that we adopt because they have lost their parents, and so on. */
-static void kill_adopted(void)
+void runner_proc_kill_adopted(void)
 {
 	pid_t pid[64];
 	for (int n; (n = children(pid, 64)) > 0;) {
@@ -262,7 +262,7 @@ bool runner_proc_kill_all(struct cell *c)
 	if (sandbox_cell_view(c->box)->flags & SANDBOX_PIDS)
 		kill(-1, SIGKILL);
 	else
-		kill_adopted();
+		runner_proc_kill_adopted();
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 	return true;

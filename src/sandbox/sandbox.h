@@ -112,6 +112,8 @@ void sandbox_cell_hide(struct sandbox_cell *);
 void sandbox_cell_reset(struct sandbox_cell *); /* removes what is to be made anew; when hidden */
 bool sandbox_cell_full(const struct sandbox_cell *); /* there is no room any more */
 void sandbox_cell_end(struct sandbox_cell *);        /* removes what does not go by itself */
+/* Its folder goes as soon as nobody has this descriptor open any more; -1 and err. */
+int sandbox_cell_guard(const struct sandbox_cell *, struct err *);
 
 const struct sandbox_view *sandbox_cell_view(const struct sandbox_cell *);
 const char *sandbox_cell_cwd(const struct sandbox_cell *);  /* where a program starts; NULL: gone */

@@ -205,7 +205,8 @@ struct sym_control {
 	uint32_t taken;    /* tool: bytes that came over sockets so far, in this run */
 	uint32_t idle;     /* tool: how often the run waited for a socket that had nothing */
 	uint32_t nmounts;  /* holdfast */
-	int32_t mounts_fd; /* holdfast: the folder of the mount plan, inherited; -1: none */
+	int32_t mounts_fd; /* holdfast: the folder of the mount plan, inherited; -1: a preloaded
+	                    * library shows the files (preload/preload.h) */
 	uint64_t base;     /* server: where the ring's head stood when the newest child began */
 	struct mount_row mount[SYM_MAX_MOUNTS];
 	char text[256];

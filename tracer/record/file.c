@@ -95,8 +95,16 @@ UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 		files = VG_(newXA)(VG_(malloc), "hf.files", VG_(free), sizeof(struct file));
 	struct file f = { st->dev, st->ino, birth_of(fd, path), False };
 	id = (UInt)VG_(addToXA)(files, &f);
+	const HChar *name = outside_name(path);
+	SysRes own = { ._isError = True };
+	if (fd < 0 && name != path) /* it is not there by that name */
+		own = VG_(open)(path, VKI_O_RDONLY, 0);
+	if (!sr_isError(own))
+		fd = (Int)sr_Res(own);
 	ULong args[4] = { id, st->dev, st->ino, (ULong)(Long)fd };
-	emit_and_wait(TRACE_DEF_FILE, 4, args, path, (UInt)VG_(strlen)(path));
+	emit_and_wait(TRACE_DEF_FILE, 4, args, name, (UInt)VG_(strlen)(name));
+	if (!sr_isError(own))
+		VG_(close)(fd);
 	return id;
 }
 
@@ -104,6 +112,7 @@ UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 {
 	Bool regular = (st->mode & VKI_S_IFMT) == VKI_S_IFREG;
+	path = outside_name(path);
 	Bool dax = (st->mode & VKI_S_IFMT) == VKI_S_IFCHR && VG_(strncmp)(path, "/dev/dax", 8) == 0;
 	if (!regular && !dax)
 		return False;

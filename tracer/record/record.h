@@ -23,6 +23,7 @@
 
 #include "core/core.h"
 #include "holdfast.h"
+#include "preload/preload.h"
 #include "trace/format.h"
 
 /* ---- options (options.c) ---- */
@@ -141,6 +142,11 @@ void file_unlinked(UInt file);
 void module_scan(void);
 void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
 void module_unmapped(ThreadId tid, Addr lo, Addr hi);
+
+/* ---- outside.c ---- */
+void outside_learn(Addr view);                /* the program is in this one */
+struct preload_view *outside_view(void);      /* NULL: it is in none */
+const HChar *outside_name(const HChar *path); /* as the program knows it; until the next call */
 
 /* ---- syscall.c, request.c ---- */
 UInt syscall_site(ThreadId tid);

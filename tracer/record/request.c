@@ -58,6 +58,7 @@ static Bool handle_own(ThreadId tid, UWord *args, UWord *ret)
 		return True;
 	case HOLDFAST_REQUEST_RECORDING: *ret = emit_on; return True;
 	case HOLDFAST_REQUEST_SYMBOLIC: return True; /* not possible while only recording */
+	case PRELOAD_REQUEST_VIEW: outside_learn(args[1]); return True;
 	default: return False;
 	}
 }

@@ -165,6 +165,7 @@ static void names_pre(UInt no, const UWord *a)
 static void renamed(ThreadId tid, const HChar *to)
 {
 	ULong arg = doomed;
+	to = outside_name(to);
 	if (doomed != NO_FILE)
 		event_at_syscall(tid, TRACE_FILE_RENAME, 0, 1, &arg, to, (UInt)VG_(strlen)(to));
 }

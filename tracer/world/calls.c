@@ -326,7 +326,7 @@ static Bool forks(UInt no, const UWord *a)
 	return no == __NR_fork || no == __NR_vfork || (no == __NR_clone && !(a[0] & CLONE_THREAD));
 }
 
-static Int path_source(const HChar *path)
+Int sym_source_at(const HChar *path)
 {
 	struct vg_stat st;
 	if (!VG_(am_is_valid_for_client)((Addr)path, 1, VKI_PROT_READ) ||
@@ -342,7 +342,7 @@ static void cuts(UInt no, const UWord *a)
 	const HChar *path = (const HChar *)a[at];
 	if (no == __NR_creat || no == __NR_truncate ||
 	    ((at || no == __NR_open) && a[1 + at] & VKI_O_TRUNC)) {
-		Int s = path_source(path);
+		Int s = sym_source_at(path);
 		if (s >= 0)
 			sym_control->source[s].written = 1;
 	}
@@ -364,10 +364,10 @@ static Bool uses_file(UInt no, const UWord *a)
 	case __NR_splice:
 	case __NR_copy_file_range: return file_source((Int)a[0]) >= 0;
 	case __NR_stat:
-	case __NR_lstat: return path_source((const HChar *)a[0]) >= 0;
+	case __NR_lstat: return sym_source_at((const HChar *)a[0]) >= 0;
 	case __NR_newfstatat:
 	case __NR_statx:
-		return file_source((Int)a[0]) >= 0 || path_source((const HChar *)a[1]) >= 0;
+		return file_source((Int)a[0]) >= 0 || sym_source_at((const HChar *)a[1]) >= 0;
 	default: return False;
 	}
 }

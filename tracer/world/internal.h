@@ -15,6 +15,7 @@ void sym_say_filled(void); /* … was taken by this run */
 void sym_fill(void);       /* this run's input to where it belongs in memory */
 /* Which source a file is, -1: none. */
 Int sym_source_of(ULong dev, ULong ino);
+Int sym_source_at(const HChar *path);
 void sym_source_also(UInt s, ULong dev, ULong ino); /* so is this one */
 /* `len` bytes from offset `off` of source s have arrived at a. */
 void sym_arrived(UInt s, ULong off, Addr a, SizeT len, Bool end);
@@ -40,6 +41,9 @@ Bool sym_view_write_ok(Int fd, ULong off); /* a write there is undone by sym_vie
 void sym_view_share(void);      /* … about to fork: its mappings are shared again */
 Int sym_view_fd(void);          /* the folder that only we know; -1 */
 void sym_view_rights(Bool use); /* to make mounts, where they are in a user namespace */
+
+/* ---- preload.c ---- */
+void sym_preload_child(void); /* in a child: from now on its files are its own */
 
 /* ---- gone.c ---- */
 void sym_names_go(UInt no, const UWord *args); /* before a system call that removes or renames */

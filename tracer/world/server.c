@@ -116,6 +116,7 @@ static void become_child(ThreadId tid, Int server)
 		*(Int *)sym_tid_at = VG_(gettid)();
 	emit_borrow();
 	sym_view_memory();
+	sym_preload_child();
 	sym_fill();
 	sym_say_filled();
 }

@@ -436,7 +436,7 @@ static Bool make_private(void)
 void sym_view_files(void)
 {
 	static Bool done = False;
-	if (sym_role != SYM_CHILD || done)
+	if (sym_role != SYM_CHILD || done || sym_control->mounts_fd < 0)
 		return;
 	done = True;
 	sym_view_rights(True);

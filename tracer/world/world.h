@@ -11,6 +11,7 @@
  *   calls.c   system calls that deliver their bytes, or could disturb other runs
  *   server.c  the fork server that waits before the first use of them, and its children
  *   view.c    a child's own memory and files: private mappings, mounts
+ *   preload.c … its files, where it can have no mounts
  *   gone.c    symbolic files that are removed or renamed
  *   said.c    what the program has printed last
  *   clock.c   fixed clock and random numbers
@@ -74,6 +75,9 @@ UInt sym_pin_registers(Int offset, Int size, Addr ip);
 void sym_init(const HChar *path);
 void sym_start(ThreadId tid);        /* the program's first instruction: arguments, environment */
 Bool sym_request(Addr a, SizeT len); /* HOLDFAST_SYMBOLIC(); False: not possible */
+
+/* ---- preload.c ---- */
+Bool sym_preload_request(const UWord *args, UWord *ret); /* the library's; False: another */
 
 /* ---- calls.c ---- */
 void sym_syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
