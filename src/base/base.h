@@ -51,6 +51,20 @@ void vec_grow(void **p, size_t *cap, size_t need, size_t elem);
 #define VEC_PUSH(v, x) (VEC_RESERVE((v), (v)->n + 1), (v)->p[(v)->n++] = (x))
 #define VEC_FREE(v) (free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 
+/* How many of n sorted things come before what is looked for: `before` asks that of number `i`. */
+#define BISECT(i, n, before)                                                                       \
+	({                                                                                         \
+		size_t low_ = 0, high_ = (n);                                                      \
+		while (low_ < high_) {                                                             \
+			size_t i = low_ + (high_ - low_) / 2;                                      \
+			if (before)                                                                \
+				low_ = i + 1;                                                      \
+			else                                                                       \
+				high_ = i;                                                         \
+		}                                                                                  \
+		low_;                                                                              \
+	})
+
 /* Hash table from 64-bit keys to 64-bit values. */
 struct hmap {
 	uint64_t *key, *val;

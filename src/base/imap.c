@@ -18,17 +18,7 @@
 /* Index of the first item that ends after `at`. */
 static size_t first_after(const struct imap *m, uint64_t at)
 {
-	size_t lo = 0, hi = m->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->p[mid].hi > at)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return BISECT(i, m->n, m->p[i].hi <= at);
 }
 
 static void insert(struct imap *m, size_t at, struct imap_item item)

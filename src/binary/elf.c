@@ -38,17 +38,9 @@ const uint8_t *binary_elf_at(const struct elf *e, uint64_t addr, size_t n)
 
 const struct reloc *binary_elf_reloc(const struct elf *e, uint64_t addr)
 {
-	size_t lo = 0, hi = e->reloc.n;
+	size_t at = BISECT(i, e->reloc.n, e->reloc.p[i].at < addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (e->reloc.p[mid].at < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < e->reloc.n && e->reloc.p[lo].at == addr ? &e->reloc.p[lo] : NULL;
+	return at < e->reloc.n && e->reloc.p[at].at == addr ? &e->reloc.p[at] : NULL;
 }
 
 uint64_t binary_elf_pointer(const struct elf *e, uint64_t addr)

@@ -29,34 +29,16 @@ uint64_t binary_addr(const struct binary *b, uint32_t pos)
 
 uint32_t binary_func_of(const struct binary *b, uint32_t pos)
 {
-	size_t lo = 0, hi = b->func.n;
+	size_t i = BISECT(k, b->func.n, b->func.p[k].pos <= pos);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (b->func.p[mid].pos <= pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pos - b->func.p[lo - 1].pos < b->func.p[lo - 1].len ? (uint32_t)(lo - 1)
-									 : NONE;
+	return i && pos - b->func.p[i - 1].pos < b->func.p[i - 1].len ? (uint32_t)(i - 1) : NONE;
 }
 
 uint32_t binary_block_of(const struct binary *b, uint32_t pos)
 {
-	size_t lo = 0, hi = b->block.n;
+	size_t i = BISECT(k, b->block.n, b->block.p[k].pos <= pos);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (b->block.p[mid].pos <= pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pos - b->block.p[lo - 1].pos < b->block.p[lo - 1].len ? (uint32_t)(lo - 1)
-									   : NONE;
+	return i && pos - b->block.p[i - 1].pos < b->block.p[i - 1].len ? (uint32_t)(i - 1) : NONE;
 }
 
 uint32_t binary_block_from(const struct binary *b, uint32_t pos)

@@ -51,17 +51,7 @@ static void sort_ways(struct build *b)
 /* The first way of the jump that ends at `from`. */
 static size_t ways_from(const struct build *b, uint32_t from)
 {
-	size_t lo = 0, hi = b->way.n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (b->way.p[mid].from < from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(i, b->way.n, b->way.p[i].from < from);
 }
 
 static int by_number(const void *a, const void *b)

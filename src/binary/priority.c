@@ -40,16 +40,9 @@ uint32_t binary_priority_at(const struct binary_view *v, const struct ref *at)
 
 static const struct file *file_of_unit(const struct binary_view *v, uint32_t unit)
 {
-	size_t lo = 0, hi = v->file.n;
+	size_t lo = BISECT(i, v->file.n, v->file.p[i].unit0 <= unit);
 
-	while (lo + 1 < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (v->file.p[mid].unit0 <= unit)
-			lo = mid;
-		else
-			hi = mid;
-	}
+	lo -= lo > 0;
 	/* files without code have no units, and the unit0 of the next */
 	while (v->file.p[lo].unit0 + v->file.p[lo].b->nunit <= unit)
 		lo++;

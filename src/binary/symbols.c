@@ -70,17 +70,9 @@ static void settle(struct search *s)
 /* The last known function that begins at pos or before; NULL: none. */
 static struct found *known_at(const struct search *s, uint32_t pos)
 {
-	size_t lo = 0, hi = s->known;
+	size_t after = BISECT(i, s->known, s->all.p[i].pos <= pos);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s->all.p[mid].pos <= pos)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &s->all.p[lo - 1] : NULL;
+	return after ? &s->all.p[after - 1] : NULL;
 }
 
 static uint32_t rank_of(const Elf64_Sym *sym, const char *name)

@@ -7,8 +7,6 @@
  * So a place is foreign if its instruction lies in such a library and the library was entered
  * through anything but a persist primitive. Only performance findings and warnings care.
  */
-#include <fnmatch.h>
-
 #include "check/internal.h"
 
 static const char *const libraries[] = { "libpmem*.so*", "libc.so*",    "libc-*.so",
@@ -25,26 +23,12 @@ static const char *const allocating[] = { "pmemobj_*alloc*",         "pmemobj_*s
 					  "pmemobj_create*",         "pmemobj_open*",
 					  "pmemobj_list_insert_new", NULL };
 
-static bool matches(const char *const *globs, const char *word)
-{
-	for (; word && *globs; globs++)
-		if (fnmatch(*globs, word, 0) == 0)
-			return true;
-	return false;
-}
-
-static bool in_library(const struct srcloc_frame *f)
-{
-	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
-	return matches(libraries, slash ? slash + 1 : f->module);
-}
-
 /* The frame through which the program entered the library that the place is in; the number of
  * frames: it is in none. */
 static size_t entry_of(const struct finding_place *p)
 {
 	size_t i = 0;
-	while (i < p->n && in_library(&p->frame[i]))
+	while (i < p->n && check_in_module(&p->frame[i], libraries))
 		i++;
 	while (i > 1 && p->frame[i - 1].plt)
 		i--;
@@ -58,10 +42,11 @@ enum check_persister check_persister(struct check *c, model_where w)
 	if (!c->persister.p[w]) {
 		const struct finding_place *p = check_place(c, w);
 		size_t i = entry_of(p);
-		c->persister.p[w] = i == p->n || matches(primitives, p->frame[i].function)
+		c->persister.p[w] = i == p->n || check_named(primitives, p->frame[i].function)
 					    ? CHECK_BY_PROGRAM
-				    : matches(allocating, p->frame[i].function) ? CHECK_BY_ALLOCATOR
-										: CHECK_BY_LIBRARY;
+				    : check_named(allocating, p->frame[i].function)
+					    ? CHECK_BY_ALLOCATOR
+					    : CHECK_BY_LIBRARY;
 	}
 	return (enum check_persister)c->persister.p[w];
 }
@@ -70,11 +55,11 @@ bool check_foreign(struct check *c, model_where w)
 {
 	const struct finding_place *p = check_place(c, w);
 	size_t i = 0;
-	while (i < p->n && in_library(&p->frame[i]))
+	while (i < p->n && check_in_module(&p->frame[i], libraries))
 		i++;
 	if (i == 0 || i == p->n) /* the program's own; or nothing but the library */
 		return i != 0;
 	while (i > 1 && p->frame[i - 1].plt)
 		i--;
-	return !matches(primitives, p->frame[i - 1].function);
+	return !check_named(primitives, p->frame[i - 1].function);
 }

@@ -198,6 +198,9 @@ bool check_same_file(uint64_t key, uint64_t other);
 
 /* origin.c: an atomic instruction that the C or C++ runtime executed for purposes of its own. */
 bool check_is_runtime(struct check *, model_where);
+/* Does a word, or the file name of a frame's module, match one of the globs, NULL the last? */
+bool check_named(const char *const *globs, const char *word);
+bool check_in_module(const struct srcloc_frame *, const char *const *globs);
 /* "exit()": what the program called when it did; returns buf. */
 const char *check_runtime_text(struct check *, model_where, char *buf, size_t size);
 

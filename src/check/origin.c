@@ -24,7 +24,7 @@ static const char *const allocators[] = { "malloc",           "calloc",   "reall
 
 enum { RUNTIME = 1, NO_RUNTIME = 2 };
 
-static bool matches(const char *const *globs, const char *word)
+bool check_named(const char *const *globs, const char *word)
 {
 	for (; word && *globs; globs++)
 		if (!fnmatch(*globs, word, 0))
@@ -32,23 +32,23 @@ static bool matches(const char *const *globs, const char *word)
 	return false;
 }
 
-static bool in_runtime(const struct srcloc_frame *f)
+bool check_in_module(const struct srcloc_frame *f, const char *const *globs)
 {
 	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
-	return matches(modules, slash ? slash + 1 : f->module);
+	return check_named(globs, slash ? slash + 1 : f->module);
 }
 
 /* The frame through which the runtime was entered; the number of frames: it was not. */
 static size_t entry_of(const struct finding_place *p)
 {
 	size_t i = 0;
-	while (i < p->n && in_runtime(&p->frame[i]))
+	while (i < p->n && check_in_module(&p->frame[i], modules))
 		i++;
 	if (i)
 		return i - 1;
 	for (i = 0; i < p->n; i++)
 		if (p->frame[i].module && p->frame[i].module == p->frame[0].module &&
-		    matches(allocators, p->frame[i].function))
+		    check_named(allocators, p->frame[i].function))
 			return i;
 	return p->n;
 }

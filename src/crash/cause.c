@@ -52,16 +52,7 @@ static bool is_of(struct crash *c, uint32_t piece, uint32_t example)
 uint32_t crash_number_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_line *l = &h->line.p[h->piece.p[piece].line];
-	uint32_t lo = 0, hi = l->n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (h->order[l->first + mid] < piece)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo + 1;
+	return (uint32_t)BISECT(i, l->n, h->order[l->first + i] < piece) + 1;
 }
 
 /* The first lost piece of a line that is of this statement, or UINT32_MAX. */

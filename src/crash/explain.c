@@ -23,26 +23,11 @@ struct fate {
 	uint64_t end;          /* of its operation; UINT64_MAX: no such thing */
 };
 
-static size_t first_after(const void *p, size_t n, size_t size, uint64_t event)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) { /* every such array begins with the event's number */
-		size_t mid = lo + (hi - lo) / 2;
-		uint64_t at;
-		memcpy(&at, (const char *)p + mid * size, sizeof at);
-		if (at <= event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
+#define FIRST_AFTER(v, number) BISECT(k, (v).n, (v).p[k].event <= (number))
 
 static uint64_t operation_end(const struct crash_history *h, const struct crash_piece *p)
 {
-	for (size_t i = first_after(h->mark.p, h->mark.n, sizeof *h->mark.p, p->event);
-	     i < h->mark.n; i++) {
+	for (size_t i = FIRST_AFTER(h->mark, p->event); i < h->mark.n; i++) {
 		const struct crash_mark *m = &h->mark.p[i];
 		if (m->thread == p->thread && (m->kind == TRACE_OP_END || m->kind == TRACE_TX_END))
 			return m->event;
@@ -53,7 +38,7 @@ static uint64_t operation_end(const struct crash_history *h, const struct crash_
 static const struct crash_flush *flush_after(const struct crash_history *h,
 					     const struct crash_piece *p, uint64_t end)
 {
-	for (size_t i = first_after(h->flush.p, h->flush.n, sizeof *h->flush.p, p->event);
+	for (size_t i = FIRST_AFTER(h->flush, p->event);
 	     i < h->flush.n && h->flush.p[i].event < end; i++)
 		if (h->flush.p[i].line == p->line)
 			return &h->flush.p[i];
@@ -76,11 +61,11 @@ static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 	const struct crash_flush *flush = flush_after(h, p, f.end);
 
 	f.flush = flush ? flush->event + 1 : 0;
-	for (size_t i = first_after(h->mark.p, h->mark.n, sizeof *h->mark.p, p->event);
+	for (size_t i = FIRST_AFTER(h->mark, p->event);
 	     i < h->mark.n && h->mark.p[i].event < f.end && !f.fence; i++)
 		if (h->mark.p[i].thread == p->thread && h->mark.p[i].kind == TRACE_FENCE)
 			f.fence = h->mark.p[i].event + 1;
-	for (size_t i = first_after(h->raise.p, h->raise.n, sizeof *h->raise.p, p->event);
+	for (size_t i = FIRST_AFTER(h->raise, p->event);
 	     i < h->raise.n && h->raise.p[i].event < f.end && !f.covered; i++)
 		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
 			f.covered = h->raise.p[i].event + 1;

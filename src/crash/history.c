@@ -163,14 +163,6 @@ uint64_t crash_contents_hash(const struct crash_history *h, uint32_t line, uint3
 
 uint32_t crash_version_at(const struct crash_history *h, uint32_t line, uint64_t event)
 {
-	uint32_t lo = 0, hi = h->line.p[line].n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (crash_piece_of(h, line, mid + 1)->event < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return (uint32_t)BISECT(i, h->line.p[line].n,
+				crash_piece_of(h, line, (uint32_t)i + 1)->event < event);
 }

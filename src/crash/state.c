@@ -22,18 +22,11 @@ void crash_state_free(struct crash_state *s)
 /* Where the line is, or would be. */
 static size_t find(const struct crash_state *s, uint32_t line)
 {
-	size_t lo = 0, hi = s->at.n;
+	size_t n = s->at.n;
 
-	if (hi && s->at.p[hi - 1].line < line)
-		return hi;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->at.p[mid].line < line)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	if (n && s->at.p[n - 1].line < line)
+		return n;
+	return BISECT(i, n, s->at.p[i].line < line);
 }
 
 void crash_state_set(struct crash_state *s, const struct crash_cursor *c, uint32_t line,

@@ -110,18 +110,10 @@ static void decide(struct search *s, size_t digit)
 
 static void decide_line(struct search *s, uint32_t line)
 {
-	size_t low = 0, high = s->digit.n;
+	size_t at = BISECT(i, s->digit.n, s->digit.p[i].line < line);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->digit.p[mid].line < line)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low < s->digit.n && s->digit.p[low].line == line)
-		decide(s, low);
+	if (at < s->digit.n && s->digit.p[at].line == line)
+		decide(s, at);
 }
 
 static void decide_what_is_read(struct crash_gen *gen, struct search *s,

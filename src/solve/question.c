@@ -41,19 +41,9 @@ void solve_problem_restore(struct pool *pool, struct problem *p)
 
 struct var *solve_problem_var(struct problem *p, uint32_t byte)
 {
-	size_t lo = 0, hi = p->var.n;
+	size_t at = BISECT(i, p->var.n, p->var.p[i].byte < byte);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->var.p[mid].byte == byte)
-			return &p->var.p[mid];
-		if (p->var.p[mid].byte < byte)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < p->var.n && p->var.p[at].byte == byte ? &p->var.p[at] : NULL;
 }
 
 void solve_problem_free(struct problem *p)

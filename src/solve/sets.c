@@ -85,20 +85,10 @@ uint32_t solve_pool_set_join(struct pool *p, uint32_t a, uint32_t b)
 
 bool solve_pool_set_has(const struct pool *p, const struct set *s, uint32_t byte)
 {
-	uint32_t lo = 0, hi = s->n;
+	const struct run *run = p->run.p + s->at;
+	size_t at = BISECT(i, s->n, run[i].to < byte);
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		const struct run *r = p->run.p + s->at + mid;
-
-		if (byte < r->from)
-			hi = mid;
-		else if (byte > r->to)
-			lo = mid + 1;
-		else
-			return true;
-	}
-	return false;
+	return at < s->n && run[at].from <= byte;
 }
 
 const uint32_t *solve_pool_set_bytes(const struct pool *p, uint32_t id)

@@ -141,20 +141,14 @@ static const char *file_name(struct object *obj, struct unit *u, const char *fil
 /* The index of the line-table row that covers pc, or -1. Of several, the last counts. */
 static ptrdiff_t row_at(const struct unit *u, uint64_t pc)
 {
-	size_t lo = 0, hi = u->nlines;
 	Dwarf_Addr addr;
 	bool end = true;
+	size_t after = BISECT(i, u->nlines,
+			      !dwarf_lineaddr(dwarf_onesrcline(u->lines, i), &addr) && addr <= pc);
 
-	while (lo < hi) { /* the first row after pc */
-		size_t mid = lo + (hi - lo) / 2;
-		if (!dwarf_lineaddr(dwarf_onesrcline(u->lines, mid), &addr) && addr <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo)
-		dwarf_lineendsequence(dwarf_onesrcline(u->lines, lo - 1), &end);
-	return end ? -1 : (ptrdiff_t)lo - 1;
+	if (after)
+		dwarf_lineendsequence(dwarf_onesrcline(u->lines, after - 1), &end);
+	return end ? -1 : (ptrdiff_t)after - 1;
 }
 
 /* The declaration a concrete or inlined function goes back to. */

@@ -65,16 +65,9 @@ void srcloc_ranges_sort(struct ranges *r)
 
 const struct range *srcloc_ranges_find(const struct ranges *r, uint64_t at)
 {
-	size_t lo = 0, hi = r->n;
+	size_t after = BISECT(i, r->n, r->p[i].lo <= at);
 
-	while (lo < hi) { /* the first range that starts after `at` */
-		size_t mid = lo + (hi - lo) / 2;
-		if (r->p[mid].lo <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && at < r->p[lo - 1].hi ? &r->p[lo - 1] : NULL;
+	return after && at < r->p[after - 1].hi ? &r->p[after - 1] : NULL;
 }
 
 const char *srcloc_demangle(struct store *store, const char *name)

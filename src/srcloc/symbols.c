@@ -95,17 +95,10 @@ static void read_symbols(struct object *obj)
 /* The symbol that covers addr; a sized one may end before it inside a larger one. */
 static const char *raw_symbol_at(const struct symbols *s, uint64_t addr)
 {
-	size_t lo = 0, hi = s->sym.n;
+	size_t after = BISECT(i, s->sym.n, s->sym.p[i].addr <= addr);
 
-	while (lo < hi) { /* the first symbol after addr */
-		size_t mid = lo + (hi - lo) / 2;
-		if (s->sym.p[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (int tries = 0; lo && tries < 16; tries++) {
-		const struct symbol *x = &s->sym.p[--lo];
+	for (int tries = 0; after && tries < 16; tries++) {
+		const struct symbol *x = &s->sym.p[--after];
 		if (addr - x->addr < x->size)
 			return x->name;
 		if (!x->size)

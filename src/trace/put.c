@@ -73,64 +73,55 @@ int trace_put_ended(struct trace_writer *w, uint32_t process, struct err *err)
 	return 0;
 }
 
+/* Whether a definition must be written: 1 or 0; -1 if it cannot be. */
+static int news(struct trace_writer *w, enum defs_result how, const char *what, uint32_t id,
+		struct err *err)
+{
+	if (how == DEFS_BAD)
+		return bad_def(err, what, id);
+	if (how == DEFS_SAME)
+		return 0;
+	return before(w, how, err) ? -1 : 1;
+}
+
 int trace_put_site(struct trace_writer *w, uint32_t process, uint32_t id,
 		   const struct trace_site_def *def, struct err *err)
 {
-	enum defs_result how = trace_defs_site(&w->defs, process, id, def);
+	int is_new = news(w, trace_defs_site(&w->defs, process, id, def), "site", id, err);
 
-	if (how == DEFS_BAD)
-		return bad_def(err, "site", id);
-	if (how == DEFS_SAME)
-		return 0;
-	if (before(w, how, err))
-		return -1;
-	trace_defs_put_site(&w->pending, process, id, def);
-	return 0;
+	if (is_new > 0)
+		trace_defs_put_site(&w->pending, process, id, def);
+	return is_new < 0 ? -1 : 0;
 }
 
 int trace_put_ctx(struct trace_writer *w, uint32_t process, uint32_t id,
 		  const struct trace_ctx_def *def, struct err *err)
 {
-	enum defs_result how = trace_defs_ctx(&w->defs, process, id, def);
+	int is_new = news(w, trace_defs_ctx(&w->defs, process, id, def), "context", id, err);
 
-	if (how == DEFS_BAD)
-		return bad_def(err, "context", id);
-	if (how == DEFS_SAME)
-		return 0;
-	if (before(w, how, err))
-		return -1;
-	trace_defs_put_ctx(&w->pending, process, id, def);
-	return 0;
+	if (is_new > 0)
+		trace_defs_put_ctx(&w->pending, process, id, def);
+	return is_new < 0 ? -1 : 0;
 }
 
 int trace_put_module(struct trace_writer *w, uint32_t process, uint32_t id,
 		     const struct trace_module_def *def, struct err *err)
 {
-	enum defs_result how = trace_defs_module(&w->defs, process, id, def);
+	int is_new = news(w, trace_defs_module(&w->defs, process, id, def), "module", id, err);
 
-	if (how == DEFS_BAD)
-		return bad_def(err, "module", id);
-	if (how == DEFS_SAME)
-		return 0;
-	if (before(w, how, err))
-		return -1;
-	trace_defs_put_module(&w->pending, process, id, def);
-	return 0;
+	if (is_new > 0)
+		trace_defs_put_module(&w->pending, process, id, def);
+	return is_new < 0 ? -1 : 0;
 }
 
 int trace_put_string(struct trace_writer *w, uint32_t process, uint32_t id, const char *text,
 		     struct err *err)
 {
-	enum defs_result how = trace_defs_string(&w->defs, process, id, text);
+	int is_new = news(w, trace_defs_string(&w->defs, process, id, text), "string", id, err);
 
-	if (how == DEFS_BAD)
-		return bad_def(err, "string", id);
-	if (how == DEFS_SAME)
-		return 0;
-	if (before(w, how, err))
-		return -1;
-	trace_defs_put_string(&w->pending, process, id, text);
-	return 0;
+	if (is_new > 0)
+		trace_defs_put_string(&w->pending, process, id, text);
+	return is_new < 0 ? -1 : 0;
 }
 
 int trace_put_file(struct trace_writer *w, const struct trace_file_def *def, int fd, uint32_t *id,

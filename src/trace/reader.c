@@ -357,17 +357,9 @@ int trace_next(struct trace_reader *r, struct trace_event *ev, struct err *err)
 /* Index of the last chunk with events that starts at or before num. */
 static size_t chunk_of(const struct trace_reader *r, uint64_t num)
 {
-	size_t lo = 0, hi = r->chunk.n;
+	size_t after = BISECT(i, r->chunk.n, r->chunk.p[i].first <= num);
 
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->chunk.p[mid].first <= num)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	return after ? after - 1 : 0;
 }
 
 int trace_seek(struct trace_reader *r, uint64_t num, struct err *err)

@@ -86,6 +86,24 @@ static void bufs_are_strings(void **state)
 }
 
 /* Against an array: keys come from a small set so that they meet again. */
+static void bisecting_counts_what_comes_before(void **state)
+{
+	static const int sorted[] = { 1, 3, 3, 3, 8 };
+
+	(void)state;
+	for (size_t n = 0; n <= 5; n++)
+		for (int what = 0; what < 10; what++) {
+			size_t before = 0, upto = 0;
+
+			for (size_t i = 0; i < n; i++) {
+				before += sorted[i] < what;
+				upto += sorted[i] <= what;
+			}
+			assert_int_equal(BISECT(i, n, sorted[i] < what), before);
+			assert_int_equal(BISECT(i, n, sorted[i] <= what), upto);
+		}
+}
+
 static void hmap_is_a_map(void **state)
 {
 	enum { KEYS = 700 };
@@ -311,6 +329,7 @@ int main(void)
 		cmocka_unit_test(long_errors_are_cut),
 		cmocka_unit_test(vectors_grow),
 		cmocka_unit_test(bufs_are_strings),
+		cmocka_unit_test(bisecting_counts_what_comes_before),
 		cmocka_unit_test(hmap_is_a_map),
 		cmocka_unit_test(imap_is_a_map_of_ranges),
 		cmocka_unit_test(imap_at_the_edges),

@@ -170,18 +170,23 @@ void sym_mark(Addr a, SizeT len, UInt first_input)
 		set(a + i, (struct cell){ INPUT, first_input + (UInt)i });
 }
 
+/* The page of `a` if it holds anything; where this page, or the range, ends. */
+static inline const struct page *part(Addr a, Addr end, Addr *stop)
+{
+	const struct page *p = page_of(a, False);
+	*stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
+	if (*stop > end)
+		*stop = end;
+	return p && p->count ? p : NULL;
+}
+
 void sym_clear(Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
-	for (; a < end && sym_live; a = stop) {
-		struct page *p = page_of(a, False);
-		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
-		if (stop > end)
-			stop = end;
-		if (p && p->count)
+	for (; a < end && sym_live; a = stop)
+		if (part(a, end, &stop))
 			for (; a < stop; a++)
 				set(a, (struct cell){ 0, 0 });
-	}
 }
 
 void sym_move(Addr from, Addr to, SizeT len)
@@ -201,14 +206,10 @@ Bool sym_any(Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
 	for (; a < end && sym_live; a = stop) {
-		struct page *p = page_of(a, False);
-		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
-		if (stop > end)
-			stop = end;
-		if (p && p->count)
-			for (; a < stop; a++)
-				if (p->cell[a % VKI_PAGE_SIZE].node)
-					return True;
+		const struct page *p = part(a, end, &stop);
+		for (; p && a < stop; a++)
+			if (p->cell[a % VKI_PAGE_SIZE].node)
+				return True;
 	}
 	return False;
 }
