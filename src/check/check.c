@@ -118,6 +118,7 @@ void check_free(struct check *c)
 		check_pairs_free(&c->state[i].locks);
 		check_pairs_free(&c->state[i].writers);
 		hmap_free(&c->state[i].atom);
+		hmap_free(&c->state[i].storing);
 		VEC_FREE(&c->state[i].tally);
 	}
 	for (size_t i = 0; i < c->place.n; i++)

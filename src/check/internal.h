@@ -117,7 +117,9 @@ struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, locks, writers;
-	struct hmap atom; /* word -> its newest change by an atomic instruction */
+	struct hmap storing; /* functions that store to PM, as far as places were looked at */
+	model_where places;  /* … so many */
+	struct hmap atom;    /* word -> its newest change by an atomic instruction */
 	VEC(uint32_t) tally;
 };
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that

@@ -56,7 +56,6 @@ bool check_related(struct check *c, model_where a, model_where b)
 }
 
 #define NEAR 2u /* the function that stores, and its caller */
-#define DEEP 3u /* as deep below that caller a flush may be */
 
 /* The first functions of a path that are neither a library's nor, but for the first, the root. */
 static size_t nearest(const struct finding_place *p, const struct srcloc_frame *out[NEAR])
@@ -68,35 +67,55 @@ static size_t nearest(const struct finding_place *p, const struct srcloc_frame *
 	return n;
 }
 
-/* It looks like a helper: it takes a range and no object, or nothing at all. */
-static bool may_be_helper(const struct srcloc_frame *f)
+static uint64_t function_key(const struct srcloc_frame *f)
 {
-	return f->takes & SRCLOC_TAKES_RANGE ? !(f->takes & SRCLOC_TAKES_OBJECT)
-					     : f->takes == SRCLOC_TAKES_KNOWN;
+	return hash_mix((uintptr_t)f->function, (uintptr_t)f->file);
 }
 
-static bool is_near(struct check *c, model_where store, model_where flush)
+/* Functions that store to PM themselves: their flushes are for what they store. */
+static void learn_stores(struct oracle_state *o)
 {
-	const struct finding_place *s = check_place(c, store), *f = check_place(c, flush);
+	for (; o->places < model_places(o->check->model); o->places++) {
+		const struct model_place *p = model_place(o->check->model, o->places);
+		const struct srcloc_frame *f[NEAR];
+		enum finding_act act;
+		if (p->ip && finding_act_of(p->class, &act) && act == FINDING_STORES &&
+		    nearest(check_place(o->check, o->places), f))
+			hmap_put(&o->storing, function_key(f[0]), 1);
+	}
+}
+
+/*
+ * From the flush upwards: functions that do not store may be helpers. If the function that stored, or
+ * its caller, comes before another one that stores, the flush is made for it.
+ */
+static bool is_near(struct oracle_state *o, model_where store, model_where flush)
+{
+	const struct finding_place *s = check_place(o->check, store);
+	const struct finding_place *f = check_place(o->check, flush);
 	const struct srcloc_frame *around[NEAR];
-	size_t n = nearest(s, around), deep = 0;
+	size_t n = nearest(s, around);
+	bool others = false;
+	uint64_t old;
 	if (!n) /* nothing is known of the code */
 		return true;
+	learn_stores(o);
 	for (size_t k = 0; k < f->n; k++) {
 		if (finding_is_library(&f->frame[k]))
 			continue;
 		if (same_function(around[0], &f->frame[k]) ||
-		    (n > 1 && deep < DEEP && same_function(around[1], &f->frame[k])))
+		    (n > 1 && !others && same_function(around[1], &f->frame[k])))
 			return true;
-		deep += !may_be_helper(&f->frame[k]);
+		if (k + 1 < f->n)
+			others |= hmap_get(&o->storing, function_key(&f->frame[k]), &old);
 	}
-	return s->n <= 2 && deep <= 1; /* a setter and a helper, both called by main */
+	return s->n <= 2 && !others; /* a setter and a helper, both called by main */
 }
 
 bool check_near(struct oracle_state *o, model_where store, model_where flush)
 {
 	struct pair *p = check_pair_hit(&o->pairs, store, flush, 1);
 	if (!p->near)
-		p->near = is_near(o->check, store, flush) ? 2 : 1;
+		p->near = is_near(o, store, flush) ? 2 : 1;
 	return p->near == 2;
 }

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What check concludes from what programs do: programs-check/evidence.c, whose names say nothing.
+load check-common
+
+setup_file() {
+	export BIN=$BATS_FILE_TMPDIR
+	build "$BIN/plain" "$PROGRAMS/evidence.c"
+	build "$BIN/inlined" "$PROGRAMS/evidence.c" -O2 -DFLAT
+	build "$BIN/optimised" "$PROGRAMS/evidence.c" -O2
+}
+
+# is WORD…: these ways, after a correct one, show what is marked, and nothing graver than a note besides.
+is() {
+	local how
+	for how in plain inlined optimised; do
+		check_json r.json -- "$BIN/$how" pool fine "$@"
+		same "marked evidence.c $*" 'found r.json ".level != \"note\""' || { echo "$how"; return 1; }
+	done
+}
+
+@test "a correct program in a strange style: nothing found" {
+	is
+	is silent
+}
+
+@test "helpers are told by what they do: the finding is where they are used" {
+	is twice
+	is spilt
+	check_json r.json -- "$BIN/plain" pool fine twice spilt
+	jq -e '[.findings[].stack[] | select(.helper) | .function] | unique | contains(["pour", "ripple"])' r.json
+}
+
+@test "--helper and --no-helper overrule it" {
+	check_json r.json --no-helper 'rip*' -- "$BIN/plain" pool fine twice
+	jq -e '[.findings[].location.function] == ["ripple"]' r.json
+	check_json r.json --helper mark -- "$BIN/plain" pool fine many
+	jq -e '[.findings[].location.function] | sort == ["by_hand", "many", "many"]' r.json
+}
+
+@test "one finding for a statement, with all its call paths, and counts that add up" {
+	is many
+	check_json r.json -- "$BIN/plain" pool fine many
+	jq -e '.findings | length == 1 and (.[0].paths | length) >= 3 and ([.[0].paths[].count] | add) == .[0].count' r.json
+	run -1 holdfast check -- "$BIN/plain" pool fine many
+	output_has "called by"
+}
+
+@test "every writer of a lost byte is named, exact to the byte" {
+	is halves
+	is over
+	check_json r.json -- "$BIN/plain" pool fine over
+	jq -e --argjson line "$(sed -n '/earlier \*\//=' "$PROGRAMS/evidence.c")" \
+		'.findings[0].related | map(select(.role == "writer")) | length == 1 and .[0].location.line == $line' r.json
+}
+
+@test "locks, and what only a neighbour's flush persists, are no errors" {
+	is locked
+	is neighbour
+	check_json r.json -- "$BIN/plain" pool fine locked
+	jq -e '[.findings[].why[].row] | index("lock")' r.json
+}
+
+@test "an object that a pointer leads to and that is never persisted is an error" {
+	is published
+	check_json r.json -- "$BIN/plain" pool fine published
+	jq -e '[.findings[] | select(.kind == "missing-flush")] | all(.level == "error") and length == 2' r.json
+	run -1 holdfast check -- "$BIN/plain" pool fine published
+	output_has "why error"
+}
+
+@test "fences in vain, unless the missing flush before them says it all" {
+	is empty
+	is forgotten
+}
+
+@test "a lock in the C library is no fence by intent" {
+	is unfenced
+	run -1 holdfast check -- "$BIN/plain" pool fine unfenced
+	output_has "completed only by the lock in"
+}
+
+@test "--top shows the gravest in full and the others in a line each" {
+	run -1 holdfast check --top 1 -- "$BIN/plain" pool fine over twice spilt
+	[ "$(grep -c '^  call path' <<<"$output")" -eq 1 ]
+	[ "$(grep -cE '^(error|performance): ' <<<"$output")" -eq 3 ]
+}

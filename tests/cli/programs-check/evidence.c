@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Programs in one, each named by a word, in a style that no rule knows: what is found must follow from
+ * what they do. A line that is to be found bears @WORD KIND; -DFLAT puts the helpers inline.
+ *
+ * usage: evidence POOL WORD...
+ */
+#include <fcntl.h>
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef FLAT
+#define SELDOM static inline __attribute__((always_inline))
+#else
+#define SELDOM static __attribute__((noinline))
+#endif
+#define OFTEN static __attribute__((noinline))
+
+struct apple {
+	uint64_t seed, stem, skin, core, leaf[4];
+};
+
+static struct apple *orchard;
+
+/* ---- what others would call flush, fence, persist and copy ---- */
+
+SELDOM void ripple(const void *where, size_t far)
+{
+	for (uintptr_t p = (uintptr_t)where & ~63ull; p < (uintptr_t)where + far; p += 64)
+		_mm_clflushopt((void *)p);
+}
+
+SELDOM void breathe(void)
+{
+	_mm_sfence();
+}
+
+SELDOM void settle(const void *where, size_t far)
+{
+	ripple(where, far);
+	breathe();
+}
+
+SELDOM void pour(void *to, const void *from, size_t far)
+{
+	for (size_t i = 0; i < far; i++)
+		((volatile char *)to)[i] = ((const char *)from)[i];
+}
+
+/* ---- correct ---- */
+
+OFTEN void fine(struct apple *a)
+{
+	a->seed = 7;
+	settle(&a->seed, 8);
+	pour(a->leaf, "abcdefgh", 8);
+	settle(a->leaf, 8);
+}
+
+/* ---- helpers ---- */
+
+OFTEN void twice(struct apple *a)
+{
+	a->seed = 1;
+	ripple(&a->seed, 8);
+	ripple(&a->seed, 8); /* @twice redundant-flush */
+	breathe();
+}
+
+OFTEN void spilt(struct apple *a)
+{
+	pour(a->leaf, "ABCDEFGH", 8);
+	settle(a->leaf, 8);
+	pour(a->leaf, "IJKLMNOP", 8); /* @spilt missing-flush-and-fence */
+	__asm__ volatile("");         /* so that the call is not the function's last jump */
+}
+
+/* The same statement, reached in three ways: one finding. */
+OFTEN void mark(struct apple *a, uint64_t n)
+{
+	a->skin = n; /* @many missing-flush-and-fence */
+}
+
+OFTEN void by_hand(struct apple *a)
+{
+	mark(a, 2);
+}
+
+OFTEN void many(struct apple *a)
+{
+	mark(a, 1);
+	settle(&a->skin, 8);
+	by_hand(a);
+	mark(a + 1, 3);
+	for (int i = 0; i < 5; i++)
+		mark(a + 2, 4 + (uint64_t)i);
+}
+
+/* ---- writers of one word ---- */
+
+struct half {
+	uint32_t low, high;
+};
+
+OFTEN void halves(struct apple *a)
+{
+	volatile struct half *h = (volatile struct half *)&a->core;
+	h->low = 1;
+	h->high = 1;
+	settle((void *)h, 8);
+	h->low = 2;  /* @halves missing-flush-and-fence */
+	h->high = 2; /* @halves missing-flush-and-fence */
+}
+
+/* The first value was never persistent either: it is named with the second. */
+OFTEN void over(struct apple *a)
+{
+	a->core = 1;
+	settle(&a->core, 8);
+	a->core = 2; /* earlier */
+	a->core = 3; /* @over missing-flush-and-fence */
+}
+
+/* ---- values ---- */
+
+OFTEN void silent(struct apple *a)
+{
+	a->stem = 5;
+	settle(&a->stem, 8);
+	a->stem = 5;
+}
+
+/* ---- locks, neighbours, counters ---- */
+
+OFTEN void locked(struct apple *a)
+{
+	for (int i = 0; i < 4; i++) {
+		while (__sync_lock_test_and_set(&a->stem, 1))
+			;
+		a->seed = (uint64_t)i + 100;
+		settle(&a->seed, 8);
+		*(volatile uint64_t *)&a->stem = 0; /* @locked transient-data */
+	}
+}
+
+OFTEN void count(struct apple *a)
+{
+	a->leaf[3]++; /* @neighbour transient-data */
+}
+
+OFTEN void neighbour(struct apple *a)
+{
+	for (int i = 0; i < 4; i++) {
+		count(a);
+		fine(a);
+	}
+	count(a);
+}
+
+/* ---- an object that is pointed to, and of which nothing is ever persisted ---- */
+
+OFTEN void published(struct apple *a)
+{
+	volatile struct apple *b = a + 64;
+	b->seed = 9;  /* @published missing-flush */
+	b->stem = 11; /* @published missing-flush */
+	a->core = (uint64_t)(uintptr_t)b;
+	settle(&a->core, 8);
+}
+
+/* ---- fences ---- */
+
+OFTEN void empty(struct apple *a)
+{
+	a->seed = 3;
+	settle(&a->seed, 8);
+	_mm_mfence(); /* @empty redundant-fence */
+}
+
+/* The second one has nothing to order because the flush before it is missing: one finding. */
+OFTEN void forgotten(struct apple *a)
+{
+	a->seed = 4;
+	settle(&a->seed, 8);
+	a->seed = 5; /* @forgotten missing-flush */
+	breathe();
+}
+
+/* Nothing but a lock inside the C library comes after the flush. */
+OFTEN void unfenced(struct apple *a)
+{
+	a->seed = 6;
+	settle(&a->seed, 8);
+	a->seed = 7; /* @unfenced missing-fence */
+	ripple(&a->seed, 8);
+}
+
+static const struct {
+	const char *word;
+	void (*go)(struct apple *);
+} ways[] = { { "fine", fine },        { "twice", twice },         { "spilt", spilt },
+	     { "many", many },        { "halves", halves },       { "over", over },
+	     { "silent", silent },    { "locked", locked },       { "neighbour", neighbour },
+	     { "empty", empty },      { "published", published }, { "forgotten", forgotten },
+	     { "unfenced", unfenced } };
+
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0 || ftruncate(fd, 1 << 16))
+		return 99;
+	orchard = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (int i = 2; i < argc; i++)
+		for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+			if (!strcmp(argv[i], ways[k].word))
+				ways[k].go(orchard + 128 * (i - 2));
+	return 0;
+}
