@@ -40,9 +40,11 @@ const struct cli_verb verb_check = {
 		"and what shaped the state.\n\n"
 		"A program is analysed while it runs, on a second core; no trace is kept. Its input "
 		"and output are its own, and the report goes to stderr; with DIR it goes to stdout.\n\n"
-		"An error is a store that is lost when the program ends or unmaps the file, although "
-		"the program persists the same location or other stores of the same statement. "
-		"Performance findings cost time only. Warnings are suspicions.\n\n"
+		"An error is a store that is lost when the program ends or unmaps the file, with strong "
+		"evidence that the program needs it: it persists these bytes or other stores of the "
+		"statement on purpose at other times, or a pointer in persistent memory leads to an "
+		"object of which nothing is persisted. The report says which. Performance findings cost "
+		"time only. Warnings are suspicions. Notes depend on data and layout.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
 		"one, else 0; the program's own status does not matter, but is said if it is not 0.",
 	.examples =
