@@ -84,7 +84,7 @@ struct launch_explorer_run {
 struct launch_explorer;
 /*
  * The program sees the symbolic files' paths, its folders and pools as they are, but all that it
- * changes there is private to the run (mount namespaces; a user namespace unless we are root).
+ * changes there is private to the run (src/sandbox).
  * `event` gets every event, `sym` every TRACE_SYM_ record, both in order. The events before the snapshot
  * are delivered by launch_explorer_start, those of a run follow on them: together they are one
  * process's trace, with event numbers that go on from the snapshot's.
