@@ -75,6 +75,21 @@ static bool not_covered(const char *dir)
 	       (sandbox_path_below(dir, "/dev") && !sandbox_path_below(dir, "/dev/shm"));
 }
 
+/*
+ * In a user namespace what is mounted below a folder cannot be left away, and an overlay over that
+ * folder is refused; folders further inside can be covered. Where all have to be covered, it is
+ * tried nevertheless.
+ */
+static bool is_hindered(const struct planning *p, const char *dir)
+{
+	bool any = false;
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const char *m = sandbox_path_below(p->mounts.p[i], dir);
+		any = any || (m && *m);
+	}
+	return any && sandbox_is_user(p->cell) && !p->cell->replayed;
+}
+
 /* The row that a file, or else a folder, is in. One without an overlay has no folders. */
 static struct row *covering(struct planning *p, const char *path, bool file)
 {
@@ -115,7 +130,7 @@ static int cover(struct planning *p, const struct wish *w, struct err *err)
 		over->optional = over->optional && w->optional;
 		return 0;
 	}
-	bool singly = not_covered(w->dir);
+	bool singly = not_covered(w->dir) || is_hindered(p, w->dir);
 	if (singly && (w->optional || !w->file))
 		return 0;
 	if (stat(w->dir, &st))

@@ -55,7 +55,7 @@ struct sandbox_view {
 };
 const struct sandbox_view *sandbox_view_at(size_t i);        /* the best first; NULL: no more */
 const struct sandbox_view *sandbox_view_named(const char *); /* NULL: there is none */
-/* Does it work here? It is tried, once; 0, or -1 and why not. */
+/* Does it work here? It is tried, once; 0, or -1 and why not (NULL: no matter). */
 int sandbox_view_works(const struct sandbox_view *, struct err *why);
 /* Why the program cannot be run in it, a sentence; malloc'ed; NULL: it can, for all one knows. */
 char *sandbox_view_refuses(const struct sandbox_view *, const char *program);

@@ -69,7 +69,7 @@ int sandbox_view_works(const struct sandbox_view *view, struct err *why)
 		tried[i].known = true;
 		tried[i].uid = geteuid();
 	}
-	if (tried[i].bad)
+	if (tried[i].bad && why)
 		*why = tried[i].why;
 	return tried[i].bad;
 }

@@ -661,12 +661,20 @@ static void killed(void **state)
 	shell("! grep -q holdfast-runner /proc/self/mountinfo");
 }
 
+static void own_mounts(void)
+{
+	struct sandbox_space space = sandbox_space_of(sandbox_view_named("mount"), false, false);
+	struct err err = { 0 };
+	if (sandbox_space_enter(&space, &err))
+		fail_msg("%s", err.text);
+}
+
 /* Where an overlay is refused, here because there are too many already. */
 static void mount_over_file(void **state)
 {
 	(void)state;
-	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	shell("mount --make-rprivate / && mount -t tmpfs x /mnt");
+	own_mounts();
+	shell("mount -t tmpfs x /mnt");
 	shell("cd /mnt && mkdir 1 2 3 4 && for i in 1 3; do mount -t overlay x -o "
 	      "lowerdir=%s/pm,upperdir=$i,workdir=$((i + 1)) %s/pm || exit 1; done",
 	      dir, dir);
@@ -683,8 +691,8 @@ static void no_room(void **state)
 	(void)state;
 	static const char data[2 << 20] = { 1 };
 	struct err err = { 0 };
-	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	shell("mount --make-rprivate / && mount -t tmpfs -o size=1M x /dev/shm");
+	own_mounts();
+	shell("mount -t tmpfs -o size=1M x /dev/shm");
 	struct runner *r = rig((struct runner_opts){ .view = subst() });
 	assert_int_equal(runner_size(r, 0, 0, sizeof data, &err), 0);
 	/* It is the tmpfs that is at fault, not the image. */
@@ -724,7 +732,7 @@ static void which_view(void **state)
 {
 	(void)state;
 	struct runner *r = rig((struct runner_opts){ 0 });
-	size_t i = geteuid() ? 1 : 0; /* what root found out does not hold for others */
+	size_t i = 0;
 	while (sandbox_view_works(sandbox_view_at(i), NULL))
 		i++;
 	assert_ptr_equal(runner_view(r), view ? view : sandbox_view_at(i));

@@ -230,7 +230,8 @@ static void in_chroot(const struct sandbox_view *v)
 	struct err err = { 0 };
 	char *proc = xasprintf("%s/proc", dir), *mine = xasprintf("%s/tmp", dir);
 	REQUIRE(!mkdir(proc, 0755) && !mkdir(mine, 0755));
-	REQUIRE(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
+	REQUIRE(!sandbox_space_enter(&space, &err)); /* we may be in one already */
+	REQUIRE(!mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
 	REQUIRE(!mount("proc", proc, "proc", 0, NULL));
 	REQUIRE(!chroot(dir) && !chdir("/tmp"));
 	pid_t pid = fork();
@@ -257,6 +258,47 @@ static void plain_chroot(void **state)
 	if (geteuid() != 0 || sandbox_view_works(sandbox_view_at(0), &why))
 		skip();
 	apart(in_chroot);
+}
+
+/* A folder in a user namespace, with a mount below it, cannot be covered; those inside can. */
+static void in_userns(const struct sandbox_view *v)
+{
+	struct sandbox_space outside = sandbox_space_of(v, false, false);
+	struct sandbox_space space = sandbox_space_of(sandbox_view_named("userns"), false, false);
+	struct err err = { 0 };
+	char *in = xasprintf("%s/in", dir), *sub = xasprintf("%s/in/under", dir);
+	char *pool = xasprintf("%s/in/deep/pool", dir);
+	const struct sandbox_place place = { in, true };
+	REQUIRE(!mkdir(sub, 0755) && !sandbox_space_enter(&outside, &err));
+	REQUIRE(!mount("sub", sub, "tmpfs", 0, NULL));
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sandbox_cell *c =
+			sandbox_cell_new(&(struct sandbox_opts){ .view = space.view,
+								 .file = (const char *const *)&pool,
+								 .nfile = 1,
+								 .place = &place,
+								 .nplace = 1 });
+		REQUIRE(!sandbox_space_enter(&space, &err) && !sandbox_cell_open(c, &err));
+		REQUIRE(sandbox_cell_image(c, 0, &err) >= 0);
+		sandbox_cell_name(c, 0, pool);
+		REQUIRE(!sandbox_cell_show(c, &err) && c->row.n == 1 && !c->row.p[0].singly);
+		REQUIRE(!chdir(dir) && !access("in/deep/pool", F_OK));
+		REQUIRE(!close(creat("in/deep/new", 0644)));
+		_exit(0);
+	}
+	int status = 1;
+	REQUIRE(waitpid(pid, &status, 0) == pid && !status);
+	REQUIRE(access("in/deep/new", F_OK));
+}
+
+static void hindered(void **state)
+{
+	(void)state;
+	if (geteuid() != 0 || sandbox_view_works(sandbox_view_named("mount"), NULL) ||
+	    sandbox_view_works(sandbox_view_named("userns"), NULL))
+		skip();
+	apart(in_userns);
 }
 
 /* ---- views ---- */
@@ -400,10 +442,10 @@ int main(void)
 		cmocka_unit_test(paths),        cmocka_unit_test(mounts),
 		cmocka_unit_test(covered),      cmocka_unit_test(leftover),
 		cmocka_unit_test(bad_plan),     cmocka_unit_test(performed),
-		cmocka_unit_test(plain_chroot), cmocka_unit_test(views),
-		cmocka_unit_test(refused),      cmocka_unit_test(output),
-		cmocka_unit_test(port),         cmocka_unit_test(signals),
-		cmocka_unit_test(wire),
+		cmocka_unit_test(plain_chroot), cmocka_unit_test(hindered),
+		cmocka_unit_test(views),        cmocka_unit_test(refused),
+		cmocka_unit_test(output),       cmocka_unit_test(port),
+		cmocka_unit_test(signals),      cmocka_unit_test(wire),
 	};
 	return cmocka_run_group_tests_name("sandbox", tests, setup, teardown);
 }
