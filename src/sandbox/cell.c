@@ -117,8 +117,8 @@ int sandbox_cell_show(struct sandbox_cell *c, struct err *err)
 		if (c->row.p[i].kind == ROW_OVERLAY && !c->row.p[i].filled &&
 		    sandbox_row_fill(c, i, err))
 			return -1;
-	c->shown = true;
-	return c->view->ops->show ? c->view->ops->show(c, err) : 0;
+	c->shown = !c->view->ops->show || !c->view->ops->show(c, err);
+	return c->shown ? 0 : -1;
 }
 
 bool sandbox_cell_changed(struct sandbox_cell *c, bool *replaced)

@@ -92,7 +92,8 @@ static void forget(struct sandbox_cell *c)
 		if (!c->row.p[i].prepared)
 			continue;
 		umount2(name, MNT_DETACH);
-		sandbox_remove_tree(c->base, name);
+		if (unlink(name)) /* it is empty, or something is still mounted there */
+			rmdir(name);
 	}
 }
 

@@ -222,6 +222,29 @@ static void performed(void **state)
 	assert_int_equal(access("in/deep/input", F_OK), -1);
 }
 
+/* What cannot be unmounted is never taken for a folder of ours that may be removed. */
+static void cannot_unmount(const struct sandbox_view *v)
+{
+	struct sandbox_space space = sandbox_space_of(v, false, false);
+	struct err err = { 0 };
+	char *pool = xasprintf("%s/in/deep/pool", dir);
+	struct sandbox_cell *c = cell(v->name, (const char *const *)&pool, 1, NULL, 0);
+	REQUIRE(!close(creat("in/deep/real", 0644)));
+	REQUIRE(!sandbox_space_enter(&space, &err) && !sandbox_cell_open(c, &err));
+	REQUIRE(sandbox_cell_image(c, 0, &err) >= 0);
+	sandbox_cell_name(c, 0, pool);
+	REQUIRE(!sandbox_cell_show(c, &err));
+	REQUIRE(!unshare(CLONE_NEWNS)); /* the mounts of our folder are another namespace's now */
+	sandbox_cell_name(c, 0, NULL);
+}
+
+static void never_removed(void **state)
+{
+	(void)state;
+	apart(cannot_unmount);
+	assert_int_equal(unlink("in/deep/real"), 0);
+}
+
 /* In a plain chroot "/" is no mount point. */
 static void in_chroot(const struct sandbox_view *v)
 {
@@ -439,13 +462,14 @@ static void wire(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths),        cmocka_unit_test(mounts),
-		cmocka_unit_test(covered),      cmocka_unit_test(leftover),
-		cmocka_unit_test(bad_plan),     cmocka_unit_test(performed),
-		cmocka_unit_test(plain_chroot), cmocka_unit_test(hindered),
-		cmocka_unit_test(views),        cmocka_unit_test(refused),
-		cmocka_unit_test(output),       cmocka_unit_test(port),
-		cmocka_unit_test(signals),      cmocka_unit_test(wire),
+		cmocka_unit_test(paths),         cmocka_unit_test(mounts),
+		cmocka_unit_test(covered),       cmocka_unit_test(leftover),
+		cmocka_unit_test(bad_plan),      cmocka_unit_test(performed),
+		cmocka_unit_test(never_removed), cmocka_unit_test(plain_chroot),
+		cmocka_unit_test(hindered),      cmocka_unit_test(views),
+		cmocka_unit_test(refused),       cmocka_unit_test(output),
+		cmocka_unit_test(port),          cmocka_unit_test(signals),
+		cmocka_unit_test(wire),
 	};
 	return cmocka_run_group_tests_name("sandbox", tests, setup, teardown);
 }
