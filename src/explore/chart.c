@@ -65,14 +65,5 @@ void explore_stats_add(struct symbolic_stats *all, const struct symbolic_stats *
 	all->pm = most(s->pm, all->pm);
 	all->blocks_all = most(s->blocks_all, all->blocks_all);
 	all->pm_all = most(s->pm_all, all->pm_all);
-	all->solve.queries += s->solve.queries;
-	all->solve.sat += s->solve.sat;
-	all->solve.unsat += s->solve.unsat;
-	all->solve.timeouts += s->solve.timeouts;
-	all->solve.trivial += s->solve.trivial;
-	all->solve.cache_hits += s->solve.cache_hits;
-	all->solve.enumerated += s->solve.enumerated;
-	all->solve.z3 += s->solve.z3;
-	all->solve.seconds += s->solve.seconds;
-	all->solve.z3_seconds += s->solve.z3_seconds;
+	solve_stats_add(&all->solve, &s->solve);
 }

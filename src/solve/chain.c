@@ -90,6 +90,21 @@ void solve_solver_free(struct solver *s)
 	free(s);
 }
 
+void solve_stats_add(struct solve_stats *to, const struct solve_stats *more)
+{
+	to->queries += more->queries;
+	to->sat += more->sat;
+	to->unsat += more->unsat;
+	to->timeouts += more->timeouts;
+	to->trivial += more->trivial;
+	to->cache_hits += more->cache_hits;
+	to->enumerated += more->enumerated;
+	to->z3 += more->z3;
+	to->wrong += more->wrong;
+	to->seconds += more->seconds;
+	to->z3_seconds += more->z3_seconds;
+}
+
 const struct solve_stats *solve_solver_stats(const struct solver *s)
 {
 	return &s->stats;

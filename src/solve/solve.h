@@ -71,6 +71,7 @@ struct solve_stats {
 	uint64_t wrong;      /* models that evaluation refused; validate: answers that differed */
 	double seconds, z3_seconds;
 };
+void solve_stats_add(struct solve_stats *, const struct solve_stats *more);
 
 struct solver;
 struct solver *solve_solver_new(struct pool *, const struct solve_opts *);

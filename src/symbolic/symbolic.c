@@ -260,24 +260,9 @@ void symbolic_prefix_cover(struct symbolic *s, const uint64_t *block, const uint
 
 /* ---- figures ---- */
 
-static void add_solved(struct solve_stats *to, const struct solve_stats *more)
-{
-	to->queries += more->queries;
-	to->sat += more->sat;
-	to->unsat += more->unsat;
-	to->timeouts += more->timeouts;
-	to->trivial += more->trivial;
-	to->cache_hits += more->cache_hits;
-	to->enumerated += more->enumerated;
-	to->z3 += more->z3;
-	to->wrong += more->wrong;
-	to->seconds += more->seconds;
-	to->z3_seconds += more->z3_seconds;
-}
-
 void symbolic_retire_solver(struct symbolic *s)
 {
-	add_solved(&s->solved, solve_solver_stats(s->solver));
+	solve_stats_add(&s->solved, solve_solver_stats(s->solver));
 	solve_solver_free(s->solver);
 	s->solver = NULL;
 }
@@ -292,7 +277,7 @@ const struct symbolic_stats *symbolic_stats(struct symbolic *s)
 	s->stats.nodes = solve_pool_count(s->pool);
 	s->stats.memory = symbolic_memory(s);
 	s->stats.solve = s->solved;
-	add_solved(&s->stats.solve, solve_solver_stats(s->solver));
+	solve_stats_add(&s->stats.solve, solve_solver_stats(s->solver));
 	return &s->stats;
 }
 
