@@ -22,7 +22,7 @@ static Bool option(const HChar *arg)
 {
 	if (VG_STR_CLO(arg, "--hf-sym", sym_path)) {
 		sym_on = opt.baseline = True;
-		block_hooks = &exec_hooks;
+		record.hooks = &exec_hooks;
 		return True;
 	}
 	return VG_BOOL_CLO(arg, "--hf-sym-verify", exec_verify) || options_take(arg);
@@ -120,7 +120,7 @@ static void first_instruction(ThreadId tid)
 /* Unfollowed children run on, unrecorded, and what they start runs outside Valgrind. */
 static void fork_child(ThreadId tid)
 {
-	if (sym_forking)
+	if (sym_process.forking)
 		return;
 	if (sym_on)
 		sym_forked();
@@ -130,7 +130,7 @@ static void fork_child(ThreadId tid)
 		emit_fork_child();
 		return;
 	}
-	emit_on = False;
+	record.on = False;
 	region_forget_all();
 	VG_(clo_trace_children) = False;
 }
@@ -168,8 +168,8 @@ static void say_exit(ULong status, ULong sig)
 
 static void fini(Int code)
 {
-	if (exit_seen)
-		say_exit((ULong)exit_status, 0);
+	if (record.exit_seen)
+		say_exit((ULong)record.exit_status, 0);
 }
 
 /*

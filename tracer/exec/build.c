@@ -9,25 +9,27 @@
 
 #define ARENA 65536u
 
-static const IRSB *block; /* as it came from VEX */
-static Int at;            /* the current statement */
+static struct {
+	const IRSB *block; /* as it came from VEX */
+	Int at;            /* the current statement */
+	UChar *arena;      /* for descriptions */
+	SizeT left;        /* of the arena */
+} now;
 
 /* ---- descriptions ---- */
 
 /* They live as long as any translation may, that is, for ever. */
 static void *keep(SizeT size)
 {
-	static UChar *arena;
-	static SizeT left;
 	void *p;
 	size = (size + 15) & ~(SizeT)15;
-	if (size > left) {
-		left = size > ARENA ? size : ARENA;
-		arena = VG_(malloc)("hf.slow", left);
+	if (size > now.left) {
+		now.left = size > ARENA ? size : ARENA;
+		now.arena = VG_(malloc)("hf.slow", now.left);
 	}
-	p = arena;
-	arena += size;
-	left -= size;
+	p = now.arena;
+	now.arena += size;
+	now.left -= size;
 	return VG_(memset)(p, 0, size);
 }
 
@@ -107,7 +109,7 @@ static void result(struct sym_stmt *s, IRTemp t)
 {
 	tl_assert(t < SYM_TEMPS);
 	s->r = &sym_temp[t];
-	s->bits = bits_of(typeOfIRTemp(block->tyenv, t));
+	s->bits = bits_of(typeOfIRTemp(now.block->tyenv, t));
 }
 
 /* ---- calls ---- */
@@ -129,7 +131,7 @@ static void words4(IRSB *sb, IRExpr *e, IRExpr *w[4])
 static UInt words(IRSB *sb, IRTemp t, IRExpr *w[4])
 {
 	IRExpr *e = IRExpr_RdTmp(t), *i32;
-	switch (typeOfIRTemp(block->tyenv, t)) {
+	switch (typeOfIRTemp(now.block->tyenv, t)) {
 	case Ity_I1: w[0] = unop(sb, Iop_1Uto64, e); return 1;
 	case Ity_I8: w[0] = unop(sb, Iop_8Uto64, e); return 1;
 	case Ity_I16: w[0] = unop(sb, Iop_16Uto64, e); return 1;
@@ -179,8 +181,8 @@ static void call_with(IRSB *sb, const HChar *name, void *fn, struct sym_stmt *s,
 /* The server must stand before the first symbolic byte is read. */
 static void before_load(IRSB *sb, IRExpr *addr, UInt size)
 {
-	IRExpr *role =
-		sym_ir_assign(sb, Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, pointer(&sym_role)));
+	IRExpr *role = sym_ir_assign(sb, Ity_I32,
+				     IRExpr_Load(Iend_LE, Ity_I32, pointer(&sym_process.role)));
 	IRExpr *waits = sym_ir_assign(
 		sb, Ity_I1, IRExpr_Binop(Iop_CmpEQ32, role, IRExpr_Const(IRConst_U32(SYM_BEFORE))));
 	sym_ir_call(sb, "slow_before_load", slow_before_load, 2,
@@ -294,7 +296,7 @@ static void put(IRSB *sb, const IRStmt *st, Addr ip)
 	struct sym_stmt *s = describe(ip);
 	const IRExpr *data = st->Ist.Put.data;
 	s->offset = st->Ist.Put.offset;
-	s->size = sizeofIRType(typeOfIRExpr(block->tyenv, data));
+	s->size = sizeofIRType(typeOfIRExpr(now.block->tyenv, data));
 	s->groups = sym_group(s->offset, s->size);
 	s->a[0] = operand(data);
 	if (s->groups) /* not: where it is, what a flush of the instruction cache is about */
@@ -314,7 +316,7 @@ static void store(IRSB *sb, IRExpr *addr, IRExpr *data, IRExpr *guard, Addr ip)
 {
 	struct sym_stmt *s = describe(ip);
 	takes(s, Iop_INVALID, addr, data, guard, NULL);
-	s->size = sizeofIRType(typeOfIRExpr(block->tyenv, data));
+	s->size = sizeofIRType(typeOfIRExpr(now.block->tyenv, data));
 	CALL1(sb, slow_store, s);
 }
 
@@ -383,10 +385,10 @@ static void dirty(IRSB *sb, const IRDirty *d, Addr ip)
 /* The instruction behind this one, as far as the block knows. */
 static Addr following(void)
 {
-	for (Int i = at + 1; i < block->stmts_used; i++)
-		if (block->stmts[i]->tag == Ist_IMark)
-			return block->stmts[i]->Ist.IMark.addr;
-	return block->next->tag == Iex_Const ? block->next->Iex.Const.con->Ico.U64 : 0;
+	for (Int i = now.at + 1; i < now.block->stmts_used; i++)
+		if (now.block->stmts[i]->tag == Ist_IMark)
+			return now.block->stmts[i]->Ist.IMark.addr;
+	return now.block->next->tag == Iex_Const ? now.block->next->Iex.Const.con->Ico.U64 : 0;
 }
 
 static void exit_(IRSB *sb, const IRStmt *st, Addr ip)
@@ -432,14 +434,14 @@ static void before_wrtmp(IRSB *sb, const IRExpr *e, Addr ip)
 
 void sym_build_begin(IRSB *out, const IRSB *in)
 {
-	block = in;
-	at = 0;
+	now.block = in;
+	now.at = 0;
 }
 
 void sym_build_before(IRSB *sb, IRStmt *st, Addr ip)
 {
-	while (at < block->stmts_used && block->stmts[at] != st)
-		at++;
+	while (now.at < now.block->stmts_used && now.block->stmts[now.at] != st)
+		now.at++;
 	switch (st->tag) {
 	case Ist_WrTmp: before_wrtmp(sb, st->Ist.WrTmp.data, ip); break;
 	case Ist_LoadG: before_load(sb, st->Ist.LoadG.details->addr, SYM_REACH); break;

@@ -80,11 +80,12 @@ static IRExpr *maybe(IRSB *sb, IRExpr *addr)
 	if (addr->tag == Iex_Const)
 		return not_zero8(
 			sb,
-			sym_ir_u64((Addr)&sym_line[(addr->Iex.Const.con->Ico.U64 >> SYM_LINE_BITS) %
-						   SYM_LINES]));
+			sym_ir_u64((Addr)&sym_summary
+					   .line[(addr->Iex.Const.con->Ico.U64 >> SYM_LINE_BITS) %
+						 SYM_LINES]));
 	e = binop64(sb, Iop_Shr64, addr, IRExpr_Const(IRConst_U8(SYM_LINE_BITS)));
 	e = binop64(sb, Iop_And64, e, sym_ir_u64(SYM_LINES - 1));
-	e = binop64(sb, Iop_Add64, e, sym_ir_u64((Addr)sym_line));
+	e = binop64(sb, Iop_Add64, e, sym_ir_u64((Addr)sym_summary.line));
 	return not_zero8(sb, e);
 }
 
@@ -99,26 +100,29 @@ static IRExpr *and1(IRSB *sb, IRExpr *a, IRExpr *b)
 
 /* ---- which blocks ran ---- */
 
-static struct known {
+struct known {
 	ULong block;
 	UInt index;
-} * known; /* open addressing, power of two: what is in sym_control->block[] */
-static UInt nknown, known_cap;
+};
+static struct {
+	struct known *block; /* open addressing, power of two: what is in sym_control->block[] */
+	UInt n, cap;
+} known;
 
 static struct known *known_slot(ULong block)
 {
-	UInt i = (UInt)(block * 0x9E3779B97F4A7C15ull >> 40) & (known_cap - 1);
-	while (known[i].block && known[i].block != block)
-		i = (i + 1) & (known_cap - 1);
-	return &known[i];
+	UInt i = (UInt)(block * 0x9E3779B97F4A7C15ull >> 40) & (known.cap - 1);
+	while (known.block[i].block && known.block[i].block != block)
+		i = (i + 1) & (known.cap - 1);
+	return &known.block[i];
 }
 
 static void known_grow(void)
 {
-	struct known *old = known;
-	UInt n = known_cap;
-	known_cap = n ? n * 2 : 8192;
-	known = VG_(calloc)("hf.known", known_cap, sizeof *known);
+	struct known *old = known.block;
+	UInt n = known.cap;
+	known.cap = n ? n * 2 : 8192;
+	known.block = VG_(calloc)("hf.known", known.cap, sizeof *known.block);
 	for (UInt i = 0; i < n; i++)
 		if (old[i].block)
 			*known_slot(old[i].block) = old[i];
@@ -130,11 +134,11 @@ static void known_grow(void)
 static void known_update(void)
 {
 	UInt n = __atomic_load_n(&sym_control->nblocks, __ATOMIC_ACQUIRE);
-	for (; nknown < n && nknown < SYM_MAX_BLOCKS; nknown++) {
-		if ((nknown + 1) * 2 >= known_cap)
+	for (; known.n < n && known.n < SYM_MAX_BLOCKS; known.n++) {
+		if ((known.n + 1) * 2 >= known.cap)
 			known_grow();
-		*known_slot(sym_control->block[nknown]) =
-			(struct known){ sym_control->block[nknown], nknown };
+		*known_slot(sym_control->block[known.n]) =
+			(struct known){ sym_control->block[known.n], known.n };
 	}
 }
 
@@ -155,7 +159,7 @@ static void cover(IRSB *sb, ULong block)
 	if (!sym_control)
 		return;
 	known_update();
-	if (!known_cap || !known_slot(block)->block) {
+	if (!known.cap || !known_slot(block)->block) {
 		lock();
 		UInt n = sym_control->nblocks;
 		if (n < SYM_MAX_BLOCKS) {
@@ -165,7 +169,7 @@ static void cover(IRSB *sb, ULong block)
 		__atomic_store_n(&sym_control->lock, 0, __ATOMIC_RELEASE);
 		known_update();
 	}
-	if (known_cap && known_slot(block)->block)
+	if (known.cap && known_slot(block)->block)
 		addStmtToIRSB(
 			sb, IRStmt_Store(
 				    Iend_LE,
@@ -280,13 +284,14 @@ static struct uses block_uses(const IRSB *in)
 static void enter_fast(IRSB *sb, const IRSB *in, Addr ip)
 {
 	struct uses u = block_uses(in);
-	IRExpr *e = sym_ir_assign(sb, Ity_I64,
-				  IRExpr_Load(Iend_LE, Ity_I64, sym_ir_u64((Addr)&sym_groups)));
+	IRExpr *e = sym_ir_assign(
+		sb, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, sym_ir_u64((Addr)&sym_summary.groups)));
 	e = binop64(sb, Iop_And64, e, sym_ir_u64(u.groups));
 	leave_if(sb, sym_ir_assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE64, e, sym_ir_u64(0))), ip);
 	if (!u.late_load)
 		return;
-	e = sym_ir_assign(sb, Ity_I32, IRExpr_Load(Iend_LE, Ity_I32, sym_ir_u64((Addr)&sym_live)));
+	e = sym_ir_assign(sb, Ity_I32,
+			  IRExpr_Load(Iend_LE, Ity_I32, sym_ir_u64((Addr)&sym_summary.live)));
 	leave_if(sb,
 		 sym_ir_assign(sb, Ity_I1,
 			       IRExpr_Binop(Iop_CmpNE32, e, IRExpr_Const(IRConst_U32(0)))),

@@ -169,7 +169,7 @@ VG_REGPARM(1) void slow_before_division(const struct sym_stmt *s)
 VG_REGPARM(2) void slow_get(const struct sym_stmt *s, ULong v)
 {
 	struct sym_value *r = begin(s, v);
-	if (!(sym_groups & s->groups))
+	if (!(sym_summary.groups & s->groups))
 		return;
 	sym_reg_get(s->offset, r);
 	verify(r);
@@ -185,7 +185,7 @@ static Int element(const struct sym_stmt *s, const struct sym_value *index)
 VG_REGPARM(2) void slow_geti(const struct sym_stmt *s, ULong v)
 {
 	struct sym_value *r = begin(s, v);
-	if (sym_groups & s->groups)
+	if (sym_summary.groups & s->groups)
 		sym_reg_get(element(s, s->a[0]), r);
 }
 
@@ -199,13 +199,13 @@ static void put(const struct sym_stmt *s, Int offset)
 
 VG_REGPARM(1) void slow_put(const struct sym_stmt *s)
 {
-	if ((sym_groups & s->groups) || sym_is(s->a[0]))
+	if ((sym_summary.groups & s->groups) || sym_is(s->a[0]))
 		put(s, s->offset);
 }
 
 VG_REGPARM(1) void slow_puti(const struct sym_stmt *s)
 {
-	if ((sym_groups & s->groups) || sym_is(s->a[0]))
+	if ((sym_summary.groups & s->groups) || sym_is(s->a[0]))
 		put(s, element(s, s->a[1]));
 }
 
@@ -365,7 +365,7 @@ static struct term reg(Int number)
 	struct sym_value x = { .bits = 64 };
 	Int offset = (Int)offsetof(VexGuestAMD64State, guest_RAX) + number * 8;
 	VG_(get_shadow_regs_area)(VG_(get_running_tid)(), (UChar *)&x.v[0], 0, offset, 8);
-	if (sym_groups & sym_group(offset, 8))
+	if (sym_summary.groups & sym_group(offset, 8))
 		sym_reg_get(offset, &x);
 	return t_of(&x, 0);
 }
@@ -374,7 +374,7 @@ static struct term reg(Int number)
 VG_REGPARM(2) void slow_flush(const struct sym_stmt *s, ULong addr)
 {
 	struct term t = t_const(64, 0);
-	if (!(sym_groups & s->groups))
+	if (!(sym_summary.groups & s->groups))
 		return;
 	if (s->offset >= 0)
 		t = t_bin(EXPR_ADD, t, reg(s->offset));

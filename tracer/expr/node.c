@@ -24,14 +24,16 @@ struct node {
 void (*sym_node_made)(UInt id, UInt word, UInt constants, const ULong arg[3], const UChar *entries,
 		      UInt size);
 
-static struct node *chunk[CHUNKS];
-static UInt nnodes;
-static UInt *table; /* of numbers, open addressing, power of two */
-static UInt table_cap;
+static struct {
+	struct node *chunk[CHUNKS];
+	UInt n;
+	UInt *table; /* of numbers, open addressing, power of two */
+	UInt table_cap;
+} nodes;
 
 static inline struct node *node_at(UInt id)
 {
-	return &chunk[id / CHUNK][id % CHUNK];
+	return &nodes.chunk[id / CHUNK][id % CHUNK];
 }
 
 static UInt table_bytes(UInt w)
@@ -68,49 +70,49 @@ static Bool equal(const struct node *a, const struct node *b)
 
 static UInt place(const struct node *key)
 {
-	UInt i = hash(key) & (table_cap - 1);
-	while (table[i] && !equal(node_at(table[i]), key))
-		i = (i + 1) & (table_cap - 1);
+	UInt i = hash(key) & (nodes.table_cap - 1);
+	while (nodes.table[i] && !equal(node_at(nodes.table[i]), key))
+		i = (i + 1) & (nodes.table_cap - 1);
 	return i;
 }
 
 static void table_grow(void)
 {
-	if (table)
-		VG_(free)(table);
-	table_cap = table_cap ? table_cap * 2 : 16384;
-	table = VG_(calloc)("hf.nodes", table_cap, sizeof *table);
-	for (UInt id = 1; id <= nnodes; id++)
-		table[place(node_at(id))] = id;
+	if (nodes.table)
+		VG_(free)(nodes.table);
+	nodes.table_cap = nodes.table_cap ? nodes.table_cap * 2 : 16384;
+	nodes.table = VG_(calloc)("hf.nodes", nodes.table_cap, sizeof *nodes.table);
+	for (UInt id = 1; id <= nodes.n; id++)
+		nodes.table[place(node_at(id))] = id;
 }
 
 void sym_node_prepare(void)
 {
-	if (!table)
+	if (!nodes.table)
 		table_grow();
-	if (!chunk[0])
-		chunk[0] = VG_(malloc)("hf.nodes", CHUNK * sizeof(struct node));
+	if (!nodes.chunk[0])
+		nodes.chunk[0] = VG_(malloc)("hf.nodes", CHUNK * sizeof(struct node));
 }
 
 static UInt intern(struct node *key)
 {
 	UInt i, id;
-	if (nnodes * 2 >= table_cap)
+	if (nodes.n * 2 >= nodes.table_cap)
 		table_grow();
 	i = place(key);
-	if (table[i])
-		return table[i];
-	id = ++nnodes;
+	if (nodes.table[i])
+		return nodes.table[i];
+	id = ++nodes.n;
 	if (id / CHUNK == CHUNKS)
 		VG_(out_of_memory_NORETURN)("holdfast: expressions", CHUNK * sizeof *key);
-	if (!chunk[id / CHUNK])
-		chunk[id / CHUNK] = VG_(malloc)("hf.nodes", CHUNK * sizeof *key);
+	if (!nodes.chunk[id / CHUNK])
+		nodes.chunk[id / CHUNK] = VG_(malloc)("hf.nodes", CHUNK * sizeof *key);
 	if (key->entries) {
 		UInt size = table_bytes(EXPR_W(key->word));
 		key->entries = VG_(memcpy)(VG_(malloc)("hf.table", size), key->entries, size);
 	}
 	*node_at(id) = *key;
-	table[i] = id;
+	nodes.table[i] = id;
 	sym_node_made(id, key->word, key->constant, key->arg, key->entries,
 		      key->entries ? table_bytes(EXPR_W(key->word)) : 0);
 	return id;
@@ -203,22 +205,26 @@ Bool sym_decided(UInt node)
 
 /* ---- all values of an expression over one byte ---- */
 
-static UInt eval_list[EVAL_NODES], eval_n, eval_mark;
+static struct {
+	UInt list[EVAL_NODES];
+	ULong value[EVAL_NODES];
+	UInt n, mark;
+} eval;
 
 /* Operands come before what they are operands of. */
 static Bool collect(UInt id)
 {
 	struct node *n = node_at(id);
-	if (n->mark == eval_mark)
+	if (n->mark == eval.mark)
 		return True;
-	n->mark = eval_mark;
+	n->mark = eval.mark;
 	for (UInt i = 0; i < 3; i++)
 		if (!(n->constant >> i & 1) && !collect((UInt)n->arg[i]))
 			return False;
-	if (eval_n == EVAL_NODES)
+	if (eval.n == EVAL_NODES)
 		return False;
-	n->slot = eval_n;
-	eval_list[eval_n++] = id;
+	n->slot = eval.n;
+	eval.list[eval.n++] = id;
 	return True;
 }
 
@@ -236,15 +242,15 @@ static ULong eval_one(const struct node *n, const ULong *v, ULong input)
 
 Bool sym_eval_all(UInt node, ULong out[256])
 {
-	static ULong v[EVAL_NODES];
-	eval_n = 0;
-	eval_mark++;
+	ULong *v = eval.value;
+	eval.n = 0;
+	eval.mark++;
 	if (!collect(node))
 		return False;
 	for (UInt input = 0; input < 256; input++) {
-		for (UInt i = 0; i < eval_n; i++)
-			v[i] = eval_one(node_at(eval_list[i]), v, input);
-		out[input] = v[eval_n - 1];
+		for (UInt i = 0; i < eval.n; i++)
+			v[i] = eval_one(node_at(eval.list[i]), v, input);
+		out[input] = v[eval.n - 1];
 	}
 	return True;
 }

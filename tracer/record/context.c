@@ -7,7 +7,7 @@
  * means, a node of the calling-context tree, is only looked up when an event needs it, and
  * is then kept in the frame:
  *
- *      bottom   main        insert      persist   <- ctx_top
+ *      bottom   main        insert      persist   <- record.top
  *      [node 0] [node 7]    [node 9]    [    ?  ]    an event here: look up (9, call, target)
  *
  * A frame remembers the stack pointer at the callee's entry. A return that does not fit the
@@ -39,11 +39,12 @@ struct thread {
 	XArray *watches; /* struct watch: watched functions that are running */
 };
 
-struct frame *ctx_top, *ctx_limit;
-static struct thread *threads; /* by Valgrind's thread id */
-static struct thread *cur;
-static ThreadId cur_tid = VG_INVALID_THREADID;
-static UInt last_thread;
+static struct {
+	struct thread *all; /* by Valgrind's thread id */
+	struct thread *cur;
+	ThreadId cur_tid;
+	UInt last; /* the number that was given last */
+} threads = { .cur_tid = VG_INVALID_THREADID };
 
 /* ---- the tree's nodes ---- */
 
@@ -51,9 +52,11 @@ struct node {
 	UInt parent, id;
 	Addr call_ip, target;
 };
-static struct node *nodes; /* open addressing, power of two */
-static UInt *node_depth;   /* by id */
-static UInt nnodes = TRACE_CTX_FIRST, nodes_cap, depth_cap;
+static struct {
+	struct node *node; /* open addressing, power of two */
+	UInt *depth;       /* by id */
+	UInt n, cap;
+} tree = { .n = TRACE_CTX_FIRST };
 
 static UInt node_slot(const struct node *tab, UInt cap, UInt parent, Addr call_ip, Addr target)
 {
@@ -67,57 +70,55 @@ static UInt node_slot(const struct node *tab, UInt cap, UInt parent, Addr call_i
 
 static void nodes_grow(void)
 {
-	UInt cap = nodes_cap ? nodes_cap * 2 : 8192;
+	UInt cap = tree.cap ? tree.cap * 2 : 8192;
 	struct node *tab = VG_(calloc)("hf.nodes", cap, sizeof *tab);
-	for (UInt i = 0; i < nodes_cap; i++)
-		if (nodes[i].id)
-			tab[node_slot(tab, cap, nodes[i].parent, nodes[i].call_ip,
-				      nodes[i].target)] = nodes[i];
-	if (nodes)
-		VG_(free)(nodes);
-	nodes = tab;
-	nodes_cap = cap;
-	node_depth = VG_(realloc)("hf.depth", node_depth, cap * sizeof *node_depth);
-	if (depth_cap == 0)
-		node_depth[TRACE_CTX_ROOT] = node_depth[TRACE_CTX_CUT] = 0;
-	depth_cap = cap;
+	for (UInt i = 0; i < tree.cap; i++)
+		if (tree.node[i].id)
+			tab[node_slot(tab, cap, tree.node[i].parent, tree.node[i].call_ip,
+				      tree.node[i].target)] = tree.node[i];
+	if (tree.node)
+		VG_(free)(tree.node);
+	tree.node = tab;
+	tree.cap = cap;
+	tree.depth = VG_(realloc)("hf.depth", tree.depth, cap * sizeof *tree.depth);
+	tree.depth[TRACE_CTX_ROOT] = tree.depth[TRACE_CTX_CUT] = 0;
 }
 
 static UInt node_intern(UInt parent, Addr call_ip, Addr target)
 {
-	if (nnodes * 2 >= nodes_cap)
+	if (tree.n * 2 >= tree.cap)
 		nodes_grow();
-	if (node_depth[parent] >= MAX_DEPTH)
+	if (tree.depth[parent] >= MAX_DEPTH)
 		parent = TRACE_CTX_CUT;
-	UInt i = node_slot(nodes, nodes_cap, parent, call_ip, target);
-	if (nodes[i].id == 0) {
+	UInt i = node_slot(tree.node, tree.cap, parent, call_ip, target);
+	if (tree.node[i].id == 0) {
 		ULong args[3] = { parent, call_ip, target };
-		UInt id = nnodes++;
-		nodes[i] = (struct node){ parent, id, call_ip, target };
-		node_depth[id] = node_depth[parent] + 1;
+		UInt id = tree.n++;
+		tree.node[i] = (struct node){ parent, id, call_ip, target };
+		tree.depth[id] = tree.depth[parent] + 1;
 		emit(TRACE_DEF_CTX, 0, 0, id, 3, args, NULL, 0);
 	}
-	return nodes[i].id;
+	return tree.node[i].id;
 }
 
 /* The watched functions of this frame will not return. */
 static void watched_left(const struct frame *f)
 {
-	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
-		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
+	for (Word n = VG_(sizeXA)(threads.cur->watches); n > 0; n--) {
+		struct watch *w = VG_(indexXA)(threads.cur->watches, n - 1);
 		if (w->frame != f)
 			break;
 		ULong args[3] = { w->fn, 0, 0 };
 		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0),
 		     f->node, 3, args, NULL, 0);
-		VG_(dropTailXA)(cur->watches, 1);
+		VG_(dropTailXA)(threads.cur->watches, 1);
 	}
 }
 
 static void watched_moved(const struct frame *from, struct frame *to)
 {
-	for (Word i = 0; i < VG_(sizeXA)(cur->watches); i++) {
-		struct watch *w = VG_(indexXA)(cur->watches, i);
+	for (Word i = 0; i < VG_(sizeXA)(threads.cur->watches); i++) {
+		struct watch *w = VG_(indexXA)(threads.cur->watches, i);
 		if (w->frame == from)
 			w->frame = to;
 	}
@@ -127,20 +128,21 @@ static void watched_moved(const struct frame *from, struct frame *to)
 static Bool on_alternate(const struct frame *f)
 {
 	Addr sp = f->sp & ~(Addr)1;
-	return f->flags & FRAME_ALT || (f > cur->base && sp >= cur->alt_lo && sp < cur->alt_hi);
+	return f->flags & FRAME_ALT ||
+	       (f > threads.cur->base && sp >= threads.cur->alt_lo && sp < threads.cur->alt_hi);
 }
 
 /* Drops the frames of a signal handler that was left by siglongjmp from an alternate stack. */
 static void drop_left_handlers(void)
 {
-	Addr sp = VG_(get_SP)(cur_tid);
-	if (sp >= cur->alt_lo && sp < cur->alt_hi)
+	Addr sp = VG_(get_SP)(threads.cur_tid);
+	if (sp >= threads.cur->alt_lo && sp < threads.cur->alt_hi)
 		return;
-	struct frame *to = cur->base, *f;
-	for (f = ctx_top; f > cur->base; f--)
+	struct frame *to = threads.cur->base, *f;
+	for (f = record.top; f > threads.cur->base; f--)
 		if (f->flags & FRAME_WATCHED && on_alternate(f))
 			watched_left(f);
-	for (f = cur->base; f <= ctx_top; f++) {
+	for (f = threads.cur->base; f <= record.top; f++) {
 		if (on_alternate(f))
 			continue;
 		if (to != f) {
@@ -151,21 +153,21 @@ static void drop_left_handlers(void)
 		}
 		to++;
 	}
-	ctx_top = to - 1;
-	cur->alt_frames = 0;
+	record.top = to - 1;
+	threads.cur->alt_frames = 0;
 }
 
 UInt ctx_node(void)
 {
-	if (UNLIKELY(cur->alt_frames))
+	if (UNLIKELY(threads.cur->alt_frames))
 		drop_left_handlers();
-	struct frame *f = ctx_top;
+	struct frame *f = record.top;
 	if (LIKELY(f->node))
 		return f->node;
-	while (f->node == 0 && f > cur->base)
+	while (f->node == 0 && f > threads.cur->base)
 		f--;
-	UInt node = f == cur->base ? TRACE_CTX_ROOT : f->node;
-	while (f < ctx_top) {
+	UInt node = f == threads.cur->base ? TRACE_CTX_ROOT : f->node;
+	while (f < record.top) {
 		f++;
 		node = f->node = node_intern(node, f->call_ip, f->target);
 	}
@@ -176,12 +178,12 @@ UInt ctx_node(void)
 
 void ctx_watch(UInt fn)
 {
-	struct watch w = { ctx_top, fn };
-	if (ctx_top == cur->base)
+	struct watch w = { record.top, fn };
+	if (record.top == threads.cur->base)
 		return; /* entered without a call: there will be no return */
-	ctx_top->flags |= FRAME_WATCHED;
-	ctx_top->sp |= 1;
-	VG_(addToXA)(cur->watches, &w);
+	record.top->flags |= FRAME_WATCHED;
+	record.top->sp |= 1;
+	VG_(addToXA)(threads.cur->watches, &w);
 }
 
 /* The watched functions whose frame is the topmost return now. */
@@ -190,18 +192,21 @@ static void watched_return(Bool normal)
 	UWord result[2] = { 0, 0 }; /* a structure of two words comes back in RAX and RDX */
 	if (normal) {
 		VG_(get_shadow_regs_area)
-		(cur_tid, (UChar *)&result[0], 0, offsetof(VexGuestAMD64State, guest_RAX), 8);
+		(threads.cur_tid, (UChar *)&result[0], 0, offsetof(VexGuestAMD64State, guest_RAX),
+		 8);
 		VG_(get_shadow_regs_area)
-		(cur_tid, (UChar *)&result[1], 0, offsetof(VexGuestAMD64State, guest_RDX), 8);
+		(threads.cur_tid, (UChar *)&result[1], 0, offsetof(VexGuestAMD64State, guest_RDX),
+		 8);
 	}
-	for (Word n = VG_(sizeXA)(cur->watches); n > 0; n--) {
-		struct watch *w = VG_(indexXA)(cur->watches, n - 1);
-		if (w->frame < ctx_top)
+	for (Word n = VG_(sizeXA)(threads.cur->watches); n > 0; n--) {
+		struct watch *w = VG_(indexXA)(threads.cur->watches, n - 1);
+		if (w->frame < record.top)
 			break;
 		ULong args[3] = { w->fn, result[0], result[1] };
 		emit(TRACE_RETURN, normal ? 0 : TRACE_F_UNWOUND,
-		     emit_site(ctx_top->target, TRACE_SITE_OTHER, 0), ctx_node(), 3, args, NULL, 0);
-		VG_(dropTailXA)(cur->watches, 1);
+		     emit_site(record.top->target, TRACE_SITE_OTHER, 0), ctx_node(), 3, args, NULL,
+		     0);
+		VG_(dropTailXA)(threads.cur->watches, 1);
 	}
 }
 
@@ -209,20 +214,20 @@ static void watched_return(Bool normal)
 
 static void pop(Bool normal)
 {
-	if (ctx_top->flags & FRAME_WATCHED)
+	if (record.top->flags & FRAME_WATCHED)
 		watched_return(normal);
-	if (ctx_top->flags & FRAME_ALT)
-		cur->alt_frames--;
-	ctx_top--;
+	if (record.top->flags & FRAME_ALT)
+		threads.cur->alt_frames--;
+	record.top--;
 }
 
 /* Drops every frame that the stack pointer has left behind. */
 VG_REGPARM(1) void ctx_resync(Addr sp)
 {
-	if (cur->alt_frames)
+	if (threads.cur->alt_frames)
 		drop_left_handlers();
-	while (ctx_top > cur->base && (ctx_top->sp & ~(Addr)1) < sp) {
-		Bool alt = (ctx_top->flags & FRAME_ALT) != 0;
+	while (record.top > threads.cur->base && (record.top->sp & ~(Addr)1) < sp) {
+		Bool alt = (record.top->flags & FRAME_ALT) != 0;
 		pop(False);
 		if (alt)
 			break;
@@ -232,8 +237,8 @@ VG_REGPARM(1) void ctx_resync(Addr sp)
 /* A return after which the inline code found the frame and the stack pointer at odds. */
 VG_REGPARM(1) void ctx_return(Addr sp)
 {
-	ctx_top++; /* the inline code has popped it already */
-	if (ctx_top > cur->base && (ctx_top->sp & ~(Addr)1) + 8 == sp) {
+	record.top++; /* the inline code has popped it already */
+	if (record.top > threads.cur->base && (record.top->sp & ~(Addr)1) + 8 == sp) {
 		pop(True);
 		return;
 	}
@@ -245,14 +250,14 @@ void ctx_signal(ThreadId tid, Int sig, Bool alt)
 	ULong arg = (ULong)sig;
 	ctx_switch(tid);
 	emit(TRACE_SIGNAL, 0, 0, ctx_node(), 1, &arg, NULL, 0);
-	if (ctx_top + 1 >= ctx_limit)
+	if (record.top + 1 >= record.limit)
 		ctx_grow();
-	*++ctx_top = (struct frame){ (Addr)sig, 0, 0, 0, FRAME_SIGNAL | (alt ? FRAME_ALT : 0) };
-	cur->signal_pending = True;
+	*++record.top = (struct frame){ (Addr)sig, 0, 0, 0, FRAME_SIGNAL | (alt ? FRAME_ALT : 0) };
+	threads.cur->signal_pending = True;
 	if (alt) {
-		cur->alt_frames++;
-		cur->alt_lo = VG_(thread_get_altstack_min)(tid);
-		cur->alt_hi = cur->alt_lo + VG_(thread_get_altstack_size)(tid);
+		threads.cur->alt_frames++;
+		threads.cur->alt_lo = VG_(thread_get_altstack_min)(tid);
+		threads.cur->alt_hi = threads.cur->alt_lo + VG_(thread_get_altstack_size)(tid);
 	}
 }
 
@@ -270,24 +275,25 @@ static void stack_alloc(struct thread *t, UInt frames)
 
 void ctx_grow(void)
 {
-	struct thread old = *cur;
-	SizeT used = (SizeT)(ctx_top - cur->base) + 1, frames = (SizeT)(cur->limit - cur->base);
-	stack_alloc(cur, (UInt)(frames * 2));
-	VG_(memcpy)(cur->base, old.base, used * sizeof(struct frame));
-	for (Word i = 0; i < VG_(sizeXA)(cur->watches); i++) {
-		struct watch *w = VG_(indexXA)(cur->watches, i);
-		w->frame = cur->base + (w->frame - old.base);
+	struct thread old = *threads.cur;
+	SizeT used = (SizeT)(record.top - threads.cur->base) + 1,
+	      frames = (SizeT)(threads.cur->limit - threads.cur->base);
+	stack_alloc(threads.cur, (UInt)(frames * 2));
+	VG_(memcpy)(threads.cur->base, old.base, used * sizeof(struct frame));
+	for (Word i = 0; i < VG_(sizeXA)(threads.cur->watches); i++) {
+		struct watch *w = VG_(indexXA)(threads.cur->watches, i);
+		w->frame = threads.cur->base + (w->frame - old.base);
 	}
-	ctx_top = cur->base + (used - 1);
-	ctx_limit = cur->limit - 1;
+	record.top = threads.cur->base + (used - 1);
+	record.limit = threads.cur->limit - 1;
 	VG_(am_munmap_valgrind)((Addr)old.base, frames * sizeof(struct frame));
 }
 
 void ctx_thread_create(ThreadId parent, ThreadId tid)
 {
-	if (threads == NULL)
-		threads = VG_(calloc)("hf.threads", VG_N_THREADS, sizeof *threads);
-	struct thread *t = &threads[tid];
+	if (threads.all == NULL)
+		threads.all = VG_(calloc)("hf.threads", VG_N_THREADS, sizeof *threads.all);
+	struct thread *t = &threads.all[tid];
 	if (t->base == NULL) {
 		stack_alloc(t, FIRST_FRAMES);
 		t->watches = VG_(newXA)(VG_(malloc), "hf.watches", VG_(free), sizeof(struct watch));
@@ -297,10 +303,10 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 	/* The bottom frame never fits a return and is never dropped. */
 	*t->base = (struct frame){ 0, ~(Addr)0xff, 0, 0, 0 };
 	t->top = t->base;
-	t->id = ++last_thread;
+	t->id = ++threads.last;
 	t->alt_frames = 0;
 	t->signal_pending = t->fence_needed = False;
-	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads[parent].id };
+	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads.all[parent].id };
 	if (parent != VG_INVALID_THREADID)
 		ctx_switch(parent);
 	emit(TRACE_THREAD_START, 0, 0, parent == VG_INVALID_THREADID ? 0 : ctx_node(), 2, args,
@@ -309,41 +315,42 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 
 void ctx_thread_exit(ThreadId tid)
 {
-	ULong arg = threads[tid].id;
-	Bool cut = exit_seen && tid != exit_tid;
+	ULong arg = threads.all[tid].id;
+	Bool cut = record.exit_seen && tid != record.exit_tid;
 	ctx_switch(tid);
 	emit(TRACE_THREAD_EXIT, cut ? TRACE_F_UNWOUND : 0, 0, 0, 1, &arg, NULL, 0);
 }
 
 void ctx_switch(ThreadId tid)
 {
-	if (tid != cur_tid) {
-		if (cur) {
-			cur->top = ctx_top;
-			cur->fence_needed = fence_needed;
+	if (tid != threads.cur_tid) {
+		if (threads.cur) {
+			threads.cur->top = record.top;
+			threads.cur->fence_needed = record.fence_needed;
 		}
-		cur_tid = tid;
-		cur = &threads[tid];
-		ctx_top = cur->top;
-		ctx_limit = cur->limit - 1;
-		fence_needed = cur->fence_needed;
+		threads.cur_tid = tid;
+		threads.cur = &threads.all[tid];
+		record.top = threads.cur->top;
+		record.limit = threads.cur->limit - 1;
+		record.fence_needed = threads.cur->fence_needed;
 	}
-	emit_thread(cur->id);
+	emit_thread(threads.cur->id);
 }
 
 /* The scheduler is about to run tid's code: a handler's stack pointer is known by now. */
 void ctx_run(ThreadId tid, ULong blocks)
 {
-	Bool pending = tid == cur_tid ? cur->signal_pending : threads[tid].signal_pending;
+	Bool pending = tid == threads.cur_tid ? threads.cur->signal_pending
+					      : threads.all[tid].signal_pending;
 	ctx_switch(tid);
 	if (UNLIKELY(pending)) {
-		for (struct frame *f = ctx_top; f > cur->base && f->sp == 0; f--)
+		for (struct frame *f = record.top; f > threads.cur->base && f->sp == 0; f--)
 			f->sp = VG_(get_SP)(tid) | (f->flags & FRAME_ALT ? 1 : 0);
-		cur->signal_pending = False;
+		threads.cur->signal_pending = False;
 	}
 }
 
 UInt ctx_thread_id(ThreadId tid)
 {
-	return threads[tid].id;
+	return threads.all[tid].id;
 }

@@ -8,15 +8,17 @@
  */
 #include "record.h"
 
-Bool emit_on = False;
+struct record record = { .exit_tid = VG_INVALID_THREADID };
 
-static struct ring_header *shm;
-static volatile struct ring_slot *slot;
-static UChar *ring;
-static ULong head, safe;
-static UInt requests;       /* answered so far */
-static Bool borrowed;       /* the slot is that of the process that this one was forked from */
-static UInt current_thread; /* whose events follow, as told to holdfast */
+static struct {
+	struct ring_header *shm;
+	volatile struct ring_slot *slot;
+	UChar *data;
+	ULong head, safe;
+	UInt requests; /* answered so far */
+	Bool borrowed; /* the slot is that of the process that this one was forked from */
+	UInt thread;   /* whose events follow, as told to holdfast */
+} ring;
 
 #define MASK ((ULong)RING_BYTES - 1)
 #define QUARTER ((ULong)RING_BYTES / 4)
@@ -31,70 +33,70 @@ static void futex_wait(volatile UInt *word, UInt seen, UInt ms)
 
 static void ring_doorbell(void)
 {
-	__atomic_add_fetch(&shm->doorbell, 1, __ATOMIC_SEQ_CST);
-	VG_(do_syscall)(__NR_futex, (UWord)&shm->doorbell, FUTEX_WAKE, 1, 0, 0, 0, 0, 0);
+	__atomic_add_fetch(&ring.shm->doorbell, 1, __ATOMIC_SEQ_CST);
+	VG_(do_syscall)(__NR_futex, (UWord)&ring.shm->doorbell, FUTEX_WAKE, 1, 0, 0, 0, 0, 0);
 }
 
 static Bool consumer_gone(void)
 {
-	return shm->stop || VG_(kill)((Int)shm->consumer, 0) != 0;
+	return ring.shm->stop || VG_(kill)((Int)ring.shm->consumer, 0) != 0;
 }
 
 static void give_up(void)
 {
-	emit_on = False;
-	slot->state = RING_DONE;
+	record.on = False;
+	ring.slot->state = RING_DONE;
 	region_forget_all();
 }
 
 /* Makes room for `bytes` in one piece. False: nobody listens any more. */
 static Bool reserve_slow(ULong bytes)
 {
-	ULong left = RING_BYTES - (head & MASK), tail;
+	ULong left = RING_BYTES - (ring.head & MASK), tail;
 	if (bytes > left) { /* does not fit before the end: pad, nwords 0 = to the end */
 		if (!reserve_slow(left))
 			return False;
-		*(ULong *)(ring + (head & MASK)) = TRACE_PAD;
-		head += left;
-		__atomic_store_n(&slot->head, head, __ATOMIC_RELEASE);
+		*(ULong *)(ring.data + (ring.head & MASK)) = TRACE_PAD;
+		ring.head += left;
+		__atomic_store_n(&ring.slot->head, ring.head, __ATOMIC_RELEASE);
 		left = RING_BYTES;
 	}
-	while ((tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE)) + RING_BYTES <
-	       head + bytes) {
-		UInt seen = slot->room;
+	while ((tail = __atomic_load_n(&ring.slot->tail, __ATOMIC_ACQUIRE)) + RING_BYTES <
+	       ring.head + bytes) {
+		UInt seen = ring.slot->room;
 		ring_doorbell();
-		if (__atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE) == tail)
-			futex_wait(&slot->room, seen, 100);
+		if (__atomic_load_n(&ring.slot->tail, __ATOMIC_ACQUIRE) == tail)
+			futex_wait(&ring.slot->room, seen, 100);
 		if (consumer_gone()) {
 			give_up();
 			return False;
 		}
 	}
-	if (shm->stop) {
+	if (ring.shm->stop) {
 		give_up();
 		return False;
 	}
 	ring_doorbell();
-	safe = tail + RING_BYTES;
-	if (safe > head + left)
-		safe = head + left;
-	if (safe > head + bytes + QUARTER)
-		safe = head + bytes + QUARTER;
+	ring.safe = tail + RING_BYTES;
+	if (ring.safe > ring.head + left)
+		ring.safe = ring.head + left;
+	if (ring.safe > ring.head + bytes + QUARTER)
+		ring.safe = ring.head + bytes + QUARTER;
 	return True;
 }
 
 static inline ULong *reserve(UInt words)
 {
 	ULong bytes = (ULong)words * 8;
-	if (UNLIKELY(head + bytes > safe) && !reserve_slow(bytes))
+	if (UNLIKELY(ring.head + bytes > ring.safe) && !reserve_slow(bytes))
 		return NULL;
-	return (ULong *)(ring + (head & MASK));
+	return (ULong *)(ring.data + (ring.head & MASK));
 }
 
 static inline void commit(UInt words)
 {
-	head += (ULong)words * 8;
-	__atomic_store_n(&slot->head, head, __ATOMIC_RELEASE);
+	ring.head += (ULong)words * 8;
+	__atomic_store_n(&ring.slot->head, ring.head, __ATOMIC_RELEASE);
 }
 
 static inline ULong word0(UInt kind, UInt flags, UInt words, UInt site)
@@ -107,7 +109,7 @@ void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *a
 {
 	UInt words = 2 + nargs + (size + 7) / 8;
 	ULong *w;
-	if (!emit_on || (w = reserve(words)) == NULL)
+	if (!record.on || (w = reserve(words)) == NULL)
 		return;
 	w[0] = word0(kind, flags, words, site);
 	w[1] = (ULong)ctx | (ULong)size << 32;
@@ -124,7 +126,7 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 {
 	UInt words = 3 + (size + 7) / 8;
 	ULong *w;
-	if (!emit_on || (w = reserve(words)) == NULL)
+	if (!record.on || (w = reserve(words)) == NULL)
 		return;
 	w[0] = word0(TRACE_STORE, flags, words, site);
 	w[1] = (ULong)ctx | (ULong)size << 32;
@@ -144,21 +146,21 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size)
 {
 	emit(kind, 0, 0, 0, nargs, args, payload, size);
-	if (!emit_on)
+	if (!record.on)
 		return False;
-	requests++;
+	ring.requests++;
 	ring_doorbell();
-	while ((Int)(slot->answered - requests) < 0) {
-		UInt seen = slot->room;
-		if ((Int)(slot->answered - requests) >= 0)
+	while ((Int)(ring.slot->answered - ring.requests) < 0) {
+		UInt seen = ring.slot->room;
+		if ((Int)(ring.slot->answered - ring.requests) >= 0)
 			break;
-		futex_wait(&slot->room, seen, 100);
+		futex_wait(&ring.slot->room, seen, 100);
 		if (consumer_gone()) {
 			give_up();
 			return False;
 		}
 	}
-	return slot->answer == RING_ANSWER_OK;
+	return ring.slot->answer == RING_ANSWER_OK;
 }
 
 /*
@@ -168,11 +170,11 @@ Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload
  */
 void emit_sync(void)
 {
-	if (!emit_on || slot->tail == head)
+	if (!record.on || ring.slot->tail == ring.head)
 		return;
 	ring_doorbell();
-	for (UInt seen = slot->room; slot->tail != head; seen = slot->room) {
-		futex_wait(&slot->room, seen, 100);
+	for (UInt seen = ring.slot->room; ring.slot->tail != ring.head; seen = ring.slot->room) {
+		futex_wait(&ring.slot->room, seen, 100);
 		if (consumer_gone()) {
 			give_up();
 			return;
@@ -183,9 +185,9 @@ void emit_sync(void)
 void emit_thread(UInt thread)
 {
 	ULong arg = thread;
-	if (thread == current_thread)
+	if (thread == ring.thread)
 		return;
-	current_thread = thread;
+	ring.thread = thread;
 	emit(TRACE_DEF_SWITCH, 0, 0, 0, 1, &arg, NULL, 0);
 }
 
@@ -198,7 +200,7 @@ void emit_bell(void)
 
 ULong emit_position(void)
 {
-	return head;
+	return ring.head;
 }
 
 Bool emit_nobody(void)
@@ -214,8 +216,8 @@ void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms)
 /* File descriptors in records are this process's own from now on. */
 void emit_borrow(void)
 {
-	borrowed = True;
-	slot->pid = (UInt)VG_(getpid)();
+	ring.borrowed = True;
+	ring.slot->pid = (UInt)VG_(getpid)();
 }
 
 /* ---- interned instructions and strings ---- */
@@ -225,9 +227,11 @@ struct site {
 	UInt class, size, generation;
 	UInt id;
 };
-static struct site *sites; /* open addressing, power of two */
-static UInt nsites, sites_cap, site_generation;
-static XArray *strings; /* const HChar *, the id is the index */
+static struct {
+	struct site *site; /* open addressing, power of two */
+	UInt n, cap, generation;
+	XArray *strings; /* const HChar *, the id is the index */
+} known;
 
 static UInt site_slot(const struct site *tab, UInt cap, const struct site *key)
 {
@@ -242,73 +246,73 @@ static UInt site_slot(const struct site *tab, UInt cap, const struct site *key)
 
 static void sites_grow(void)
 {
-	UInt cap = sites_cap ? sites_cap * 2 : 4096;
+	UInt cap = known.cap ? known.cap * 2 : 4096;
 	struct site *tab = VG_(calloc)("hf.sites", cap, sizeof *tab);
-	for (UInt i = 0; i < sites_cap; i++)
-		if (sites[i].id)
-			tab[site_slot(tab, cap, &sites[i])] = sites[i];
-	if (sites)
-		VG_(free)(sites);
-	sites = tab;
-	sites_cap = cap;
+	for (UInt i = 0; i < known.cap; i++)
+		if (known.site[i].id)
+			tab[site_slot(tab, cap, &known.site[i])] = known.site[i];
+	if (known.site)
+		VG_(free)(known.site);
+	known.site = tab;
+	known.cap = cap;
 }
 
 UInt emit_site(Addr ip, enum trace_site class, UInt size)
 {
-	struct site key = { ip, class, size, site_generation, 0 };
-	if (nsites * 2 >= sites_cap)
+	struct site key = { ip, class, size, known.generation, 0 };
+	if (known.n * 2 >= known.cap)
 		sites_grow();
-	UInt i = site_slot(sites, sites_cap, &key);
-	if (sites[i].id == 0) {
+	UInt i = site_slot(known.site, known.cap, &key);
+	if (known.site[i].id == 0) {
 		ULong args[3] = { ip, class, size };
-		key.id = ++nsites;
-		sites[i] = key;
+		key.id = ++known.n;
+		known.site[i] = key;
 		emit(TRACE_DEF_SITE, 0, key.id, 0, 3, args, NULL, 0);
 	}
-	return sites[i].id;
+	return known.site[i].id;
 }
 
 void emit_sites_stale(void)
 {
-	site_generation++;
+	known.generation++;
 }
 
 UInt emit_string(const HChar *s)
 {
-	for (Word i = 0; i < VG_(sizeXA)(strings); i++)
-		if (VG_(strcmp)(*(HChar **)VG_(indexXA)(strings, i), s) == 0)
+	for (Word i = 0; i < VG_(sizeXA)(known.strings); i++)
+		if (VG_(strcmp)(*(HChar **)VG_(indexXA)(known.strings, i), s) == 0)
 			return (UInt)i;
 	HChar *copy = VG_(strdup)("hf.string", s);
-	ULong id = (ULong)VG_(addToXA)(strings, &copy);
+	ULong id = (ULong)VG_(addToXA)(known.strings, &copy);
 	emit(TRACE_DEF_STRING, 0, 0, 0, 1, &id, s, (UInt)VG_(strlen)(s));
 	return (UInt)id;
 }
 
 /* ---- start and end ---- */
 
-/* Takes a free slot; the previous image of an exec'd process has left its own behind. */
+/* Takes a free ring.slot; the previous image of an exec'd process has left its own behind. */
 static Bool claim_slot(enum trace_birth *birth)
 {
 	UInt pid = (UInt)VG_(getpid)();
 	for (UInt i = 0; i < RING_SLOTS; i++)
-		if (shm->slot[i].pid == pid && shm->slot[i].state == RING_LIVE) {
-			shm->slot[i].state = RING_DONE;
+		if (ring.shm->slot[i].pid == pid && ring.shm->slot[i].state == RING_LIVE) {
+			ring.shm->slot[i].state = RING_DONE;
 			*birth = TRACE_BIRTH_EXEC;
 		}
 	for (UInt i = 0; i < RING_SLOTS; i++) {
 		UInt want = RING_FREE;
-		struct ring_slot *s = &shm->slot[i];
+		struct ring_slot *s = &ring.shm->slot[i];
 		if (!__atomic_compare_exchange_n(&s->state, &want, RING_CLAIMED, False,
 						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			continue;
 		s->pid = pid;
 		s->head = s->tail = 0;
 		s->answered = 0;
-		slot = s;
-		ring = (UChar *)shm + RING_HEADER_BYTES + (ULong)i * RING_BYTES;
-		head = safe = 0;
-		requests = 0;
-		current_thread = 0;
+		ring.slot = s;
+		ring.data = (UChar *)ring.shm + RING_HEADER_BYTES + (ULong)i * RING_BYTES;
+		ring.head = ring.safe = 0;
+		ring.requests = 0;
+		ring.thread = 0;
 		__atomic_store_n(&s->state, RING_LIVE, __ATOMIC_SEQ_CST);
 		return True;
 	}
@@ -342,8 +346,8 @@ static Bool map_ring(void)
 	VG_(close)((Int)sr_Res(fd));
 	if (sr_isError(m))
 		return False;
-	shm = (struct ring_header *)sr_Res(m);
-	return shm->magic == RING_MAGIC && shm->version == RING_VERSION;
+	ring.shm = (struct ring_header *)sr_Res(m);
+	return ring.shm->magic == RING_MAGIC && ring.shm->version == RING_VERSION;
 }
 
 static void say_no_slot(void)
@@ -356,20 +360,20 @@ static void say_no_slot(void)
 void emit_init(void)
 {
 	enum trace_birth birth = TRACE_BIRTH_START;
-	strings = VG_(newXA)(VG_(malloc), "hf.strings", VG_(free), sizeof(HChar *));
+	known.strings = VG_(newXA)(VG_(malloc), "hf.strings", VG_(free), sizeof(HChar *));
 	if (!map_ring()) {
 		VG_(umsg)
 		("holdfast: the tracer cannot open %s: start it with `holdfast record`\n",
 		 opt.ring);
 		VG_(exit)(1);
 	}
-	if (shm->stop)
+	if (ring.shm->stop)
 		return; /* recording has ended: run on untraced */
 	if (!claim_slot(&birth)) {
 		say_no_slot();
 		return;
 	}
-	emit_on = True;
+	record.on = True;
 	announce_process(birth, (UInt)VG_(getppid)());
 }
 
@@ -377,12 +381,13 @@ void emit_init(void)
 void emit_fork_child(void)
 {
 	enum trace_birth birth = TRACE_BIRTH_FORK;
-	UInt thread = current_thread, parent = slot ? slot->pid : 0; /* it may be gone by now */
-	if (!emit_on)
+	UInt thread = ring.thread,
+	     parent = ring.slot ? ring.slot->pid : 0; /* it may be gone by now */
+	if (!record.on)
 		return;
 	if (!claim_slot(&birth)) {
 		say_no_slot();
-		emit_on = False;
+		record.on = False;
 		region_forget_all();
 		return;
 	}
@@ -393,17 +398,17 @@ void emit_fork_child(void)
 void emit_end(void)
 {
 	ULong arg = 0;
-	if (!emit_on)
+	if (!record.on)
 		return;
-	if (borrowed) {
-		emit_on = False;
+	if (ring.borrowed) {
+		record.on = False;
 		ring_doorbell();
 		return;
 	}
 	emit(TRACE_DEF_END, 0, 0, 0, 1, &arg, NULL, 0);
 	if (opt.follow_forks)
 		emit_sync(); /* before whoever waits for this process goes on */
-	emit_on = False;
-	slot->state = RING_DONE;
+	record.on = False;
+	ring.slot->state = RING_DONE;
 	ring_doorbell();
 }

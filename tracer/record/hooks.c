@@ -2,8 +2,6 @@
 /* What the code that instrument.c generates calls, at each store, flush and fence that matters. */
 #include "record.h"
 
-Bool fence_needed = False;
-
 /* A store that begins before PM, ends behind it or goes from one mapping into the next. */
 static void store_across(Addr a, UInt size, UInt flags, UInt site)
 {
@@ -22,7 +20,7 @@ VG_REGPARM(2) void on_store(Addr a, ULong pack)
 	if (UNLIKELY(r == NULL && region_next(a) >= a + size))
 		return;
 	if (flags & TRACE_F_NT)
-		fence_needed = True;
+		record.fence_needed = True;
 	if (LIKELY(r && a + size <= r->hi))
 		emit_store(a, size, flags, (UInt)pack, ctx_node());
 	else
@@ -52,7 +50,7 @@ VG_REGPARM(2) void on_flush(Addr a, ULong pack)
 	if (!region_find(a))
 		flags = TRACE_F_VOLATILE;
 	else if (pack >> 32)
-		fence_needed = True;
+		record.fence_needed = True;
 	emit(TRACE_FLUSH, flags, (UInt)pack, ctx_node(), 1, &arg, NULL, 0);
 }
 
@@ -60,7 +58,7 @@ VG_REGPARM(1) void on_fence(ULong pack)
 {
 	if (region_ever())
 		emit(TRACE_FENCE, (UInt)(pack >> 32), (UInt)pack, ctx_node(), 0, NULL, NULL, 0);
-	fence_needed = False;
+	record.fence_needed = False;
 }
 
 VG_REGPARM(2) void on_watched(ULong fn, ULong site)
@@ -79,7 +77,6 @@ VG_REGPARM(2) void on_watched(ULong fn, ULong site)
 }
 
 /* Valgrind hides clwb and clflushopt; show the ones that were asked for. */
-void (*hook_cpuid_stock)(VexGuestAMD64State *);
 
 /*
  * What symbolic execution does not follow well: libraries then choose their SSE2 functions. Also
@@ -102,7 +99,7 @@ void on_cpuid(VexGuestAMD64State *st)
 	UInt leaf = (UInt)st->guest_RAX;
 	const ULong clflushopt = 1u << 23, clwb = 1u << 24;
 	Bool leaf7 = leaf == 7 && (UInt)st->guest_RCX == 0;
-	hook_cpuid_stock(st);
+	record.cpuid(st);
 	if (opt.baseline)
 		hide_features(st, leaf);
 	if (!leaf7)

@@ -20,8 +20,6 @@
  */
 #include "record.h"
 
-const struct block_hooks *block_hooks;
-
 /* ---- small pieces of IR ---- */
 
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
@@ -69,11 +67,11 @@ static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **a
 /* A statement of the program's. */
 static void keep(IRSB *sb, IRStmt *st)
 {
-	if (block_hooks)
-		block_hooks->before(sb, st);
+	if (record.hooks)
+		record.hooks->before(sb, st);
 	addStmtToIRSB(sb, st);
-	if (block_hooks)
-		block_hooks->after(sb, st);
+	if (record.hooks)
+		record.hooks->after(sb, st);
 }
 
 /* guard && extra; either may be NULL (always) */
@@ -208,7 +206,8 @@ static void do_storeg(struct block *b, IRStmt *st)
 static void add_atomic_fence(struct block *b, UInt size)
 {
 	IRSB *sb = b->out;
-	IRExpr *need = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&fence_needed)));
+	IRExpr *need =
+		assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&record.fence_needed)));
 	need = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, need, IRExpr_Const(IRConst_U8(0))));
 	call(sb, "on_fence", on_fence, 1,
 	     mkIRExprVec_1(u64(PACK(emit_site(b->ip, TRACE_SITE_ATOMIC, size), TRACE_F_ATOMIC, 0))),
@@ -248,7 +247,7 @@ static void do_dirty(struct block *b, IRStmt *st)
 {
 	IRDirty *d = st->Ist.Dirty.details;
 	if (VG_(strncmp)(d->cee->name, "amd64g_dirtyhelper_CPUID", 24) == 0) {
-		hook_cpuid_stock = d->cee->addr;
+		record.cpuid = d->cee->addr;
 		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
 	}
 	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
@@ -329,8 +328,8 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	IRExpr *addr;
 	leave_if_rewritten(b);
 	addr = effective_address(sb, &b->insn.mem);
-	if (block_hooks)
-		block_hooks->flush(sb, b->ip, &b->insn.mem, addr);
+	if (record.hooks)
+		record.hooks->flush(sb, b->ip, &b->insn.mem, addr);
 	call(sb, "on_flush", on_flush, 2, mkIRExprVec_2(addr, u64(PACK(site, !ordered, 0))), NULL);
 	if (sb->jumpkind == Ijk_NoDecode)
 		extend(vge, b->ip, b->insn.len);
@@ -343,30 +342,31 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 static void push_frame(struct block *b, IRExpr *target)
 {
 	IRSB *sb = b->out;
-	IRExpr *next =
-		binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
-	IRExpr *limit = load64(sb, u64((Addr)&ctx_limit));
+	IRExpr *next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&record.top)),
+			       u64(sizeof(struct frame)));
+	IRExpr *limit = load64(sb, u64((Addr)&record.limit));
 	IRExpr *full = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLE64U, limit, next));
 	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
 	call(sb, "ctx_grow", ctx_grow, 0, mkIRExprVec_0(), full);
-	next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&ctx_top)), u64(sizeof(struct frame)));
+	next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&record.top)),
+		       u64(sizeof(struct frame)));
 #define FIELD(f) binop64(sb, Iop_Add64, next, u64(offsetof(struct frame, f)))
 	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, next, u64(b->ip)));
 	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(sp), sp));
 	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(target), target));
 	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(node), u64(0))); /* and flags */
 #undef FIELD
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top), next));
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&record.top), next));
 }
 
 static void end_return(IRSB *sb)
 {
 	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
-	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *top = load64(sb, u64((Addr)&record.top));
 	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
 	IRExpr *odd = assign(sb, Ity_I1,
 			     IRExpr_Binop(Iop_CmpNE64, binop64(sb, Iop_Add64, fsp, u64(8)), sp));
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&ctx_top),
+	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&record.top),
 				       binop64(sb, Iop_Sub64, top, u64(sizeof(struct frame)))));
 	call(sb, "ctx_return", ctx_return, 1, mkIRExprVec_1(sp), odd);
 }
@@ -375,7 +375,7 @@ static void end_return(IRSB *sb)
 static void end_indirect_jump(IRSB *sb)
 {
 	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
-	IRExpr *top = load64(sb, u64((Addr)&ctx_top));
+	IRExpr *top = load64(sb, u64((Addr)&record.top));
 	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
 	IRExpr *left = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, fsp, sp));
 	call(sb, "ctx_resync", ctx_resync, 1, mkIRExprVec_1(sp), left);
@@ -464,12 +464,12 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
 	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
 		addStmtToIRSB(b.out, in->stmts[i]);
-	if (block_hooks)
-		block_hooks->begin(b.out, in, closure->nraddr);
+	if (record.hooks)
+		record.hooks->begin(b.out, in, closure->nraddr);
 	for (; i < in->stmts_used; i++)
 		do_stmt(&b, in->stmts[i]);
-	if (block_hooks)
-		block_hooks->finish(b.out);
+	if (record.hooks)
+		record.hooks->finish(b.out);
 	end_block(&b, vge);
 	VG_(free)(b.def);
 	VG_(free)(b.is_sp);

@@ -95,7 +95,7 @@ VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size)
 	if (LIKELY(l->number == LINE_OF(a) && a % TRACE_LINE + size <= TRACE_LINE &&
 		   !(bits(a, a + size) & ~l->loaded)))
 		return;
-	if (emit_on)
+	if (record.on)
 		load_range(a, size, ip, 0);
 }
 
@@ -103,7 +103,7 @@ VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size)
 void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len)
 {
 	const struct region *r = len ? region_loaded(a) : NULL;
-	if ((part != Vg_CoreSysCall && part != Vg_CoreSysCallArgInMem) || !emit_on || !r ||
+	if ((part != Vg_CoreSysCall && part != Vg_CoreSysCallArgInMem) || !record.on || !r ||
 	    a + len < a || r->lo >= a + len)
 		return;
 	ctx_switch(tid);

@@ -5,23 +5,25 @@
 struct module {
 	Addr lo, hi;
 };
-static XArray *module_paths; /* HChar *, the id is the index */
-static XArray *modules;      /* struct module: executable file mappings */
+static struct {
+	XArray *paths;  /* HChar *, the id is the index */
+	XArray *mapped; /* struct module: executable file mappings */
+} modules;
 
 void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path)
 {
 	ULong id, args[4];
-	for (id = 0; id < (ULong)VG_(sizeXA)(module_paths); id++)
-		if (VG_(strcmp)(*(HChar **)VG_(indexXA)(module_paths, (Word)id), path) == 0)
+	for (id = 0; id < (ULong)VG_(sizeXA)(modules.paths); id++)
+		if (VG_(strcmp)(*(HChar **)VG_(indexXA)(modules.paths, (Word)id), path) == 0)
 			break;
-	if (id == (ULong)VG_(sizeXA)(module_paths)) {
+	if (id == (ULong)VG_(sizeXA)(modules.paths)) {
 		HChar *copy = VG_(strdup)("hf.module", path);
 		ULong def[2] = { id, 0 };
-		VG_(addToXA)(module_paths, &copy);
+		VG_(addToXA)(modules.paths, &copy);
 		emit(TRACE_DEF_MODULE, 0, 0, 0, 2, def, path, (UInt)VG_(strlen)(path));
 	}
 	struct module m = { a, a + len };
-	VG_(addToXA)(modules, &m);
+	VG_(addToXA)(modules.mapped, &m);
 	args[0] = a, args[1] = len, args[2] = off, args[3] = id;
 	event_at_syscall(tid, TRACE_MODULE_LOAD, 0, 4, args, NULL, 0);
 }
@@ -31,8 +33,8 @@ void module_scan(void)
 {
 	Addr starts[1024];
 	Int n = VG_(am_get_segment_starts)(SkFileC, starts, 1024);
-	module_paths = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(HChar *));
-	modules = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(struct module));
+	modules.paths = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(HChar *));
+	modules.mapped = VG_(newXA)(VG_(malloc), "hf.modules", VG_(free), sizeof(struct module));
 	for (Int i = 0; i < n; i++) {
 		NSegment const *seg = VG_(am_find_nsegment)(starts[i]);
 		const HChar *path = seg && seg->hasX ? VG_(am_get_filename)(seg) : NULL;
@@ -46,13 +48,13 @@ void module_scan(void)
 /* Code at [lo, hi) goes away: addresses there may mean something else from now on. */
 void module_unmapped(ThreadId tid, Addr lo, Addr hi)
 {
-	for (Word i = VG_(sizeXA)(modules) - 1; i >= 0; i--) {
-		struct module *m = VG_(indexXA)(modules, i);
+	for (Word i = VG_(sizeXA)(modules.mapped) - 1; i >= 0; i--) {
+		struct module *m = VG_(indexXA)(modules.mapped, i);
 		if (m->hi <= lo || m->lo >= hi)
 			continue;
 		ULong args[2] = { m->lo, m->hi - m->lo };
 		event_at_syscall(tid, TRACE_MODULE_UNLOAD, 0, 2, args, NULL, 0);
-		VG_(removeIndexXA)(modules, i);
+		VG_(removeIndexXA)(modules.mapped, i);
 		emit_sites_stale();
 	}
 }

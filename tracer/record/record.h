@@ -43,8 +43,20 @@ Bool options_take(const HChar *arg); /* False: not one of these */
 void options_usage(void);
 Bool glob_any(XArray *globs, const HChar *text);
 
+/* ---- what these files share (emit.c) ---- */
+extern struct record {
+	Bool on;           /* False: record nothing (not started, told to stop, unfollowed child) */
+	Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+	struct frame *top;   /* current thread's innermost frame */
+	struct frame *limit; /* first frame that may not be used */
+	Bool exit_seen;      /* the program asked to exit, so it did not die from a signal */
+	Int exit_status;
+	ThreadId exit_tid;                   /* who asked */
+	void (*cpuid)(VexGuestAMD64State *); /* what on_cpuid stands in for */
+	const struct block_hooks *hooks;     /* NULL: nobody wants more in a block */
+} record;
+
 /* ---- emit.c ---- */
-extern Bool emit_on; /* False: record nothing (not started, told to stop, unfollowed child) */
 void emit_init(void);
 void emit_fork_child(void);
 void emit_sync(void); /* before other processes may hear from this one */
@@ -80,9 +92,7 @@ struct frame {
 	UInt flags;
 };
 enum { FRAME_SIGNAL = 1, FRAME_ALT = 2, FRAME_WATCHED = 4 };
-extern struct frame *ctx_top;   /* current thread's innermost frame */
-extern struct frame *ctx_limit; /* first frame that may not be used */
-UInt ctx_node(void);            /* context id of the current thread */
+UInt ctx_node(void); /* context id of the current thread */
 void ctx_thread_create(ThreadId parent, ThreadId tid);
 void ctx_thread_exit(ThreadId tid);
 void ctx_switch(ThreadId tid);            /* what follows is tid's */
@@ -156,9 +166,6 @@ void syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
 void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
-extern Bool exit_seen; /* the program asked to exit, so it did not die from a signal */
-extern Int exit_status;
-extern ThreadId exit_tid; /* who asked */
 
 /* ---- decode.c ---- */
 enum insn {
@@ -199,9 +206,6 @@ extern VG_REGPARM(2) void on_flush(Addr a, ULong pack); /* size: does it need a 
 extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
 extern VG_REGPARM(2) void on_watched(ULong fn, ULong site);
 extern void on_cpuid(VexGuestAMD64State *st);
-extern void (*hook_cpuid_stock)(VexGuestAMD64State *); /* what on_cpuid stands in for */
-extern Bool
-	fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
 
 /* ---- loads.c ---- */
 extern VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size);
@@ -223,7 +227,6 @@ struct block_hooks {
 	void (*flush)(IRSB *out, Addr ip, const struct amode *, IRExpr *addr);
 	void (*finish)(IRSB *out);
 };
-extern const struct block_hooks *block_hooks; /* NULL: nobody does */
 IRSB *instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const VexGuestExtents *,
 		 const VexArchInfo *, IRType, IRType);
 

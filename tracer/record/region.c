@@ -12,20 +12,22 @@
 
 UChar region_granule[GRANULES];
 
-static struct region *regions; /* sorted, disjoint */
-static UInt nregions, regions_cap;
-static const struct region *last_hit;
-static Addr gap_lo, gap_hi; /* no PM here: what region_next() found last */
-static Bool ever;
+static struct {
+	struct region *all; /* sorted, disjoint */
+	UInt n, cap;
+	const struct region *last_hit;
+	Addr gap_lo, gap_hi; /* no PM here: what region_next() found last */
+	Bool ever;           /* was there PM at any time? */
+} regions;
 
 /* ---- the sorted array ---- */
 
 static UInt lower(Addr a) /* first region that ends after a */
 {
-	UInt lo = 0, hi = nregions;
+	UInt lo = 0, hi = regions.n;
 	while (lo < hi) {
 		UInt mid = (lo + hi) / 2;
-		if (regions[mid].hi <= a)
+		if (regions.all[mid].hi <= a)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -42,45 +44,47 @@ static Bool is_watched(const struct region *r)
 static void granules_rebuild(void)
 {
 	VG_(memset)(region_granule, 0, sizeof region_granule);
-	for (UInt i = 0; i < nregions; i++) {
-		if (!is_watched(&regions[i]))
+	for (UInt i = 0; i < regions.n; i++) {
+		if (!is_watched(&regions.all[i]))
 			continue;
 		/* The page before it counts: a store may begin there. */
-		Addr g = (regions[i].lo - VKI_PAGE_SIZE) >> GRANULE_BITS;
-		Addr last = (regions[i].hi - 1) >> GRANULE_BITS;
+		Addr g = (regions.all[i].lo - VKI_PAGE_SIZE) >> GRANULE_BITS;
+		Addr last = (regions.all[i].hi - 1) >> GRANULE_BITS;
 		if (last - g >= GRANULES)
 			last = g + GRANULES - 1;
 		for (; g <= last; g++)
 			region_granule[g % GRANULES] = 1;
 	}
-	last_hit = NULL;
-	gap_lo = gap_hi = 0;
+	regions.last_hit = NULL;
+	regions.gap_lo = regions.gap_hi = 0;
 	if (opt.loads)
 		loads_forget();
 }
 
 static void insert_at(UInt i, struct region r)
 {
-	if (nregions == regions_cap) {
-		regions_cap = regions_cap ? regions_cap * 2 : 64;
-		regions = VG_(realloc)("hf.regions", regions, regions_cap * sizeof *regions);
+	if (regions.n == regions.cap) {
+		regions.cap = regions.cap ? regions.cap * 2 : 64;
+		regions.all =
+			VG_(realloc)("hf.regions", regions.all, regions.cap * sizeof *regions.all);
 	}
-	VG_(memmove)(regions + i + 1, regions + i, (nregions - i) * sizeof *regions);
-	regions[i] = r;
-	nregions++;
+	VG_(memmove)(regions.all + i + 1, regions.all + i, (regions.n - i) * sizeof *regions.all);
+	regions.all[i] = r;
+	regions.n++;
 }
 
 /* Cuts [lo, hi) out of all regions; calls `cut` for each piece. */
 static Bool cut_out(Addr lo, Addr hi, void (*cut)(const struct region *piece, void *), void *arg)
 {
 	Bool any = False;
-	for (UInt i = lower(lo); i < nregions && regions[i].lo < hi;) {
-		struct region r = regions[i], piece = r;
+	for (UInt i = lower(lo); i < regions.n && regions.all[i].lo < hi;) {
+		struct region r = regions.all[i], piece = r;
 		piece.lo = r.lo > lo ? r.lo : lo;
 		piece.hi = r.hi < hi ? r.hi : hi;
 		piece.off = r.off + (piece.lo - r.lo);
-		VG_(memmove)(regions + i, regions + i + 1, (nregions - i - 1) * sizeof *regions);
-		nregions--;
+		VG_(memmove)
+		(regions.all + i, regions.all + i + 1, (regions.n - i - 1) * sizeof *regions.all);
+		regions.n--;
 		if (piece.hi < r.hi) {
 			struct region after = r;
 			after.lo = piece.hi;
@@ -104,39 +108,39 @@ static void add(struct region r)
 {
 	insert_at(lower(r.lo), r);
 	if (r.kind == REGION_PM)
-		ever = True;
+		regions.ever = True;
 	granules_rebuild();
 }
 
 const struct region *region_find(Addr a)
 {
-	if (LIKELY(last_hit && a >= last_hit->lo && a < last_hit->hi))
-		return last_hit;
-	if (a >= gap_lo && a < gap_hi)
+	if (LIKELY(regions.last_hit && a >= regions.last_hit->lo && a < regions.last_hit->hi))
+		return regions.last_hit;
+	if (a >= regions.gap_lo && a < regions.gap_hi)
 		return NULL;
 	UInt i = lower(a);
-	if (i == nregions || a < regions[i].lo || regions[i].kind != REGION_PM)
+	if (i == regions.n || a < regions.all[i].lo || regions.all[i].kind != REGION_PM)
 		return NULL;
-	return last_hit = &regions[i];
+	return regions.last_hit = &regions.all[i];
 }
 
 Addr region_next(Addr a)
 {
-	if (LIKELY(a >= gap_lo && a < gap_hi))
-		return gap_hi;
+	if (LIKELY(a >= regions.gap_lo && a < regions.gap_hi))
+		return regions.gap_hi;
 	UInt i = lower(a), before = i;
-	while (i < nregions && regions[i].kind != REGION_PM)
+	while (i < regions.n && regions.all[i].kind != REGION_PM)
 		i++;
-	if (i < nregions && regions[i].lo <= a)
+	if (i < regions.n && regions.all[i].lo <= a)
 		return a;
-	gap_lo = before ? regions[before - 1].hi : 0;
-	return gap_hi = i < nregions ? regions[i].lo : ~(Addr)0;
+	regions.gap_lo = before ? regions.all[before - 1].hi : 0;
+	return regions.gap_hi = i < regions.n ? regions.all[i].lo : ~(Addr)0;
 }
 
 const struct region *region_loaded(Addr a)
 {
 	UInt i = lower(a);
-	return i < nregions ? &regions[i] : NULL;
+	return i < regions.n ? &regions.all[i] : NULL;
 }
 
 Bool region_covers(Addr a, SizeT len)
@@ -153,20 +157,20 @@ Bool region_covers(Addr a, SizeT len)
 
 Bool region_ever(void)
 {
-	return ever;
+	return regions.ever;
 }
 
 Bool region_of_file(UInt file)
 {
-	for (UInt i = 0; i < nregions; i++)
-		if (regions[i].file == file)
+	for (UInt i = 0; i < regions.n; i++)
+		if (regions.all[i].file == file)
 			return True;
 	return False;
 }
 
 void region_forget_all(void)
 {
-	nregions = 0;
+	regions.n = 0;
 	granules_rebuild();
 }
 
@@ -234,7 +238,7 @@ static void become_pm(ThreadId tid, struct region *r, UInt prot)
 		return;
 	r->file = file_announce(-1, &st, path);
 	r->kind = REGION_PM;
-	ever = True;
+	regions.ever = True;
 	granules_rebuild();
 	send_map(tid, r, prot, VKI_MAP_SHARED, False);
 }
@@ -244,11 +248,11 @@ void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot)
 	Addr end = a + VG_PGROUNDUP(len);
 	ULong args[3] = { a, len, prot };
 	Bool pm = False;
-	for (UInt i = lower(a); i < nregions && regions[i].lo < end; i++) {
-		if (regions[i].kind == REGION_PM)
+	for (UInt i = lower(a); i < regions.n && regions.all[i].lo < end; i++) {
+		if (regions.all[i].kind == REGION_PM)
 			pm = True;
-		else if (regions[i].kind == REGION_SHARED && prot & VKI_PROT_WRITE)
-			become_pm(tid, &regions[i], prot);
+		else if (regions.all[i].kind == REGION_SHARED && prot & VKI_PROT_WRITE)
+			become_pm(tid, &regions.all[i], prot);
 	}
 	if (pm)
 		event_at_syscall(tid, TRACE_PROTECT, 0, 3, args, NULL, 0);

@@ -56,7 +56,7 @@ static Bool handle_own(ThreadId tid, UWord *args, UWord *ret)
 	case HOLDFAST_REQUEST_VOLATILE:
 		say(tid, TRACE_MARK_VOLATILE, 2, args[1], args[2], 0);
 		return True;
-	case HOLDFAST_REQUEST_RECORDING: *ret = emit_on; return True;
+	case HOLDFAST_REQUEST_RECORDING: *ret = record.on; return True;
 	case HOLDFAST_REQUEST_SYMBOLIC: return True; /* not possible while only recording */
 	case PRELOAD_REQUEST_VIEW: outside_learn(args[1]); return True;
 	default: return False;

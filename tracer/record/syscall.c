@@ -8,9 +8,10 @@
 #define CHUNK 32768u /* payload of one FILE_WRITE record */
 #define CLONE_THREAD 0x10000
 
-Bool exit_seen = False;
-Int exit_status = 0;
-ThreadId exit_tid = VG_INVALID_THREADID;
+static struct {
+	UInt doomed; /* file that the unlink or rename under way is about */
+	Bool family; /* more than one process is recorded */
+} calls = { .doomed = NO_FILE };
 
 /* After a syscall, and before, the guest's IP is behind the two-byte instruction. */
 UInt syscall_site(ThreadId tid)
@@ -32,7 +33,7 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
-	if (part != Vg_CoreSysCall || !emit_on)
+	if (part != Vg_CoreSysCall || !record.on)
 		return;
 	for (; (a = region_next(a)) < end; a = stop) {
 		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
@@ -144,19 +145,17 @@ static const HChar *at_path(Int dirfd, UWord path, HChar *buf, SizeT size)
 	return buf;
 }
 
-static UInt doomed = NO_FILE; /* file that the unlink or rename under way is about */
-
 static void names_pre(UInt no, const UWord *a)
 {
 	HChar buf[1024];
-	doomed = NO_FILE;
+	calls.doomed = NO_FILE;
 	switch (no) {
 	case __NR_unlink:
-	case __NR_rename: doomed = file_by_name((const HChar *)a[0]); break;
+	case __NR_rename: calls.doomed = file_by_name((const HChar *)a[0]); break;
 	case __NR_unlinkat:
 	case __NR_renameat:
 	case __NR_renameat2:
-		doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf));
+		calls.doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf));
 		break;
 	default: break;
 	}
@@ -164,22 +163,22 @@ static void names_pre(UInt no, const UWord *a)
 
 static void renamed(ThreadId tid, const HChar *to)
 {
-	ULong arg = doomed;
+	ULong arg = calls.doomed;
 	to = outside_name(to);
-	if (doomed != NO_FILE)
+	if (calls.doomed != NO_FILE)
 		event_at_syscall(tid, TRACE_FILE_RENAME, 0, 1, &arg, to, (UInt)VG_(strlen)(to));
 }
 
 static Bool names_post(ThreadId tid, UInt no, const UWord *a)
 {
 	HChar buf[1024];
-	ULong arg = doomed;
+	ULong arg = calls.doomed;
 	switch (no) {
 	case __NR_unlink:
 	case __NR_unlinkat:
-		if (doomed != NO_FILE) {
+		if (calls.doomed != NO_FILE) {
 			event_at_syscall(tid, TRACE_FILE_UNLINK, 0, 1, &arg, NULL, 0);
-			file_unlinked(doomed);
+			file_unlinked(calls.doomed);
 		}
 		return True;
 	case __NR_rename: renamed(tid, (const HChar *)a[1]); return True;
@@ -278,17 +277,16 @@ static Bool is_fork(UInt no, const UWord *a)
 
 void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 {
-	static Bool family = False; /* more than one process is recorded */
-	if (!emit_on)
+	if (!record.on)
 		return;
 	if (opt.follow_forks && is_fork(no, a))
-		family = True;
-	if (family)
+		calls.family = True;
+	if (calls.family)
 		emit_sync();
 	if (no == __NR_exit_group || (no == __NR_exit && VG_(count_living_threads)() == 1)) {
-		exit_seen = True;
-		exit_tid = tid;
-		exit_status = (Int)a[0] & 0xff;
+		record.exit_seen = True;
+		record.exit_tid = tid;
+		record.exit_status = (Int)a[0] & 0xff;
 	} else if (no == __NR_execve) {
 		exec_pre(tid, (const HChar *)a[0]);
 	} else {
@@ -310,6 +308,6 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 
 void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 {
-	if (emit_on && !sr_isError(res))
+	if (record.on && !sr_isError(res))
 		tell_post(tid, no, a, res);
 }

@@ -14,10 +14,10 @@
 #define NR_EPOLL_PWAIT2 441
 #define NR_PREADV2 327
 
-Bool sym_children = False;
-
-static XArray *connections; /* ULong: inodes */
-static ULong received;      /* bytes of the sockets' source */
+static struct {
+	XArray *connections; /* ULong: inodes */
+	ULong received;      /* bytes of the sockets' source */
+} sockets;
 
 static const Int arg_regs[6] = {
 	offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
@@ -46,11 +46,11 @@ static Int socket_source(void)
 static Bool is_connection(Int fd)
 {
 	struct vg_stat st;
-	if (connections == NULL || VG_(fstat)(fd, &st) != 0 ||
+	if (sockets.connections == NULL || VG_(fstat)(fd, &st) != 0 ||
 	    (st.mode & VKI_S_IFMT) != VKI_S_IFSOCK)
 		return False;
-	for (Word i = 0; i < VG_(sizeXA)(connections); i++)
-		if (*(ULong *)VG_(indexXA)(connections, i) == st.ino)
+	for (Word i = 0; i < VG_(sizeXA)(sockets.connections); i++)
+		if (*(ULong *)VG_(indexXA)(sockets.connections, i) == st.ino)
 			return True;
 	return False;
 }
@@ -60,10 +60,10 @@ static void accepted(Int fd)
 	struct vg_stat st;
 	if (socket_source() < 0 || VG_(fstat)(fd, &st) != 0)
 		return;
-	if (connections == NULL)
-		connections = VG_(newXA)(VG_(malloc), "hf.sym", VG_(free), sizeof(ULong));
+	if (sockets.connections == NULL)
+		sockets.connections = VG_(newXA)(VG_(malloc), "hf.sym", VG_(free), sizeof(ULong));
 	ULong ino = st.ino;
-	VG_(addToXA)(connections, &ino);
+	VG_(addToXA)(sockets.connections, &ino);
 }
 
 /* ---- bytes arrive ---- */
@@ -96,11 +96,11 @@ static void got_socket(const struct vki_iovec *v, UWord n, SizeT len, Bool peek)
 	Int s = socket_source();
 	if (s < 0)
 		return;
-	arrived_vector((UInt)s, received, v, n, len, len == 0);
+	arrived_vector((UInt)s, sockets.received, v, n, len, len == 0);
 	if (peek)
 		return;
-	received += len;
-	sym_control->taken = (UInt)received;
+	sockets.received += len;
+	sym_control->taken = (UInt)sockets.received;
 }
 
 /* From a file; off -1: its position, which has moved on. */
@@ -212,7 +212,7 @@ static void socket_pre(UInt no, const UWord *a)
 		sym_first_use();
 	else if (!receives(no) || !is_connection((Int)a[0]))
 		return;
-	if (sym_role == SYM_BEFORE || has_news())
+	if (sym_process.role == SYM_BEFORE || has_news())
 		return;
 	__atomic_add_fetch(&sym_control->idle, 1, __ATOMIC_RELEASE);
 	emit_bell();
@@ -377,18 +377,18 @@ void sym_syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 	for (UInt i = 0; i < nargs && i < 6; i++)
 		sym_reg_pin(tid, (UInt)arg_regs[i]);
 	if (no == __NR_set_tid_address)
-		sym_tid_at = a[0];
-	if (sym_role == SYM_BEFORE && uses_file(no, a))
+		sym_process.tid_at = a[0];
+	if (sym_process.role == SYM_BEFORE && uses_file(no, a))
 		sym_first_use();
 	socket_pre(no, a);
 	sym_names_go(no, a);
 	cuts(no, a);
 	if (forks(no, a)) {
-		sym_children = True;
+		sym_process.children = True;
 		sym_view_files();
 		sym_view_share();
 	}
-	if (sym_role != SYM_CHILD)
+	if (sym_process.role != SYM_CHILD)
 		return;
 	names(no, a);
 	descriptors(no, a);
@@ -398,12 +398,12 @@ void sym_syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 
 void sym_kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len)
 {
-	if (sym_role == SYM_BEFORE && len && sym_any(a, len))
+	if (sym_process.role == SYM_BEFORE && len && sym_any(a, len))
 		sym_first_use();
 }
 
 void sym_kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a)
 {
-	if (sym_role == SYM_BEFORE && VG_(am_is_valid_for_client)(a, 1, VKI_PROT_READ))
+	if (sym_process.role == SYM_BEFORE && VG_(am_is_valid_for_client)(a, 1, VKI_PROT_READ))
 		sym_kernel_reads(part, tid, what, a, VG_(strlen)((const HChar *)a) + 1);
 }

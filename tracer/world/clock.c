@@ -14,19 +14,21 @@
 
 #define START 1700000000ull /* seconds since 1970 */
 
-static ULong ticks;                         /* microseconds since START */
-static uint64_t state = 0x9E3779B97F4A7C15; /* of the random numbers */
+static struct {
+	ULong ticks;     /* microseconds since START */
+	uint64_t random; /* the generator's state */
+} pinned_to = { .random = 0x9E3779B97F4A7C15 };
 
 /* Microseconds; later each time. */
 static ULong tick(void)
 {
-	return ++ticks;
+	return ++pinned_to.ticks;
 }
 
 static void put_random(UChar *to, SizeT n)
 {
 	while (n) {
-		ULong r = splitmix64(&state);
+		ULong r = splitmix64(&pinned_to.random);
 		SizeT k = n < 8 ? n : 8;
 		VG_(memcpy)(to, &r, k);
 		to += k;
@@ -77,7 +79,7 @@ extern ULong __wrap_amd64g_dirtyhelper_RDSEED(void);
 
 static ULong random_32(void)
 {
-	return 1ull << 32 | (splitmix64(&state) & 0xffffffff);
+	return 1ull << 32 | (splitmix64(&pinned_to.random) & 0xffffffff);
 }
 
 ULong __wrap_amd64g_dirtyhelper_RDRAND(void)

@@ -14,26 +14,26 @@
 Bool sym_on = False;
 struct sym_control *sym_control;
 
-/* Copies of symbolic files that the program has under other names. */
 #define MAX_ALSO 16u
-static struct {
-	ULong dev, ino;
-	UInt source;
-} also[MAX_ALSO];
-static UInt nalso;
 
-static struct place {
-	Addr at; /* of an argument, a variable's value or named memory; 0: not there */
-} place[SYM_MAX_SOURCES];
-static UInt memories; /* HOLDFAST_SYMBOLIC() seen so far in this run */
-
-/* Parts of files that are mapped. */
+/* A part of a file that is mapped. */
 struct mapped {
 	Addr lo, hi;
 	UInt source;
 	ULong off; /* of lo, in the file */
 };
-static XArray *maps;
+
+static struct {
+	struct {
+		ULong dev, ino;
+		UInt source;
+	} also[MAX_ALSO]; /* copies of symbolic files that the program has under other names */
+	UInt nalso;
+	/* where an argument, a variable's value or named memory is; 0: not there */
+	Addr place[SYM_MAX_SOURCES];
+	UInt memories; /* HOLDFAST_SYMBOLIC() seen so far in this run */
+	XArray *maps;  /* struct mapped */
+} sources;
 
 static struct sym_source *source(UInt i)
 {
@@ -63,7 +63,7 @@ void sym_init(const HChar *path)
 		("holdfast: the tracer cannot open %s: start it with `holdfast explore`\n", path);
 		VG_(exit)(1);
 	}
-	maps = VG_(newXA)(VG_(malloc), "hf.sym.maps", VG_(free), sizeof(struct mapped));
+	sources.maps = VG_(newXA)(VG_(malloc), "hf.sym.maps", VG_(free), sizeof(struct mapped));
 	sym_node_made = send_node;
 	sym_view_init();
 	sym_said_init();
@@ -77,19 +77,19 @@ Int sym_source_of(ULong dev, ULong ino)
 		    s->dev == dev)
 			return (Int)i;
 	}
-	for (UInt i = 0; i < nalso; i++)
-		if (also[i].ino == ino && also[i].dev == dev)
-			return (Int)also[i].source;
+	for (UInt i = 0; i < sources.nalso; i++)
+		if (sources.also[i].ino == ino && sources.also[i].dev == dev)
+			return (Int)sources.also[i].source;
 	return -1;
 }
 
 void sym_source_also(UInt s, ULong dev, ULong ino)
 {
-	if (nalso == MAX_ALSO)
+	if (sources.nalso == MAX_ALSO)
 		return;
-	also[nalso].dev = dev;
-	also[nalso].ino = ino;
-	also[nalso++].source = s;
+	sources.also[sources.nalso].dev = dev;
+	sources.also[sources.nalso].ino = ino;
+	sources.also[sources.nalso++].source = s;
 }
 
 /* Bytes off … off+len-1 of the source lie at a; those that are fixed keep to be plain. */
@@ -137,7 +137,7 @@ void sym_arrived(UInt i, ULong off, Addr a, SizeT len, Bool end)
 void sym_mapped(UInt i, ULong off, Addr a, SizeT len)
 {
 	struct mapped m = { a, a + VG_PGROUNDUP(len), i, off };
-	VG_(addToXA)(maps, &m);
+	VG_(addToXA)(sources.maps, &m);
 	sym_arrived(i, off, a, len, off + len >= source(i)->off + source(i)->now);
 }
 
@@ -145,8 +145,8 @@ void sym_mapped(UInt i, ULong off, Addr a, SizeT len)
 void sym_unmapped(Addr a, SizeT len)
 {
 	Addr end = a + VG_PGROUNDUP(len);
-	for (Word k = VG_(sizeXA)(maps) - 1; k >= 0; k--) {
-		struct mapped *m = VG_(indexXA)(maps, k), rest = *m;
+	for (Word k = VG_(sizeXA)(sources.maps) - 1; k >= 0; k--) {
+		struct mapped *m = VG_(indexXA)(sources.maps, k), rest = *m;
 		if (end <= m->lo || a >= m->hi)
 			continue;
 		if (end < m->hi) {
@@ -154,14 +154,14 @@ void sym_unmapped(Addr a, SizeT len)
 			rest.off += end - m->lo;
 			if (a > m->lo) {
 				m->hi = a;
-				VG_(addToXA)(maps, &rest);
+				VG_(addToXA)(sources.maps, &rest);
 			} else {
 				*m = rest;
 			}
 		} else if (a > m->lo) {
 			m->hi = a;
 		} else {
-			VG_(removeIndexXA)(maps, k);
+			VG_(removeIndexXA)(sources.maps, k);
 		}
 	}
 }
@@ -169,8 +169,8 @@ void sym_unmapped(Addr a, SizeT len)
 static void fill_mapped(void)
 {
 	ULong from, n;
-	for (Word k = 0; k < VG_(sizeXA)(maps); k++) {
-		const struct mapped *m = VG_(indexXA)(maps, k);
+	for (Word k = 0; k < VG_(sizeXA)(sources.maps); k++) {
+		const struct mapped *m = VG_(indexXA)(sources.maps, k);
 		sym_clear(m->lo, m->hi - m->lo);
 		mark_part(m->source, m->off, m->lo, m->hi - m->lo, &from, &n);
 	}
@@ -181,7 +181,7 @@ static void fill_mapped(void)
 static void fill(UInt i)
 {
 	const struct sym_source *s = source(i);
-	UChar *to = (UChar *)place[i].at;
+	UChar *to = (UChar *)sources.place[i];
 	Bool string = s->kind != SYM_SRC_MEMORY;
 	UInt n = s->now < s->len ? s->now : s->len;
 	VG_(memcpy)(to, sym_control->input + s->first, n);
@@ -194,7 +194,7 @@ static void fill(UInt i)
 void sym_fill(void)
 {
 	for (UInt i = 0; i < sym_control->nsources; i++)
-		if (place[i].at)
+		if (sources.place[i])
 			fill(i);
 	fill_mapped();
 }
@@ -204,9 +204,9 @@ void sym_say_filled(void)
 {
 	for (UInt i = 0; i < sym_control->nsources; i++) {
 		ULong args[3] = { i, 0, source(i)->now };
-		Bool there = place[i].at != 0;
-		for (Word k = 0; !there && k < VG_(sizeXA)(maps); k++)
-			there = ((struct mapped *)VG_(indexXA)(maps, k))->source == i;
+		Bool there = sources.place[i] != 0;
+		for (Word k = 0; !there && k < VG_(sizeXA)(sources.maps); k++)
+			there = ((struct mapped *)VG_(indexXA)(sources.maps, k))->source == i;
 		if (there)
 			emit(TRACE_SYM_READ, 1, 0, 0, 3, args, NULL, 0);
 	}
@@ -236,7 +236,7 @@ void sym_start(ThreadId tid)
 	for (UInt i = 0; i < sym_control->nsources; i++) {
 		const struct sym_source *s = source(i);
 		if (s->kind == SYM_SRC_ARG || s->kind == SYM_SRC_ENV)
-			place[i].at = find_string(s, sp);
+			sources.place[i] = find_string(s, sp);
 	}
 	sym_fill();
 }
@@ -271,7 +271,7 @@ static Int add_memory(Addr a, SizeT len)
 
 Bool sym_request(Addr a, SizeT len)
 {
-	Int i = memory_source(memories);
+	Int i = memory_source(sources.memories);
 	if (len == 0 || len > SYM_MAX_INPUT ||
 	    !VG_(am_is_valid_for_client)(a, len, VKI_PROT_READ | VKI_PROT_WRITE))
 		return False;
@@ -279,11 +279,11 @@ Bool sym_request(Addr a, SizeT len)
 		i = add_memory(a, len);
 	if (i < 0 || source((UInt)i)->len != len)
 		return False;
-	memories++;
+	sources.memories++;
 	sym_first_use();
-	place[i].at = a;
+	sources.place[i] = a;
 	fill((UInt)i);
-	place[i].at = 0; /* filled once: in the next run it may be elsewhere */
+	sources.place[i] = 0; /* filled once: in the next run it may be elsewhere */
 	ULong args[3] = { (ULong)i, 0, len };
 	emit(TRACE_SYM_READ, 0, 0, 0, 3, args, NULL, 0);
 	return True;

@@ -23,8 +23,6 @@ void sym_mapped(UInt s, ULong off, Addr a, SizeT len); /* … is mapped at a, fr
 void sym_unmapped(Addr a, SizeT len);
 
 /* ---- server.c ---- */
-extern Addr sym_tid_at;   /* where the C library keeps the thread's number; 0: nobody knows */
-extern Bool sym_children; /* the program has forked */
 void sym_dirtied(const HChar *what); /* a later run could notice what this one has done */
 
 /* ---- view.c ---- */

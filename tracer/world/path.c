@@ -7,21 +7,25 @@
  */
 #include "internal.h"
 
-/* Conditions on one input byte; in the order of the path. */
+static struct {
+	XArray *conditions; /* struct condition, in the order of the path */
+	XArray *domains;    /* struct domain */
+} path;
+
+/* A condition on one input byte. */
 struct condition {
 	UInt node;
 	ULong value;
 };
-static XArray *conditions;
 
 static void note_condition(UInt node, ULong value)
 {
 	struct condition c = { node, value };
 	if (sym_single_input(node) < 0)
 		return;
-	if (!conditions)
-		conditions = VG_(newXA)(VG_(malloc), "hf.cond", VG_(free), sizeof c);
-	VG_(addToXA)(conditions, &c);
+	if (!path.conditions)
+		path.conditions = VG_(newXA)(VG_(malloc), "hf.cond", VG_(free), sizeof c);
+	VG_(addToXA)(path.conditions, &c);
 }
 
 static void say(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
@@ -59,28 +63,27 @@ struct domain {
 	Word done; /* conditions that were looked at */
 	Bool can[256];
 };
-static XArray *domains;
 
 static struct domain *domain_of(UInt byte)
 {
 	struct domain new = { byte, 0, { 0 } };
-	if (!domains)
-		domains = VG_(newXA)(VG_(malloc), "hf.domain", VG_(free), sizeof new);
-	for (Word i = 0; i < VG_(sizeXA)(domains); i++) {
-		struct domain *d = VG_(indexXA)(domains, i);
+	if (!path.domains)
+		path.domains = VG_(newXA)(VG_(malloc), "hf.domain", VG_(free), sizeof new);
+	for (Word i = 0; i < VG_(sizeXA)(path.domains); i++) {
+		struct domain *d = VG_(indexXA)(path.domains, i);
 		if (d->byte == byte)
 			return d;
 	}
 	VG_(memset)(new.can, True, sizeof new.can);
-	return VG_(indexXA)(domains, VG_(addToXA)(domains, &new));
+	return VG_(indexXA)(path.domains, VG_(addToXA)(path.domains, &new));
 }
 
 const Bool *sym_possible(UInt byte)
 {
 	struct domain *d = domain_of(byte);
 	ULong all[256];
-	for (; conditions && d->done < VG_(sizeXA)(conditions); d->done++) {
-		struct condition *c = VG_(indexXA)(conditions, d->done);
+	for (; path.conditions && d->done < VG_(sizeXA)(path.conditions); d->done++) {
+		struct condition *c = VG_(indexXA)(path.conditions, d->done);
 		if (sym_single_input(c->node) != (Long)byte || !sym_eval_all(c->node, all))
 			continue;
 		for (UInt i = 0; i < 256; i++)

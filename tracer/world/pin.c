@@ -16,7 +16,7 @@ void sym_reg_pin(ThreadId tid, UInt offset)
 {
 	struct sym_value x = { .bits = 64 };
 	sym_switch(tid);
-	if (!(sym_groups & sym_group((Int)offset, 8)))
+	if (!(sym_summary.groups & sym_group((Int)offset, 8)))
 		return;
 	VG_(get_shadow_regs_area)(tid, (UChar *)&x.v[0], 0, (PtrdiffT)offset, 8);
 	sym_reg_get((Int)offset, &x);
@@ -26,7 +26,7 @@ void sym_reg_pin(ThreadId tid, UInt offset)
 UInt sym_pin_memory(Addr a, SizeT len, Addr ip)
 {
 	UInt n = 0;
-	for (Addr end = a + len; a < end && sym_live; a++) {
+	for (Addr end = a + len; a < end && sym_summary.live; a++) {
 		struct sym_value x = { 8, { 0 }, { 0 } };
 		if (!sym_any(a, 1))
 			continue;
@@ -42,7 +42,7 @@ UInt sym_pin_memory(Addr a, SizeT len, Addr ip)
 UInt sym_pin_registers(Int offset, Int size, Addr ip)
 {
 	UInt n = 0;
-	for (Int i = offset; i < offset + size && sym_groups; i++) {
+	for (Int i = offset; i < offset + size && sym_summary.groups; i++) {
 		UInt node = sym_reg_node(i);
 		if (!node)
 			continue;

@@ -26,7 +26,7 @@ Bool sym_preload_request(const UWord *args, UWord *ret)
 	switch (args[0]) {
 	case PRELOAD_REQUEST_VIEW:
 		outside_learn(args[1]);
-		if (sym_role == SYM_CHILD) /* the input was used before the library began */
+		if (sym_process.role == SYM_CHILD) /* the input was used before the library began */
 			sym_preload_child();
 		*ret = 1;
 		return True;

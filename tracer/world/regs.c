@@ -2,7 +2,7 @@
 /*
  * Symbolic bytes in guest registers, for each thread, in cells as memory has them.
  *
- * Registers are in groups, one bit each in sym_groups: the generated code tests those that a
+ * Registers are in groups, one bit each in sym_summary.groups: the generated code tests those that a
  * block uses. The rest of what there is to follow are the doings of the core: it writes
  * registers after system calls, sets them aside around signal handlers, changes mappings.
  */
@@ -15,15 +15,16 @@
 
 struct regs {
 	UInt count[GROUPS]; /* symbolic bytes of each group */
-	ULong groups;       /* those whose count is not 0; the current thread's are in sym_groups */
+	ULong groups; /* those whose count is not 0; the current thread's are in sym_summary.groups */
 	struct cell cell[STATE_BYTES];
 	XArray *aside; /* struct regs without these: around signal handlers */
 };
 
-ULong sym_groups;
-static struct regs **regs;
-static struct regs *cur;
-static ThreadId cur_tid;
+static struct {
+	struct regs **of; /* by Valgrind's thread id */
+	struct regs *cur;
+	ThreadId cur_tid;
+} threads;
 
 /* -1: is never symbolic. */
 static Int group_of(Int offset)
@@ -53,14 +54,14 @@ ULong sym_group(Int offset, Int size)
 
 static void set(Int offset, struct cell c)
 {
-	struct cell *to = &cur->cell[offset];
+	struct cell *to = &threads.cur->cell[offset];
 	Int g = group_of(offset);
 	if (!to->node != !c.node && g >= 0) {
-		cur->count[g] += c.node ? 1 : (UInt)-1;
-		if (cur->count[g])
-			sym_groups |= (ULong)1 << g;
+		threads.cur->count[g] += c.node ? 1 : (UInt)-1;
+		if (threads.cur->count[g])
+			sym_summary.groups |= (ULong)1 << g;
 		else
-			sym_groups &= ~((ULong)1 << g);
+			sym_summary.groups &= ~((ULong)1 << g);
 	}
 	if (g >= 0)
 		*to = c;
@@ -70,7 +71,7 @@ void sym_reg_get(Int offset, struct sym_value *r)
 {
 	UInt n = cell_bytes(r);
 	for (UInt i = 0; i * 64 < r->bits; i++)
-		r->node[i] = cell_join(&cur->cell[offset + (Int)i * 8], n, r->v[i]);
+		r->node[i] = cell_join(&threads.cur->cell[offset + (Int)i * 8], n, r->v[i]);
 }
 
 void sym_reg_put(Int offset, const struct sym_value *x)
@@ -83,35 +84,35 @@ void sym_reg_put(Int offset, const struct sym_value *x)
 
 void sym_reg_clear(Int offset, Int size)
 {
-	for (Int i = 0; sym_groups && i < size; i++)
+	for (Int i = 0; sym_summary.groups && i < size; i++)
 		set(offset + i, (struct cell){ 0, 0 });
 }
 
 UInt sym_reg_node(Int offset)
 {
-	return cur->cell[offset].node;
+	return threads.cur->cell[offset].node;
 }
 
 /* ---- threads ---- */
 
 static struct regs *regs_of(ThreadId tid)
 {
-	if (!regs)
-		regs = VG_(calloc)("hf.regs", VG_N_THREADS, sizeof *regs);
-	if (!regs[tid])
-		regs[tid] = VG_(calloc)("hf.regs", 1, sizeof **regs);
-	return regs[tid];
+	if (!threads.of)
+		threads.of = VG_(calloc)("hf.regs", VG_N_THREADS, sizeof *threads.of);
+	if (!threads.of[tid])
+		threads.of[tid] = VG_(calloc)("hf.regs", 1, sizeof **threads.of);
+	return threads.of[tid];
 }
 
 void sym_switch(ThreadId tid)
 {
-	if (tid == cur_tid)
+	if (tid == threads.cur_tid)
 		return;
-	if (cur)
-		cur->groups = sym_groups;
-	cur_tid = tid;
-	cur = regs_of(tid);
-	sym_groups = cur->groups;
+	if (threads.cur)
+		threads.cur->groups = sym_summary.groups;
+	threads.cur_tid = tid;
+	threads.cur = regs_of(tid);
+	sym_summary.groups = threads.cur->groups;
 }
 
 /* A new thread's registers are its parent's. */
@@ -119,8 +120,8 @@ void sym_thread(ThreadId parent, ThreadId tid)
 {
 	struct regs *to = regs_of(tid);
 	XArray *aside = to->aside;
-	if (cur)
-		cur->groups = sym_groups;
+	if (threads.cur)
+		threads.cur->groups = sym_summary.groups;
 	if (parent == VG_INVALID_THREADID)
 		VG_(memset)(to, 0, sizeof *to);
 	else
@@ -128,8 +129,8 @@ void sym_thread(ThreadId parent, ThreadId tid)
 	to->aside = aside;
 	if (aside)
 		VG_(dropTailXA)(aside, VG_(sizeXA)(aside));
-	if (to == cur)
-		sym_groups = cur->groups;
+	if (to == threads.cur)
+		sym_summary.groups = threads.cur->groups;
 }
 
 /* ---- what the core does ---- */
@@ -149,10 +150,11 @@ void sym_signal(ThreadId tid)
 	sym_switch(tid);
 	/* About to enter the slow version of a block? The program does not know of them. */
 	VG_(set_IP)(tid, VG_(get_IP)(tid) & ~SYM_BLOCK_SLOW);
-	if (!cur->aside)
-		cur->aside = VG_(newXA)(VG_(malloc), "hf.aside", VG_(free), sizeof *cur);
-	cur->groups = sym_groups;
-	VG_(addToXA)(cur->aside, cur);
+	if (!threads.cur->aside)
+		threads.cur->aside =
+			VG_(newXA)(VG_(malloc), "hf.aside", VG_(free), sizeof *threads.cur);
+	threads.cur->groups = sym_summary.groups;
+	VG_(addToXA)(threads.cur->aside, threads.cur);
 	sym_reg_clear(0, STATE_BYTES);
 }
 
@@ -161,13 +163,13 @@ static void handler_returned(ThreadId tid, Int sig)
 	XArray *aside;
 	Word n;
 	sym_switch(tid);
-	aside = cur->aside;
+	aside = threads.cur->aside;
 	n = aside ? VG_(sizeXA)(aside) : 0;
 	if (!n)
 		return;
-	*cur = *(struct regs *)VG_(indexXA)(aside, n - 1);
-	cur->aside = aside;
-	sym_groups = cur->groups;
+	*threads.cur = *(struct regs *)VG_(indexXA)(aside, n - 1);
+	threads.cur->aside = aside;
+	sym_summary.groups = threads.cur->groups;
 	VG_(dropTailXA)(aside, 1);
 }
 

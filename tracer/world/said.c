@@ -5,35 +5,35 @@
  */
 #include "internal.h"
 
-static ULong dev[3], ino[3]; /* of descriptors 1 and 2 at the start */
-
-/* As it was at the snapshot. */
-static HChar before[SYM_MAX_SAID];
-static UInt before_len;
+static struct {
+	ULong dev[3], ino[3];       /* of descriptors 1 and 2 at the start */
+	HChar before[SYM_MAX_SAID]; /* as it was at the snapshot */
+	UInt before_len;
+} output;
 
 void sym_said_init(void)
 {
 	struct vg_stat st;
 	for (Int fd = 1; fd <= 2; fd++)
 		if (VG_(fstat)(fd, &st) == 0) {
-			dev[fd] = st.dev;
-			ino[fd] = st.ino;
+			output.dev[fd] = st.dev;
+			output.ino[fd] = st.ino;
 		}
 	sym_control->said = 0;
 }
 
 void sym_said_snapshot(void)
 {
-	before_len = sym_control->said;
-	VG_(memcpy)(before, sym_control->said_text, sizeof before);
+	output.before_len = sym_control->said;
+	VG_(memcpy)(output.before, sym_control->said_text, sizeof output.before);
 }
 
 void sym_said_restore(void)
 {
-	if (sym_control->said == before_len)
+	if (sym_control->said == output.before_len)
 		return;
-	sym_control->said = before_len;
-	VG_(memcpy)(sym_control->said_text, before, sizeof before);
+	sym_control->said = output.before_len;
+	VG_(memcpy)(sym_control->said_text, output.before, sizeof output.before);
 }
 
 static void add(const HChar *p, SizeT n)
@@ -51,8 +51,8 @@ static void add(const HChar *p, SizeT n)
 static Bool is_output(Int fd)
 {
 	struct vg_stat st;
-	return (fd == 1 || fd == 2) && VG_(fstat)(fd, &st) == 0 && st.dev == dev[fd] &&
-	       st.ino == ino[fd];
+	return (fd == 1 || fd == 2) && VG_(fstat)(fd, &st) == 0 && st.dev == output.dev[fd] &&
+	       st.ino == output.ino[fd];
 }
 
 void sym_said(UInt no, const UWord *a, UWord written)

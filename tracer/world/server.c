@@ -26,12 +26,12 @@ extern Int VG_(waitpid)(Int pid, Int *status, Int options);
 extern Bool VG_(translate)(ThreadId tid, Addr orig_addr, Bool debugging_translation,
 			   Int debugging_verbosity, ULong bbs_done, Bool allow_redirection);
 
-enum sym_role sym_role = SYM_BEFORE;
-Bool sym_forking = False;
-Addr sym_tid_at; /* where the C library keeps the thread's number; 0: nobody knows */
+struct sym_process sym_process = { .role = SYM_BEFORE };
 
-static UInt warmed;     /* entries of block[] that the server has seen to */
-static UInt warm_count; /* translated here */
+static struct {
+	UInt seen;  /* entries of block[] that the server has seen to */
+	UInt count; /* translated here */
+} warmed;
 
 static void set_text(const HChar *text)
 {
@@ -40,7 +40,7 @@ static void set_text(const HChar *text)
 
 static void be_alone(const HChar *why)
 {
-	sym_role = SYM_ALONE;
+	sym_process.role = SYM_ALONE;
 	if (!sym_control->alone) { /* else holdfast wants it so */
 		set_text(why);
 		sym_control->alone = 1;
@@ -64,13 +64,13 @@ static void warm_up(ThreadId tid)
 	UInt n = __atomic_load_n(&sym_control->nblocks, __ATOMIC_ACQUIRE), done = 0;
 	if (n > SYM_MAX_BLOCKS)
 		n = SYM_MAX_BLOCKS;
-	for (; warmed < n && done < WARM_AT_ONCE && warm_count < WARM_TOTAL; warmed++) {
-		Addr a = sym_control->block[warmed];
+	for (; warmed.seen < n && done < WARM_AT_ONCE && warmed.count < WARM_TOTAL; warmed.seen++) {
+		Addr a = sym_control->block[warmed.seen];
 		if (!can_warm(a & ~SYM_BLOCK_SLOW))
 			continue;
 		VG_(translate)(tid, a, False, 0, 0, True);
 		done++;
-		warm_count++;
+		warmed.count++;
 	}
 }
 
@@ -109,11 +109,11 @@ static void become_child(ThreadId tid, Int server)
 	if (VG_(getppid)() != server)
 		quit();
 	clean_up(tid);
-	sym_forking = False;
-	sym_role = SYM_CHILD;
+	sym_process.forking = False;
+	sym_process.role = SYM_CHILD;
 	VG_(clo_trace_children) = False; /* another program is not this one's story */
-	if (sym_tid_at)
-		*(Int *)sym_tid_at = VG_(gettid)();
+	if (sym_process.tid_at)
+		*(Int *)sym_process.tid_at = VG_(gettid)();
 	emit_borrow();
 	sym_view_memory();
 	sym_preload_child();
@@ -123,13 +123,13 @@ static void become_child(ThreadId tid, Int server)
 
 static Int fork_child(ThreadId tid)
 {
-	sym_forking = True;
+	sym_process.forking = True;
 	VG_(do_atfork_pre)(tid);
 	SysRes r = VG_(do_syscall)(__NR_fork, 0, 0, 0, 0, 0, 0, 0, 0);
 	if (!sr_isError(r) && sr_Res(r) == 0)
 		return 0;
 	VG_(do_atfork_parent)(tid);
-	sym_forking = False;
+	sym_process.forking = False;
 	return sr_isError(r) ? -1 : (Int)sr_Res(r);
 }
 
@@ -146,7 +146,7 @@ static Int wait_for(Int pid)
 static void serve(ThreadId tid)
 {
 	Int server = VG_(getpid)();
-	warmed = sym_control->nblocks;
+	warmed.seen = sym_control->nblocks;
 	sym_said_snapshot();
 	sym_node_prepare();
 	for (UInt served = 0; wait_for_go(served);) {
@@ -179,13 +179,13 @@ void sym_first_use(void)
 {
 	ThreadId tid = VG_(get_running_tid)();
 	const HChar *why = NULL;
-	if (sym_role != SYM_BEFORE || !emit_on)
+	if (sym_process.role != SYM_BEFORE || !record.on)
 		return;
 	if (sym_control->alone)
 		why = "";
 	else if (VG_(count_living_threads)() > 1)
 		why = "it has more than one thread when the input is first used";
-	else if (sym_children)
+	else if (sym_process.children)
 		why = "it has started other processes before the input is first used";
 	else if (!sym_view_snapshot(&why) && !why)
 		why = "its memory cannot be kept apart";
@@ -203,7 +203,7 @@ void sym_first_use(void)
 void sym_dirtied(const HChar *what)
 {
 	static Bool said = False;
-	if (sym_role == SYM_CHILD && !said)
+	if (sym_process.role == SYM_CHILD && !said)
 		emit(TRACE_SYM_DIRTIED, 0, 0, 0, 0, NULL, what, (UInt)VG_(strlen)(what));
 	said = True;
 }

@@ -9,8 +9,8 @@
  *
  *   store 4: CONCAT(0x00, x, y, z)    cells:  z0  y0  x0  -        load 2: CONCAT(y, z)
  *
- * Three summaries let the generated code test in line: sym_line[] for memory, sym_groups for the
- * registers of the current thread, sym_live for everything in memory.
+ * Three summaries let the generated code test in line: sym_summary.line[] for memory, sym_summary.groups for the
+ * registers of the current thread, sym_summary.live for everything in memory.
  */
 #include "cell.h"
 #include "expr/term.h"
@@ -23,13 +23,14 @@ struct page {
 	struct cell cell[VKI_PAGE_SIZE];
 };
 
-UChar sym_line[SYM_LINES];
-UInt sym_live;
+struct sym_summary sym_summary;
 
-static UInt line_count[SYM_LINES];
-static struct page **pages; /* open addressing, power of two */
-static UInt npages, pages_cap;
-static struct page *last_page;
+static struct {
+	UInt line_count[SYM_LINES]; /* symbolic bytes that sym_summary.line[] stands for */
+	struct page **page;         /* open addressing, power of two */
+	UInt n, cap;
+	struct page *last;
+} shadow;
 
 /* ---- bytes of nodes ---- */
 
@@ -94,21 +95,21 @@ UInt cell_join(struct cell *c, UInt n, ULong v)
 
 static UInt page_slot(Addr number)
 {
-	UInt i = (UInt)(number * 0x9E3779B97F4A7C15ull >> 40) & (pages_cap - 1);
-	while (pages[i] && pages[i]->number != number)
-		i = (i + 1) & (pages_cap - 1);
+	UInt i = (UInt)(number * 0x9E3779B97F4A7C15ull >> 40) & (shadow.cap - 1);
+	while (shadow.page[i] && shadow.page[i]->number != number)
+		i = (i + 1) & (shadow.cap - 1);
 	return i;
 }
 
 static void pages_grow(void)
 {
-	struct page **old = pages;
-	UInt n = pages_cap;
-	pages_cap = n ? n * 2 : 256;
-	pages = VG_(calloc)("hf.pages", pages_cap, sizeof(struct page *));
+	struct page **old = shadow.page;
+	UInt n = shadow.cap;
+	shadow.cap = n ? n * 2 : 256;
+	shadow.page = VG_(calloc)("hf.pages", shadow.cap, sizeof(struct page *));
 	for (UInt i = 0; i < n; i++)
 		if (old[i])
-			pages[page_slot(old[i]->number)] = old[i];
+			shadow.page[page_slot(old[i]->number)] = old[i];
 	if (old)
 		VG_(free)(old);
 }
@@ -117,33 +118,33 @@ static struct page *page_of(Addr a, Bool make)
 {
 	Addr number = a / VKI_PAGE_SIZE;
 	UInt i;
-	if (LIKELY(last_page && last_page->number == number))
-		return last_page;
-	if (!make && !npages)
+	if (LIKELY(shadow.last && shadow.last->number == number))
+		return shadow.last;
+	if (!make && !shadow.n)
 		return NULL;
-	if (npages * 2 >= pages_cap)
+	if (shadow.n * 2 >= shadow.cap)
 		pages_grow();
 	i = page_slot(number);
-	if (!pages[i]) {
+	if (!shadow.page[i]) {
 		if (!make)
 			return NULL;
-		pages[i] = VG_(calloc)("hf.page", 1, sizeof(struct page));
-		pages[i]->number = number;
-		npages++;
+		shadow.page[i] = VG_(calloc)("hf.page", 1, sizeof(struct page));
+		shadow.page[i]->number = number;
+		shadow.n++;
 	}
-	return last_page = pages[i];
+	return shadow.last = shadow.page[i];
 }
 
 /* An access reaches the byte if it begins in its line, or a little before. */
 static void line_add(Addr a, UInt by)
 {
 	Addr line = a >> SYM_LINE_BITS, before = (a - (SYM_REACH - 1)) >> SYM_LINE_BITS;
-	line_count[line % SYM_LINES] += by;
-	sym_line[line % SYM_LINES] = line_count[line % SYM_LINES] != 0;
+	shadow.line_count[line % SYM_LINES] += by;
+	sym_summary.line[line % SYM_LINES] = shadow.line_count[line % SYM_LINES] != 0;
 	if (before == line)
 		return;
-	line_count[before % SYM_LINES] += by;
-	sym_line[before % SYM_LINES] = line_count[before % SYM_LINES] != 0;
+	shadow.line_count[before % SYM_LINES] += by;
+	sym_summary.line[before % SYM_LINES] = shadow.line_count[before % SYM_LINES] != 0;
 }
 
 static void set(Addr a, struct cell c)
@@ -156,7 +157,7 @@ static void set(Addr a, struct cell c)
 	if (!to->node != !c.node) {
 		UInt by = c.node ? 1 : (UInt)-1;
 		p->count += by;
-		sym_live += by;
+		sym_summary.live += by;
 		line_add(a, by);
 	}
 	*to = c;
@@ -183,7 +184,7 @@ static inline const struct page *part(Addr a, Addr end, Addr *stop)
 void sym_clear(Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
-	for (; a < end && sym_live; a = stop)
+	for (; a < end && sym_summary.live; a = stop)
 		if (part(a, end, &stop))
 			for (; a < stop; a++)
 				set(a, (struct cell){ 0, 0 });
@@ -192,7 +193,7 @@ void sym_clear(Addr a, SizeT len)
 void sym_move(Addr from, Addr to, SizeT len)
 {
 	sym_clear(to, len);
-	for (SizeT i = 0, n; i < len && sym_live; i += n) {
+	for (SizeT i = 0, n; i < len && sym_summary.live; i += n) {
 		struct page *p = page_of(from + i, False);
 		UInt at = (UInt)((from + i) % VKI_PAGE_SIZE);
 		n = VKI_PAGE_SIZE - at;
@@ -205,7 +206,7 @@ void sym_move(Addr from, Addr to, SizeT len)
 Bool sym_any(Addr a, SizeT len)
 {
 	Addr end = a + len, stop;
-	for (; a < end && sym_live; a = stop) {
+	for (; a < end && sym_summary.live; a = stop) {
 		const struct page *p = part(a, end, &stop);
 		for (; p && a < stop; a++)
 			if (p->cell[a % VKI_PAGE_SIZE].node)

@@ -234,14 +234,14 @@ static const struct old *find_old(Int fd)
 
 Bool sym_view_old_fd(Int fd)
 {
-	return sym_role == SYM_CHILD && find_old(fd) != NULL;
+	return sym_process.role == SYM_CHILD && find_old(fd) != NULL;
 }
 
 /* The output, what is not kept anywhere, and what is beyond the end of an old file. */
 Bool sym_view_write_ok(Int fd, ULong off)
 {
 	const struct old *o = find_old(fd);
-	if (sym_role != SYM_CHILD || !o)
+	if (sym_process.role != SYM_CHILD || !o)
 		return True;
 	for (Word i = 0; i < VG_(sizeXA)(olds); i++) {
 		const struct old *out = VG_(indexXA)(olds, i);
@@ -367,7 +367,7 @@ static Bool map_shared(const struct shared *s)
 void sym_view_share(void)
 {
 	static Bool done = False;
-	if (sym_role != SYM_CHILD || done)
+	if (sym_process.role != SYM_CHILD || done)
 		return;
 	done = True;
 	for (Word i = 0; i < VG_(sizeXA)(shared_maps); i++) {
@@ -436,7 +436,7 @@ static Bool make_private(void)
 void sym_view_files(void)
 {
 	static Bool done = False;
-	if (sym_role != SYM_CHILD || done || sym_control->mounts_fd < 0)
+	if (sym_process.role != SYM_CHILD || done || sym_control->mounts_fd < 0)
 		return;
 	done = True;
 	sym_view_rights(True);

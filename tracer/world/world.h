@@ -33,12 +33,14 @@ extern struct sym_control *sym_control;
 #define SYM_LINE_BITS 6
 #define SYM_LINES 65536u
 #define SYM_REACH 32u
-extern UChar sym_line[SYM_LINES];
-extern ULong sym_groups;             /* bits: groups of guest registers that hold symbolic bytes */
-extern UInt sym_live;                /* how many bytes of memory are symbolic */
+extern struct sym_summary {
+	UChar line[SYM_LINES];
+	ULong groups; /* bits: groups of guest registers that hold symbolic bytes */
+	UInt live;    /* how many bytes of memory are symbolic */
+} sym_summary;
 static inline Bool sym_maybe(Addr a) /* for accesses of up to SYM_REACH bytes */
 {
-	return sym_line[(a >> SYM_LINE_BITS) % SYM_LINES] != 0;
+	return sym_summary.line[(a >> SYM_LINE_BITS) % SYM_LINES] != 0;
 }
 ULong sym_group(Int offset, Int size);              /* the groups of a part of the guest state */
 void sym_mark(Addr a, SizeT len, UInt first_input); /* these bytes are input from now on */
@@ -92,8 +94,12 @@ enum sym_role {
 	SYM_CHILD,  /* a run, forked by the server */
 	SYM_ALONE,  /* the only run: this process cannot be forked, or the input is not asked for */
 };
-extern enum sym_role sym_role;
-extern Bool sym_forking; /* the fork under way is the server's, not the program's */
+extern struct sym_process {
+	enum sym_role role;
+	Bool forking;  /* the fork under way is the server's, not the program's */
+	Bool children; /* the program has forked */
+	Addr tid_at;   /* where the C library keeps the thread's number; 0: nobody knows */
+} sym_process;
 /* A symbolic byte is about to be used. Becomes the server the first time; returns in children. */
 void sym_first_use(void);
 void sym_forked(void); /* in a process that the program has forked */
