@@ -134,6 +134,23 @@ check_includes() {
 	output_lacks "trace_it is"
 }
 
+@test "declarations: no blank line after those that begin a block" {
+	printf '%s\n' 'struct s {' '	int a;' '' '	int b;' '};' '' 'static int f(struct s *s)' '{' \
+		'	struct s copy = *s, *p =' '		&copy;' '	VEC(int) v = { 0 };' '' '	const char *const list[] = {' '		"a",' '' '		"b",' '	};' '' \
+		'	if (p) {' '		unsigned long n; /* of it */' '' '		return (int)n;' '	}' '' \
+		'	for (;;) {' '		int x = 0;' '' '		/* said */' '		f(x);' '' '		f(x);' '	}' '}' >f.c
+	run -1 "$HOLDFAST_SOURCE/scripts/declarations" f.c
+	output_has "f.c:12:"
+	output_has "f.c:21:"
+	[ "${#lines[@]}" -eq 2 ]
+	cp f.c was.c
+	run -0 "$HOLDFAST_SOURCE/scripts/declarations" --fix f.c
+	run -0 "$HOLDFAST_SOURCE/scripts/declarations" f.c
+	run -1 diff was.c f.c
+	[ "$(grep '^[<>]' <<<"$output")" = $'< \n< \n< ' ]
+	[ "$(diff was.c f.c | grep '^[0-9]' | tr '\n' ' ')" = "12d11 18d16 21d18 " ]
+}
+
 @test "run-tests: failures are shown and counted, no tests is a failure" {
 	mkdir -p tree/scripts tree/build/meson-info tree/build-asan/meson-info
 	cp "$HOLDFAST_SOURCE/scripts/run-tests" tree/scripts
