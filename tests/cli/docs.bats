@@ -46,6 +46,20 @@ examples() {
 	done
 }
 
+# Words in capitals stand for something.
+@test "every file that the documents name exists" {
+	cd "$HOLDFAST_SOURCE"
+	for document in *.md docs/*.md corpus/*.md; do
+		grep -o '`[^` ]*`' "$document" | tr -d '`' | grep -E '^[a-z0-9_./-]+(\.([ch]|py|txt|list|jsonl|bats|build)|/)$' | sort -u | while read -r name; do
+			[ -e "$name" ] || [ -e "src/$name" ] || [ -e "$(dirname "$document")/$name" ] ||
+				find include src tracer tests oracles scripts corpus bench docs -path "*/${name%/}" | grep -q . || {
+				echo "$document: there is no $name"
+				exit 1
+			}
+		done
+	done
+}
+
 @test "every link between the documents leads somewhere" {
 	cd "$HOLDFAST_SOURCE"
 	for document in *.md docs/*.md corpus/*.md; do
