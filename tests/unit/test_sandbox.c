@@ -234,8 +234,13 @@ static void cannot_unmount(const struct sandbox_view *v)
 	REQUIRE(sandbox_cell_image(c, 0, &err) >= 0);
 	sandbox_cell_name(c, 0, pool);
 	REQUIRE(!sandbox_cell_show(c, &err));
-	REQUIRE(!unshare(CLONE_NEWNS)); /* the mounts of our folder are another namespace's now */
+	/* The mounts of our folder are another namespace's now, and somebody is there. */
+	pid_t pid = fork();
+	if (pid == 0)
+		pause();
+	REQUIRE(pid > 0 && !unshare(CLONE_NEWNS));
 	sandbox_cell_name(c, 0, NULL);
+	REQUIRE(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
 }
 
 static void never_removed(void **state)
