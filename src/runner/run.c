@@ -35,11 +35,6 @@ char **runner_cell_argv(const struct cell *c, const struct command *cmd)
 		path[i] = sandbox_cell_path(c->box, i);
 	char *dir = sandbox_cell_dir(c->box);
 	char **argv = runner_command_argv(cmd, &(struct names){ path, n, dir });
-	for (char **word = argv; *word; word++) {
-		char *given = sandbox_cell_word(c->box, *word);
-		free(*word);
-		*word = given;
-	}
 	free(dir);
 	free(path);
 	return argv;

@@ -217,12 +217,6 @@ char *sandbox_cell_dir(const struct sandbox_cell *c)
 	return dir;
 }
 
-char *sandbox_cell_word(const struct sandbox_cell *c, const char *word)
-{
-	char *other = c->view->ops->word ? c->view->ops->word(c, word) : NULL;
-	return other ? other : xstrdup(word);
-}
-
 void sandbox_cell_env(const struct sandbox_cell *c, struct sandbox_strings *out)
 {
 	if (c->view->ops->env)

@@ -77,7 +77,7 @@ struct sandbox_cell {
 	bool planned, shown;
 };
 
-/* A view's own doings; NULL: nothing to do. All but the first are called in the cell's process. */
+/* What a view does; NULL: nothing. All but probe and refuses are called in the cell's process. */
 struct sandbox_ops {
 	unsigned long spaces;                                    /* CLONE_NEW…; 0: none */
 	int (*probe)(const struct sandbox_view *, struct err *); /* in a process of its own */
@@ -87,8 +87,7 @@ struct sandbox_ops {
 							   * have all that belongs into them */
 	void (*hide)(struct sandbox_cell *);
 	void (*forget)(struct sandbox_cell *); /* undoes what lasts as long as the plan; hidden */
-	int (*sign)(int dirfd, const char *name);                     /* for ENTRY_GONE */
-	char *(*word)(const struct sandbox_cell *, const char *word); /* NULL: as it is */
+	int (*sign)(int dirfd, const char *name); /* for ENTRY_GONE */
 	void (*env)(const struct sandbox_cell *, struct sandbox_strings *);
 	char *(*refuses)(const char *program); /* see sandbox.h */
 	char *(*refused)(const struct sandbox_cell *);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A world of its own for a program that is run again and again: files that it may change as it
- * likes, and that are as before when it starts the next time; a network and process numbers of its
- * own where that is possible.
+ * Keeps the runs of a program apart. Each run finds the files as they were before the first one,
+ * may change them as it likes, and has, where that is possible, a network and process numbers of
+ * its own.
  *
- *    view     a way to give a program such a world: one row of a table, the best first (views.c)
+ *    view     a way to do so: one row of a table, the best first (views.c)
  *    space    the namespaces of a process (space.c)
  *    plan     which folders are covered and what belongs into each: rows of data (plan.c)
- *    cell     one world: the plan, performed, changed by a program, reset (cell.c)
+ *    cell     the files of one run after another: a plan, performed, reset (cell.c)
  *    ready    when a server is up, and how it is stopped (ready.c)
  *
  * The life of a cell, in the process that owns it:
@@ -124,8 +124,6 @@ const char *sandbox_cell_seen(const struct sandbox_cell *, size_t file);
 /* What to call it in the program's command line. */
 const char *sandbox_cell_path(const struct sandbox_cell *, size_t file);
 char *sandbox_cell_dir(const struct sandbox_cell *); /* … the folder of the first; malloc'ed */
-/* A word of the command line as the program is to get it; malloc'ed. */
-char *sandbox_cell_word(const struct sandbox_cell *, const char *word);
 /* "NAME=value"s that the program needs to have in its environment. */
 void sandbox_cell_env(const struct sandbox_cell *, struct sandbox_strings *);
 /* A program that was not run as it cannot be, with the reason; malloc'ed; NULL: all were. Asks once. */
