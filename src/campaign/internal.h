@@ -85,7 +85,4 @@ int campaign_load(struct campaign *, struct err *);   /* settings and verdicts o
 void campaign_hooks(struct campaign *);               /* for crash_run */
 int campaign_finish(struct campaign *, struct err *); /* it is over: findings and counts */
 
-/* reads.c: crash_hooks.reads */
-char *campaign_reads(void *campaign, struct runner *, unsigned cell);
-
 #endif

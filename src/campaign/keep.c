@@ -175,12 +175,9 @@ static bool stop(void *arg)
 
 void campaign_hooks(struct campaign *c)
 {
-	c->hooks = (struct crash_hooks){ .arg = c,
-					 .known = known,
-					 .tested = tested,
-					 .progress = progressed,
-					 .stop = stop,
-					 .reads = campaign_reads };
+	c->hooks = (struct crash_hooks){
+		.arg = c, .known = known, .tested = tested, .progress = progressed, .stop = stop
+	};
 	keep_counts(c);
 }
 

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "cli/folder.h"
 #include "cli/output.h"
 
 struct check_cli {
@@ -140,7 +139,7 @@ static int cmd_check(int argc, char **argv)
 	s.run = (struct check_run){ .model = o.model,
 				    .how = { .oracle = &o.oracle, .notes = o.notes },
 				    .look = save };
-	bool trace = argc == 1 && folder_is(argv[0]);
+	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
 	else if (trace ? check_run_trace(&s.run, argv[0], &set, &err)

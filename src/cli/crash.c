@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/campaign.h"
-#include "cli/folder.h"
 #include "cli/output.h"
-#include "cli/recording.h"
 #include "cli/session.h"
 
 struct crash_cli {

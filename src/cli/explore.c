@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/folder.h"
-
 /* ---- Ctrl-C ---- */
 
 volatile sig_atomic_t explore_signals;
@@ -41,7 +39,7 @@ static int check_all(struct explore_setup *s, struct err *err)
 static int open_new(struct explore_setup *s, char **argv, struct err *err)
 {
 	const struct explore_cli *o = s->cli;
-	char *dir = o->folder ? xstrdup(o->folder) : folder_default(argv[0]);
+	char *dir = o->folder ? xstrdup(o->folder) : launch_folder_default(argv[0]);
 	s->opts.program.argv = (const char *const *)argv;
 	if (!(s->cwd = getcwd(NULL, 0)))
 		err_errno(err, EXIT_PROGRAM, "the current folder has no name");
@@ -57,7 +55,7 @@ static int open_old(struct explore_setup *s, int argc, char **argv, struct err *
 {
 	if (s->cli->crash.fresh)
 		return err_set(err, EXIT_USAGE, "--resume and --fresh exclude each other");
-	if (argc != 1 || !folder_is(argv[0]))
+	if (argc != 1 || !launch_folder_is(argv[0]))
 		return err_set(err, EXIT_USAGE, "--resume needs the exploration's folder");
 	if (!(s->folder = explore_folder_open(argv[0], CAMPAIGN_DB_RESUME, err)) ||
 	    explore_setup_load(s, err))

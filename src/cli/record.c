@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast record: run a program and keep what it does to persistent memory. */
 #include "cli/cli.h"
-#include "cli/folder.h"
-#include "cli/recording.h"
+#include "cli/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,7 +62,8 @@ const struct cli_verb verb_record = {
 	.command = true,
 };
 
-static void say_result(const struct record_opts *o, const char *dir, const struct recording *rec)
+static void say_result(const struct record_opts *o, const char *dir,
+		       const struct launch_recording *rec)
 {
 	const struct launch_result *res = &rec->result;
 	if (res->stopped)
@@ -84,7 +84,7 @@ static void say_result(const struct record_opts *o, const char *dir, const struc
 static int cmd_record(int argc, char **argv)
 {
 	struct record_opts o = { 0 };
-	struct recording rec;
+	struct launch_recording rec;
 	struct err err;
 	int status = cli_parse(&verb_record, &o, &argc, &argv);
 	if (status != CLI_GO)
@@ -96,8 +96,8 @@ static int cmd_record(int argc, char **argv)
 	msg_quiet = o.quiet;
 	struct launch_opts lo = run_launch_opts(&o.run, argv, NULL, 0);
 	lo.loads = o.loads;
-	char *dir = o.output ? xstrdup(o.output) : folder_default(argv[0]);
-	if (recording_make(&lo, dir, o.force, &rec, &err)) {
+	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0]);
+	if (launch_record(&lo, dir, o.force, &rec, &err)) {
 		status = cli_fail(&err);
 	} else {
 		say_result(&o, dir, &rec);

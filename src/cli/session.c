@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/folder.h"
-#include "cli/recording.h"
-
 #define STATS 12
 
 struct work {
@@ -15,7 +12,7 @@ struct work {
 	struct output out;
 	struct finding_set set;
 	struct finding_set checked; /* what check found */
-	struct recording rec;
+	struct launch_recording rec;
 	char *dir;
 	bool live; /* a program was run: its stdout is its own */
 };
@@ -37,7 +34,7 @@ static int record(struct work *w, char **argv, struct err *err)
 	struct launch_opts lo = run_launch_opts(&run, argv, (const char *const *)watch, n);
 	s->run->watch = run.watch;
 	w->live = true;
-	int bad = recording_make(&lo, w->dir, false, &w->rec, err);
+	int bad = launch_record(&lo, w->dir, false, &w->rec, err);
 	for (size_t i = 0; i < n; i++)
 		free(watch[i]);
 	free(watch);
@@ -151,14 +148,14 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 {
 	struct session *s = w->s;
 	struct campaign_settings settings = { 0 };
-	bool trace = argc == 1 && folder_is(argv[0]);
+	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	s->crash->port = s->run->port;
 	s->crash->ready = s->run->ready;
 	s->crash->stop = s->run->stop;
 	campaign_opts_settings(s->crash, &settings);
 	w->dir = trace       ? xstrdup(argv[0])
 		 : s->folder ? xstrdup(s->folder)
-			     : folder_default(argv[0]);
+			     : launch_folder_default(argv[0]);
 	int bad = check_options(s, trace, &settings, err) || output_open(&w->out, s->output, err) ||
 		  (!trace && record(w, argv, err)) ||
 		  (s->check && check_folder(w->dir, s->crash->model, s->check, &w->checked, err)) ||

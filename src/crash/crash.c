@@ -259,13 +259,3 @@ int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *ho
 		 what);
 	return find_created(c, err);
 }
-
-bool crash_is_blind(struct crash *c)
-{
-	struct crash_state end = { .event = c->h->events };
-	char *text = crash_ask_reads(c, &end);
-	bool blind = text && !*text;
-
-	free(text);
-	return blind;
-}

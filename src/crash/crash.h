@@ -80,9 +80,6 @@ struct crash_hooks {
 	/* Between any two images; crash_report may be called. */
 	int (*progress)(void *, const struct crash_counts *, struct err *);
 	bool (*stop)(void *);
-	/* Runs recovery in an idle cell and tells which lines it read before it wrote them: lines of
-	 * "PATH OFFSET", in the order of the first reads, malloc'ed; NULL: cannot be told. */
-	char *(*reads)(void *, struct runner *, unsigned cell);
 };
 
 struct crash;

@@ -214,64 +214,6 @@ static int drain(struct crash *c, size_t most, struct err *err)
 	}
 }
 
-/* ---- what recovery reads ---- */
-
-/* Lines of "PATH OFFSET" become numbers of lines, in their order. */
-static void parse_reads(const struct crash *c, const char *text, uint32_t **out, size_t *n)
-{
-	VEC(uint32_t) v = { 0 };
-	uint64_t line;
-
-	for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
-		const char *blank;
-
-		end = strchrnul(p, '\n');
-		blank = memrchr(p, ' ', (size_t)(end - p));
-		for (uint32_t f = 0; blank && f < c->h->file.n; f++) {
-			const char *path = c->building.name[f];
-			uint64_t off = strtoull(blank + 1, NULL, 0);
-
-			if (path && strlen(path) == (size_t)(blank - p) &&
-			    !memcmp(path, p, (size_t)(blank - p)) &&
-			    hmap_get(&c->h->line_at, (uint64_t)f << 44 | off / c->h->unit, &line))
-				VEC_PUSH(&v, (uint32_t)line);
-		}
-	}
-	*out = v.p;
-	*n = v.n;
-}
-
-/* A file under another name than the one it was recorded with would not be recognised. */
-static bool renamed(const struct crash *c)
-{
-	for (uint32_t i = 0; i < c->h->file.n; i++)
-		if (!c->building.name[i] || strcmp(c->building.name[i], c->h->file.p[i].path) != 0)
-			return true;
-	return false;
-}
-
-char *crash_ask_reads(struct crash *c, const struct crash_state *s)
-{
-	struct err err;
-	int cell = c->hooks->reads ? runner_idle(c->runner, &err) : -1;
-
-	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c))
-		return NULL;
-	return c->hooks->reads(c->hooks->arg, c->runner, (unsigned)cell);
-}
-
-static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t *n)
-{
-	struct crash *c = arg;
-	char *text = crash_ask_reads(c, s);
-	bool told = text && *text; /* to have read nothing at all is not to be believed */
-
-	if (told)
-		parse_reads(c, text, out, n);
-	free(text);
-	return told;
-}
-
 /* ---- from the first state to the last ---- */
 
 /* Notes who made a state. Before a new phase, all verdicts on the one before are dealt with. */
@@ -342,7 +284,7 @@ static struct crash_world look_at(struct crash *c)
 					     .budget = c->opts.budget_states ||
 						       c->opts.budget_seconds > 0 },
 				 .seed = c->opts.seed,
-				 .reads = c->hooks->reads ? reads : NULL,
+				 .reads = runner_calls(c->runner) ? crash_reads_lines : NULL,
 				 .reads_arg = c };
 
 	crash_cursor_init(&w.cursor, c->h);

@@ -135,9 +135,11 @@ void crash_cells_free(struct crash *);
  * wanted, is malloc'ed. */
 int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
 	      char **output, struct err *);
-/* What recovery reads of a state's image, see crash_hooks; NULL: cannot be told. malloc'ed. */
-char *crash_ask_reads(struct crash *, const struct crash_state *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
+
+/* reads.c: what recovery reads of a state's image before it writes it, in the order of the first
+ * reads, as numbers of lines; false: cannot be told. For crash_world.reads. */
+bool crash_reads_lines(void *crash, const struct crash_state *, uint32_t **line, size_t *n);
 
 /* minimise.c: finds the cause of a failing state, or counts it for a known one. */
 int crash_explain_state(struct crash *, const struct crash_state *, struct crash_verdict,

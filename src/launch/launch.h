@@ -56,6 +56,37 @@ struct launch *launch_new(const struct launch_opts *, struct err *err);
 int launch_run(struct launch *, struct trace_live *, struct launch_result *, struct err *err);
 void launch_free(struct launch *);
 
+/* ---- recordings ---- */
+
+/* Is it a folder, there already? */
+bool launch_folder_is(const char *path);
+/* PROGRAM-N.hft with the first N that is free; xmalloc'ed. */
+char *launch_folder_default(const char *program);
+
+struct launch_recording {
+	struct launch_result result;
+	uint64_t kind[TRACE_KINDS]; /* events of each kind */
+	uint64_t events;
+	uint32_t files; /* persistent ones */
+	double seconds;
+};
+/*
+ * Runs the program and keeps the trace in a folder, which must not exist or be empty; `force`
+ * replaces a trace. -1: it did not run, err says why, and nothing is left.
+ */
+int launch_record(const struct launch_opts *, const char *dir, bool force,
+		  struct launch_recording *, struct err *);
+
+/* ---- what a command reads ---- */
+
+struct launch_reads {
+	VEC(struct trace_read) read; /* lines of PM files, see there */
+	VEC(char *) file;            /* the files' paths */
+};
+/* Runs the command and all that it forks. Its end does not matter; -1: it could not be run. */
+int launch_reads(const struct launch_opts *, struct launch_reads *, struct err *);
+void launch_reads_free(struct launch_reads *);
+
 /* ---- symbolic execution: one server that runs a program again and again (explorer*.c) ---- */
 
 struct launch_explorer_opts {

@@ -36,9 +36,25 @@ struct runner {
 	unsigned ncell;
 	VEC(struct done) done; /* results; those before `taken` are gone */
 	size_t taken;
-	int capture;  /* where the next command's output goes; 0: to the caller's own */
 	void *buffer; /* REPLY_MAX */
 };
+
+/* inside.c: something else in a cell's sandbox. */
+enum inside_end { INSIDE_NOT, INSIDE_ENDED, INSIDE_LATE, INSIDE_INTERRUPTED };
+struct inside {
+	const char *command; /* NULL: the runner's */
+	bool gdb;
+	runner_function *call; /* instead of the command, with its words */
+	void *arg;
+	int out; /* gets the standard output, or what the function writes; 0: ours is its own */
+	unsigned ms;
+	/* what came of it */
+	enum inside_end end;
+	int status;
+	bool shell; /* it was run by a shell */
+};
+int runner_inside(struct runner *, unsigned cell, struct inside *, struct runner_result *,
+		  struct err *);
 
 void runner_bury(struct runner_cell *,
 		 struct runner_result *); /* its process has ended on its own */

@@ -114,6 +114,16 @@ int runner_interactive(struct runner *, unsigned cell, bool gdb, const char *com
 		       struct runner_result *, struct err *);
 /* Runs another command on the image and returns all of its standard output, malloc'ed. */
 char *runner_capture(struct runner *, unsigned cell, const char *command, struct err *);
+/*
+ * Calls a function in a process of its own in the sandbox, with the words of the runner's command and
+ * its environment, and returns the bytes that it writes to `out`, malloc'ed. Programs that it runs
+ * see the image. NULL and err: it did not return 0 in time, a signal came, the view has the files
+ * elsewhere, or the command is a server (runner_calls).
+ */
+typedef int runner_function(void *arg, char **argv, int out);
+bool runner_calls(const struct runner *);
+void *runner_call(struct runner *, unsigned cell, runner_function *, void *arg, size_t *n,
+		  struct err *);
 /* Writes the image's files into a folder, sparse; paths become names ("a/pool" -> "pool"; where
  * that is taken, "pool.1" for the file with that number). */
 int runner_export(struct runner *, unsigned cell, const char *dir, struct err *);

@@ -6,10 +6,7 @@
  * trace has equal ones once) and copied when first written; a page that is not in the
  * table is zero, so a sparse file of any size costs what is in it.
  *
- * A STORE goes to an address, so the image also follows the mappings of each process: an
- * interval map from addresses to (file, offset). A fork starts with its parent's mappings
- * as they were at the FORK event, or, if the child's events come before that, as they are
- * when the child appears.
+ * A STORE goes to an address, so the image also follows the mappings of each process (maps.c).
  */
 #include <linux/falloc.h>
 #include <stdlib.h>
@@ -176,58 +173,24 @@ static int file_event(struct trace_image *im, const struct trace_event *ev, stru
 	}
 }
 
-/* --- mappings --- */
+/* --- stores --- */
 
-static void copy_maps(struct maps *to, const struct maps *from)
+static void store_event(struct trace_image *im, const struct trace_event *ev)
 {
-	VEC_RESERVE(&to->range, from->range.n);
-	VEC_RESERVE(&to->list, from->list.n);
-	if (from->range.n)
-		memcpy(to->range.p, from->range.p, from->range.n * sizeof *to->range.p);
-	if (from->list.n)
-		memcpy(to->list.p, from->list.p, from->list.n * sizeof *to->list.p);
-	to->range.n = from->range.n;
-	to->list.n = from->list.n;
-}
-
-static void map_event(struct trace_image *im, struct maps *m, const struct trace_event *ev)
-{
-	uint64_t addr = ev->arg[0], end = addr + ev->arg[1];
-
-	if (end < addr)
-		return;
-	imap_clear(&m->range, addr, end);
-	/* those that are not PM count too: they have loads, but no stores */
-	if (ev->kind == TRACE_UNMAP || ev->arg[2] >= im->file.n || ev->arg[3] > INT64_MAX ||
-	    ev->arg[1] > INT64_MAX)
-		return;
-	if (!m->range.n)
-		m->list.n = 0;
-	imap_set(&m->range, addr, end, m->list.n);
-	VEC_PUSH(&m->list, ((struct mapping){ addr, ev->arg[3], (uint32_t)ev->arg[2] }));
-}
-
-static void store_event(struct trace_image *im, const struct maps *m, const struct trace_event *ev)
-{
-	uint64_t addr = ev->arg[0], done = 0;
+	uint64_t addr = ev->arg[0], done = 0, off, n;
+	uint32_t file;
 
 	if (addr > UINT64_MAX - ev->size)
 		return;
 	while (done < ev->size) {
-		const struct imap_item *it = imap_find(&m->range, addr + done);
-		const struct mapping *map;
-		uint64_t n = ev->size - done, off;
-
-		if (!it) { /* not persistent here; perhaps from the next page on */
+		if (!trace_maps_locate(im->maps, ev->process, addr + done, &file, &off, &n)) {
+			/* not persistent here; perhaps from the next page on */
 			done += CHUNK_PAGE - (addr + done) % CHUNK_PAGE;
 			continue;
 		}
-		if (it->hi - (addr + done) < n)
-			n = it->hi - (addr + done);
-		map = &m->list.p[it->val];
-		off = map->offset + (addr + done - map->addr);
-		if (off <= INT64_MAX - n)
-			store_file(&im->file.p[map->file], off, ev->data + done, n);
+		if (ev->size - done < n)
+			n = ev->size - done;
+		store_file(&im->file.p[file], off, ev->data + done, n);
 		done += n;
 	}
 }
@@ -235,71 +198,15 @@ static void store_event(struct trace_image *im, const struct maps *m, const stru
 bool trace_image_locate(const struct trace_image *im, uint32_t process, uint64_t addr,
 			uint32_t *file, uint64_t *off, uint64_t *len)
 {
-	const struct imap_item *it;
-	const struct mapping *map;
-
-	if (process >= im->process.n || !(it = imap_find(&im->process.p[process].range, addr)))
-		return false;
-	map = &im->process.p[process].list.p[it->val];
-	*file = map->file;
-	*off = map->offset + (addr - map->addr);
-	*len = it->hi - addr;
-	return *off <= INT64_MAX - *len;
-}
-
-/* The child's mappings are those of now, if its own events are yet to come. */
-static void fork_event(struct trace_image *im, const struct trace_event *ev)
-{
-	struct maps copy = { 0 };
-	uint64_t child;
-
-	if (ev->arg[0] > UINT32_MAX ||
-	    !hmap_get(&im->child, (uint64_t)ev->process << 32 | ev->arg[0], &child) ||
-	    child < im->process.n || hmap_get(&im->forked, child, NULL))
-		return;
-	copy_maps(&copy, &im->process.p[ev->process]);
-	hmap_put(&im->forked, child, im->fork.n);
-	VEC_PUSH(&im->fork, copy);
-}
-
-static void add_process(struct trace_image *im, const struct trace_process_def *def)
-{
-	struct maps maps = { 0 };
-	uint64_t at;
-
-	if (hmap_get(&im->forked, im->process.n, &at)) {
-		maps = im->fork.p[at];
-		memset(&im->fork.p[at], 0, sizeof maps);
-	} else if (def->birth == TRACE_BIRTH_FORK && def->parent_index < im->process.n) {
-		copy_maps(&maps, &im->process.p[def->parent_index]);
-	}
-	VEC_PUSH(&im->process, maps);
-}
-
-/* Processes that had appeared by event `num`, or are needed for it. */
-static void add_processes(struct trace_image *im, uint64_t num, uint32_t process)
-{
-	const struct trace_defs *defs = trace_defs(im->reader);
-
-	while (im->process.n < trace_processes(defs)) {
-		const struct trace_process_def *def = trace_process(defs, (uint32_t)im->process.n);
-
-		if (def->first_event > num && im->process.n > process)
-			break;
-		add_process(im, def);
-	}
+	return trace_maps_locate(im->maps, process, addr, file, off, len);
 }
 
 int trace_image_apply(struct trace_image *im, const struct trace_event *ev, struct err *err)
 {
-	add_processes(im, ev->num, ev->process);
-	if (ev->process >= im->process.n)
-		return err_set(err, EXIT_USAGE, "an event of an unknown process");
+	if (trace_maps_apply(im->maps, ev, err))
+		return -1;
 	switch (ev->kind) {
-	case TRACE_STORE: store_event(im, &im->process.p[ev->process], ev); return 0;
-	case TRACE_MAP:
-	case TRACE_UNMAP: map_event(im, &im->process.p[ev->process], ev); return 0;
-	case TRACE_FORK: fork_event(im, ev); return 0;
+	case TRACE_STORE: store_event(im, ev); return 0;
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE: return file_event(im, ev, err);

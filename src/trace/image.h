@@ -7,14 +7,6 @@
 
 #define OWNED 1u /* low bit of a page's value in the table: it may be written */
 
-struct mapping {
-	uint64_t addr, offset;
-	uint32_t file;
-};
-struct maps {
-	struct imap range; /* value: index in the list */
-	VEC(struct mapping) list;
-};
 struct image_file {
 	uint64_t size;
 	struct hmap page; /* index -> address of the page | OWNED, 0: a zero page */
@@ -22,10 +14,7 @@ struct image_file {
 struct trace_image {
 	struct trace_reader *reader;
 	VEC(struct image_file) file;
-	VEC(struct maps) process;
-	struct hmap child;         /* parent's index, child's pid -> child's index */
-	struct hmap forked;        /* child's index -> index in fork */
-	VEC(struct maps) fork;     /* mappings at FORK, until the child appears */
+	struct trace_maps *maps;
 	VEC(uint8_t *) block;      /* memory of the initial pages */
 	VEC(const uint8_t *) page; /* initial pages by number */
 	uint64_t next;             /* event that trace_image_run goes on with */

@@ -43,17 +43,6 @@ static int load_pages(void *arg, const uint8_t *raw, size_t n)
 	return 0;
 }
 
-static void find_children(struct trace_image *im, const struct trace_defs *defs)
-{
-	for (uint32_t i = 0; i < trace_processes(defs); i++) {
-		const struct trace_process_def *p = trace_process(defs, i);
-		uint64_t key = (uint64_t)p->parent_index << 32 | p->pid;
-
-		if (p->birth == TRACE_BIRTH_FORK && !hmap_get(&im->child, key, NULL))
-			hmap_put(&im->child, key, i);
-	}
-}
-
 struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 {
 	struct trace_image *im = xcalloc(1, sizeof *im);
@@ -66,18 +55,12 @@ struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 	}
 	for (uint32_t i = 0; i < trace_files(defs); i++)
 		VEC_PUSH(&im->file, ((struct image_file){ .size = trace_file(defs, i)->size }));
-	find_children(im, defs);
+	im->maps = trace_maps_new(defs);
 	if (trace_reader_pages(r, load_pages, im, err)) {
 		trace_image_free(im);
 		return NULL;
 	}
 	return im;
-}
-
-static void free_maps(struct maps *m)
-{
-	imap_free(&m->range);
-	VEC_FREE(&m->list);
 }
 
 void trace_image_free(struct trace_image *im)
@@ -92,17 +75,10 @@ void trace_image_free(struct trace_image *im)
 				free((void *)(uintptr_t)(m->val[k] - OWNED));
 		hmap_free(m);
 	}
-	for (size_t i = 0; i < im->process.n; i++)
-		free_maps(&im->process.p[i]);
-	for (size_t i = 0; i < im->fork.n; i++)
-		free_maps(&im->fork.p[i]);
+	trace_maps_free(im->maps);
 	for (size_t i = 0; i < im->block.n; i++)
 		free(im->block.p[i]);
-	hmap_free(&im->child);
-	hmap_free(&im->forked);
 	VEC_FREE(&im->file);
-	VEC_FREE(&im->process);
-	VEC_FREE(&im->fork);
 	VEC_FREE(&im->block);
 	VEC_FREE(&im->page);
 	free(im);

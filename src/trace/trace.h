@@ -93,6 +93,33 @@ uint64_t trace_count(const struct trace_reader *); /* events known to be readabl
 /* Whole: the recording ended in order. Otherwise `why` says what is missing. */
 bool trace_is_whole(const struct trace_reader *, const char **why);
 
+/*
+ * What each process has mapped, and where in the files that is, by the events that were applied:
+ * all of them, in order. The definitions may still grow.
+ */
+struct trace_maps;
+struct trace_maps *trace_maps_new(const struct trace_defs *);
+int trace_maps_apply(struct trace_maps *, const struct trace_event *, struct err *err);
+/* Where an address of a process lies: the file, the offset in it, and how many bytes from there
+ * on are mapped in a row. False: not in a PM file. */
+bool trace_maps_locate(const struct trace_maps *, uint32_t process, uint64_t addr, uint32_t *file,
+		       uint64_t *off, uint64_t *len);
+void trace_maps_free(struct trace_maps *);
+
+/*
+ * Which lines of PM files are read before they are written, in the order of the first reads, by the
+ * events that were given: all of them, in order. It takes a run that records loads.
+ */
+struct trace_read {
+	uint32_t file;
+	uint64_t off; /* a multiple of TRACE_LINE */
+};
+struct trace_reads;
+struct trace_reads *trace_reads_new(const struct trace_defs *);
+int trace_reads_event(struct trace_reads *, const struct trace_event *, struct err *err);
+const struct trace_read *trace_reads_all(const struct trace_reads *, size_t *n);
+void trace_reads_free(struct trace_reads *);
+
 /* The contents of a PM file as the trace knows it: initial contents plus replayed events. */
 struct trace_image;
 struct trace_image *trace_image_new(struct trace_reader *, struct err *err);
@@ -102,8 +129,7 @@ int trace_image_run(struct trace_image *, uint64_t end, struct err *err);
 uint64_t trace_image_size(const struct trace_image *, uint32_t file);
 int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf,
 		     size_t len);
-/* Where an address of a process lies: the file, the offset in it, and how many bytes from there
- * on are mapped in a row. False: not in a PM file. Follows the events that were applied. */
+/* See trace_maps_locate. */
 bool trace_image_locate(const struct trace_image *, uint32_t process, uint64_t addr, uint32_t *file,
 			uint64_t *off, uint64_t *len);
 int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path,

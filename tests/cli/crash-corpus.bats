@@ -117,6 +117,28 @@ server() {
 	names r.json raw/log/log.c log-tail-before-body
 }
 
+@test "reads: which lines a command reads before it writes them, and nothing else" {
+	local bin=$BIN/raw/log/clean
+	"$bin" run "$pool" "$(ops raw/log/ops/put.ops)" >/dev/null
+	holdfast reads -- "$bin" recover "$pool" >out 2>err
+	[ "$(tail -n 1 out)" = end ]
+	sed '$d' out | sort -u >lines
+	[ "$(wc -l <lines)" -eq "$(($(wc -l <out) - 1))" ]
+	! grep -vE "^$pool 0x[0-9a-f]*[048c]0$" lines
+	grep -qx "$pool 0x0" lines
+	run -3 holdfast reads -- ./no-such-program
+	[ -z "$(find . -name '*.hft')" ]
+	nothing_left
+}
+
+@test "exhaustive: states that recovery cannot tell apart are one" {
+	local bin=$BIN/raw/log/clean
+	holdfast record -q -o t -- "$bin" run "$pool" "$(ops raw/log/ops/compact.ops)" >/dev/null
+	crash_json r.json --budget 3000 --strategy exhaustive --recover "$bin recover $pool" t
+	jq -e '.incomplete == null and .stats.possible_log10 > 4 and .stats.tested < 1000' r.json
+	nothing_left
+}
+
 @test "mmap and msync: only what was synced is safe, and that is enough" {
 	crash_json r.json -o t --model msync --budget 200 --random 2 --recover "$BIN/msync/wal/clean recover $pool" \
 		-- "$BIN/msync/wal/clean" run "$pool" "$(ops msync/wal/ops/two.ops)"

@@ -233,25 +233,6 @@ static void bad_options(void **state)
 	}
 }
 
-/* Is there a process with this word on its command line? */
-static bool runs(const char *word)
-{
-	DIR *d = opendir("/proc");
-	bool found = false;
-	for (struct dirent *e; !found && (e = readdir(d));) {
-		char path[300], text[4096];
-		snprintf(path, sizeof path, "/proc/%s/cmdline", e->d_name);
-		int fd = open(path, O_RDONLY);
-		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
-		if (fd >= 0)
-			close(fd);
-		found = n > 0 && atoi(e->d_name) != getpid() &&
-			memmem(text, (size_t)n, word, strlen(word));
-	}
-	closedir(d);
-	return found;
-}
-
 static void strays(void **state)
 {
 	(void)state;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/recording.h"
-
-#include "cli/folder.h"
-#include "trace/trace.h"
+/* Run a program under the tracer and keep the trace in a folder. */
+#include "launch/internal.h"
 
 static int count(void *arg, const struct trace_event *e, struct err *err)
 {
-	struct recording *rec = arg;
+	struct launch_recording *rec = arg;
 	(void)err;
 	if (e->kind < TRACE_KINDS)
 		rec->kind[e->kind]++;
@@ -14,7 +12,8 @@ static int count(void *arg, const struct trace_event *e, struct err *err)
 }
 
 /* Runs the program, its events into the writer; -1: it did not run. */
-static int run(struct launch *l, struct trace_writer *w, struct recording *rec, struct err *err)
+static int run(struct launch *l, struct trace_writer *w, struct launch_recording *rec,
+	       struct err *err)
 {
 	struct trace_live *live = trace_live_new(w, count, rec, err);
 	if (!live)
@@ -26,17 +25,17 @@ static int run(struct launch *l, struct trace_writer *w, struct recording *rec, 
 	return bad;
 }
 
-static int record(struct launch *l, const char *dir, bool force, struct recording *rec,
+static int record(struct launch *l, const char *dir, bool force, struct launch_recording *rec,
 		  struct err *err)
 {
 	bool existed;
-	if (folder_clear(dir, force, &existed, err))
+	if (launch_folder_clear(dir, force, &existed, err))
 		return -1;
 	struct trace_writer *w = trace_create(dir, err);
 	if (!w || run(l, w, rec, err)) {
 		if (w)
 			trace_abandon(w);
-		folder_remove(dir, !existed);
+		launch_folder_remove(dir, !existed);
 		return -1;
 	}
 	if (rec->result.stopped)
@@ -46,10 +45,10 @@ static int record(struct launch *l, const char *dir, bool force, struct recordin
 	return 0;
 }
 
-int recording_make(const struct launch_opts *o, const char *dir, bool force, struct recording *rec,
-		   struct err *err)
+int launch_record(const struct launch_opts *o, const char *dir, bool force,
+		  struct launch_recording *rec, struct err *err)
 {
-	*rec = (struct recording){ 0 };
+	*rec = (struct launch_recording){ 0 };
 	struct launch *l = launch_new(o, err);
 	if (!l)
 		return -1;

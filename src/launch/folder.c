@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The folder that a recording goes to: which one, may it be used, away with it. */
-#include "cli/folder.h"
+/* The folder that a recording goes to: which one, may it be used, and its removal. */
+#include "launch/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,17 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/trace.h"
-
 #define TRACE_FILE "trace" /* the one file in a trace's folder */
 
-bool folder_is(const char *path)
+bool launch_folder_is(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-char *folder_default(const char *program)
+char *launch_folder_default(const char *program)
 {
 	const char *slash = strrchr(program, '/');
 	const char *name = slash && slash[1] ? slash + 1 : program;
@@ -81,7 +79,7 @@ static int check_full(const char *dir, const char *strange, bool force, struct e
 	return 0;
 }
 
-int folder_clear(const char *dir, bool force, bool *existed, struct err *err)
+int launch_folder_clear(const char *dir, bool force, bool *existed, struct err *err)
 {
 	struct stat st;
 	bool any;
@@ -93,12 +91,12 @@ int folder_clear(const char *dir, bool force, bool *existed, struct err *err)
 	char *strange = stranger(dir, &any);
 	int bad = any ? check_full(dir, strange, force, err) : 0;
 	free(strange);
-	if (!bad && any && folder_remove(dir, false))
+	if (!bad && any && launch_folder_remove(dir, false))
 		bad = err_errno(err, EXIT_USAGE, "cannot replace %s", dir);
 	return bad;
 }
 
-int folder_remove(const char *dir, bool itself)
+int launch_folder_remove(const char *dir, bool itself)
 {
 	char *path = xasprintf("%s/" TRACE_FILE, dir);
 	int bad = unlink(path);
