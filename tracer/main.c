@@ -9,8 +9,8 @@
  *   world/    which bytes are symbolic, where they come from, what keeps runs apart
  *   exec/     symbolic execution: the two translations of each block
  *
- * A room uses those above it only (scripts/layers.txt). Here they meet: recording does not know
- * that there are symbols, so what the core says goes to both, one after the other.
+ * Each uses only those above it (scripts/layers.txt). Recording does not know of symbolic
+ * execution: here the core's callbacks are passed to both, one after the other.
  */
 #include "exec/exec.h"
 
@@ -41,7 +41,7 @@ static void debug_usage(void)
 	VG_(printf)("    (none)\n");
 }
 
-/* ---- what the core says while it executes symbolically ---- */
+/* ---- callbacks of the core, with --hf-sym ---- */
 
 static void sym_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 {
@@ -80,7 +80,7 @@ static void sym_setup(void)
 	VG_(track_pre_deliver_signal)(sym_deliver);
 }
 
-/* ---- what it says in both cases ---- */
+/* ---- callbacks of the core, with and without ---- */
 
 static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 {
@@ -117,7 +117,7 @@ static void first_instruction(ThreadId tid)
 	scanned = True;
 }
 
-/* Unfollowed children run on, unrecorded, and what they start runs outside Valgrind. */
+/* Children that are not followed run unrecorded, and programs that they execute outside Valgrind. */
 static void fork_child(ThreadId tid)
 {
 	if (sym_process.forking)
@@ -173,8 +173,8 @@ static void fini(Int code)
 }
 
 /*
- * The core does not tell tools which signal ended the program, but calls this with it, last
- * of all, to die of the same: the linker's --wrap (meson.build) puts us in between.
+ * The core does not tell tools which signal ended the program, but it finally kills itself with the
+ * same signal by this function, which the linker's --wrap (meson.build) replaces.
  */
 extern void __real_vgPlain_kill_self(Int sig);
 extern void __wrap_vgPlain_kill_self(Int sig);

@@ -8,15 +8,15 @@
  * about this byte alone.
  *
  * String functions find the first byte that differs with vector operations and load the byte
- * there: an address with few possible values, one behind the other. What is loaded becomes a
- * choice between the bytes, so that one step of solving gets from any string to an equal one.
+ * there: an address with few, consecutive values. The loaded value becomes a choice between these
+ * bytes, so that one question to the solver leads from any string to an equal one.
  *
- * All other symbolic addresses are pinned to what they are.
+ * All other symbolic addresses are pinned to their concrete values.
  */
 #include "expr/term.h"
 #include "slow.h"
 
-#define SPREAD 65536u /* places of a table are that near to each other */
+#define SPREAD 65536u /* the largest distance between places of a table */
 #define CHOICES 16u   /* bytes in a vector */
 
 /* ---- tables ---- */
@@ -80,7 +80,7 @@ static Bool load_table(const struct sym_value *a, struct sym_value *r)
 
 /* ---- choices ---- */
 
-/* No value is larger. Looks only into what indices in vectors are made of. */
+/* An upper bound. It knows only the operations that indices into vectors are made of. */
 static ULong at_most(struct term t, UInt depth)
 {
 	struct sym_operand arg[3];

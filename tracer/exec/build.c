@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The slow version of a block: behind each statement that makes, moves or uses a value goes a
- * call that does the same with what the value is made of (slow.h).
+ * The slow version of a block: each statement that computes, moves or uses a value is followed by a
+ * call that does the same with its expression (slow.h).
  *
  * The IR is flat: operands are temporaries or constants.
  */
@@ -18,7 +18,7 @@ static struct {
 
 /* ---- descriptions ---- */
 
-/* They live as long as any translation may, that is, for ever. */
+/* They live as long as the translations, which are never known to be discarded. */
 static void *keep(SizeT size)
 {
 	void *p;
@@ -178,7 +178,7 @@ static void call_with(IRSB *sb, const HChar *name, void *fn, struct sym_stmt *s,
 }
 #define CALL_WITH(sb, fn, s, t) call_with(sb, #fn, fn, s, t)
 
-/* The server must stand before the first symbolic byte is read. */
+/* The fork server has to start before the first symbolic byte is read. */
 static void before_load(IRSB *sb, IRExpr *addr, UInt size)
 {
 	IRExpr *role = sym_ir_assign(sb, Ity_I32,
@@ -219,7 +219,7 @@ static void ccall(IRSB *sb, struct sym_stmt *s, IRTemp t, const IRExpr *e)
 		CALL_WITH(sb, slow_set, s, t);
 }
 
-/* Operands, those that there are. */
+/* Sets the operation and its operands; NULL: none. */
 static void takes(struct sym_stmt *s, UInt op, IRExpr *a, IRExpr *b, IRExpr *c, IRExpr *d)
 {
 	s->op = op;
@@ -299,7 +299,7 @@ static void put(IRSB *sb, const IRStmt *st, Addr ip)
 	s->size = sizeofIRType(typeOfIRExpr(now.block->tyenv, data));
 	s->groups = sym_group(s->offset, s->size);
 	s->a[0] = operand(data);
-	if (s->groups) /* not: where it is, what a flush of the instruction cache is about */
+	if (s->groups) /* not for RIP and the range of an instruction-cache flush */
 		CALL1(sb, slow_put, s);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Operations that are not followed: counted by name, and said at the end of the run. */
+/* Operations that are not followed: counted by name, and recorded at the end of the run. */
 #include "slow.h"
 
 struct unfollowed {
@@ -24,7 +24,7 @@ void sym_concrete(const HChar *name)
 	VG_(addToXA)(all, &u);
 }
 
-/* VEX prints the names of its operations but does not give them: catch what it prints. */
+/* VEX can only print the names of its operations: its output is captured. */
 extern void (*vex_log_bytes)(const HChar *, SizeT);
 static struct {
 	HChar text[64];

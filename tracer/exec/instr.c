@@ -2,20 +2,21 @@
 /*
  * The two versions of each block.
  *
- * The fast one is what `record` has, plus a byte that says that it ran, and tests in line whether
- * something symbolic comes up: at its start, for the registers that it uses; before each load,
- * for what is there. If so, it leaves to the slow version of the code from there on. Behind
- * stores a test clears what was symbolic there before. So a fast block never has anything
- * symbolic in its hands, and none of its stores can make anything symbolic.
+ * The fast one is that of `record`, plus a coverage byte, and inline tests for symbolic values: at
+ * the start, of the registers that it uses; before each load, of the bytes to be loaded. If a test
+ * finds something, the block is left for the slow version of the code from there on. After a store,
+ * a test clears bytes that were symbolic. So a fast block never handles a symbolic value, and none
+ * of its stores can make anything symbolic.
  *
- * The slow version begins at the same address with SYM_BLOCK_SLOW set. The core asks where such
- * an address really is, as it does for functions that tools replace; the linker's --wrap
- * (meson.build) lets us answer, and choose how VEX translates it: without following jumps, so
- * that every condition is that of one branch, and not too much at once.
+ * The slow version is filed under the same address with SYM_BLOCK_SLOW set. The core resolves such
+ * an address as it does for functions that tools replace; the linker's --wrap (meson.build)
+ * replaces that function, which also sets how VEX translates: without following jumps, so that
+ * every condition belongs to one branch, and in short blocks.
  *
- * A load that leaves repeats its instruction from the start. Then nothing that the instruction
- * reads may have changed before the load: a block where a load comes behind a change in the
- * same instruction (as in the REP instructions) is only entered if no memory is symbolic.
+ * When a load leaves the fast block, its instruction is executed again from the start. So nothing
+ * that the instruction reads may be changed before the load: a block in which a load follows a
+ * change in the same instruction (as in the REP instructions) is only entered if no memory is
+ * symbolic.
  */
 #include "slow.h"
 
@@ -142,7 +143,8 @@ static void known_update(void)
 	}
 }
 
-/* Whoever holds it does so for a few instructions; one who was killed there holds it for ever. */
+/* The lock is held for a few instructions. A child that is killed there never releases it: so waiting
+ * is limited. */
 static void lock(void)
 {
 	for (UInt i = 0; i < 1000; i++) {
@@ -264,7 +266,7 @@ static struct uses block_uses(const IRSB *in)
 			ip = st->Ist.IMark.addr;
 		}
 		if (!ip)
-			continue; /* what the core has put before it */
+			continue; /* before the first instruction: added by the core */
 		u.groups |= stmt_groups(in, st);
 		if (changed && loads(st))
 			u.late_load = True;
@@ -387,7 +389,7 @@ static void begin(IRSB *out, const IRSB *in, Addr nraddr)
 	now.ip = ip;
 	cover(out, nraddr);
 	if (now.slow) {
-		/* Nobody shall see where it is: neither a handler nor who looks at a crash. */
+		/* The alias must not be visible, neither to a handler nor in a crash report. */
 		addStmtToIRSB(out, IRStmt_Put(OFF(RIP), sym_ir_u64(ip)));
 		sym_build_begin(out, in);
 		return;

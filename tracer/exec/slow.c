@@ -2,9 +2,9 @@
 /*
  * What the slow version of a block calls, statement by statement (slow.h).
  *
- * Where all operands are concrete, so is the result, and nothing more is done. An operation
- * that is not followed leaves its result concrete, too; then its operands are pinned to their
- * values, so that what the path says of the input stays true.
+ * If all operands are concrete, so is the result, and nothing more is done. The result of an
+ * operation that is not followed is concrete, too; then its operands are pinned to their values, so
+ * that the path's conditions still determine the run.
  */
 #include "slow.h"
 #include "expr/term.h"
@@ -153,7 +153,7 @@ VG_REGPARM(2) void slow_ccall(const struct sym_stmt *s, ULong v)
 		verify(r);
 }
 
-/* a: the divisor. Nothing can be said behind the division, if it is 0. */
+/* a: the divisor. If it is 0, the division traps: the condition is recorded before it. */
 VG_REGPARM(1) void slow_before_division(const struct sym_stmt *s)
 {
 	struct term zero;
@@ -272,7 +272,7 @@ VG_REGPARM(2) void slow_loadg(const struct sym_stmt *s, ULong v)
 	verify(r);
 }
 
-/* Whether it stores depends on the comparison: that is pinned, too. */
+/* Whether it stores depends on the comparison, which is pinned. */
 static Bool cas_equal(const struct sym_stmt *s, const struct sym_value *old,
 		      const struct sym_value *expected)
 {

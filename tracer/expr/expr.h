@@ -3,7 +3,7 @@
  * Expressions over input bytes.
  *
  *   node.c   nodes: made once each, sent when they are new
- *   term.c   what simplification (src/term) needs of node.c
+ *   term.c   connects simplification (src/term) with node.c
  *   ops.c    integer operations
  *   vec.c    vector operations
  *   flags.c  x86 flags and conditions
@@ -20,12 +20,13 @@ struct sym_operand {
 	UInt node;
 	ULong value; /* concrete, in this run; also where it is a node */
 };
-/* The node, which may be one that was there; 0: it turned out to be a constant, in *value. */
-/* Who is to hear of each node when it is made; set before the first. `constants`: a bit for each
- * operand that is one; a TABLE has `size` bytes of entries. */
+/* Is called with each new node; set before the first is made. `constants`: a bit for each operand
+ * that is a constant; a TABLE has `size` bytes of entries. */
 extern void (*sym_node_made)(UInt id, UInt word, UInt constants, const ULong arg[3],
 			     const UChar *entries, UInt size);
-void sym_node_prepare(void); /* in the fork server: what every child would have to do */
+/* In the fork server: makes allocations that every child would have to make. */
+void sym_node_prepare(void);
+/* The node, new or existing; 0: it is a constant. *value: its value in this run. */
 UInt sym_node(UInt word, struct sym_operand a, struct sym_operand b, struct sym_operand c,
 	      ULong *value);
 UInt sym_input_node(UInt byte, UChar value);
@@ -38,7 +39,7 @@ ULong sym_value_of(UInt node); /* in this run */
 Long sym_single_input(UInt node);
 /* What such a node is for each value of the byte. False: it is too large. */
 Bool sym_eval_all(UInt node, ULong out[256]);
-/* Has this node's value been said on this path? If not, it is from now on. */
+/* Was this node's value recorded on this path? If not, it counts as recorded from now on. */
 Bool sym_decided(UInt node);
 
 /* ---- values ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Nodes of expressions (src/trace/expr.h). Each is made once: who asks for the same operation on
- * the same operands again gets the same number. A node is sent when it is made, so that its
- * operands always come before it; numbers ascend from 1.
+ * Nodes of expressions (src/trace/expr.h), hash-consed: the same operation on the same operands is
+ * the same node. A node is sent when it is made, so that its operands are sent before it; numbers
+ * ascend from 1.
  */
 #include "expr.h"
 

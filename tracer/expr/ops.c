@@ -269,7 +269,7 @@ Bool sym_unop(IROp op, struct sym_value *r, const struct sym_value *a)
 	if (!f)
 		return sym_vec_unop(op, r, a);
 	t = convert(f->what, r->bits < 64 ? r->bits : 64, a);
-	/* Undefined for 0, but computed all the same: then it is what the machine made of it. */
+	/* The result for 0 is undefined: it is what the machine computed. */
 	if (op >= Iop_Clz64 && op <= Iop_Ctz32 && !a->v[0])
 		t = t_ite(t_is_zero(t_of(a, 0)), t_const(t.w, r->v[0]), t);
 	t_to(r, 0, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * VEX's vector operations as expressions: SSE2, the integer ones, and what of AVX is the same on
- * twice the width.
+ * VEX's vector operations as expressions: the integer operations of SSE2, and those of AVX that are
+ * the same on twice the width.
  *
  * A vector is split into lanes, each lane is a term, and concrete lanes stay constants. What
  * string functions do (compare 16 bytes, make a mask of the bytes' top bits) becomes one

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Valgrind reads the debug information of every object it loads, for backtraces that we never
- * print. It takes time at each start, and Valgrind 3.19 gives up on some of what clang writes.
- * The linker (--wrap, see meson.build) sends its calls here; symbols are still read, for
- * --hf-watch. Source places are holdfast's business (src/srcloc).
+ * Valgrind reads the debug information of every object it loads, for backtraces that the tracer
+ * never prints. This takes time at each start, and Valgrind 3.19 aborts on some of what clang
+ * writes. The linker's --wrap (meson.build) redirects its readers to these empty functions; symbols
+ * are still read, for --hf-watch. Source locations are found by holdfast (src/srcloc).
  */
 #include "record.h"
 

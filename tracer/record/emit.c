@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records into the ring (src/trace/format.h draws them), and the ids that go with them.
+ * Writes records into the ring (src/trace/format.h shows the layout), and assigns the ids in them.
  *
- * The writer owns `head`; it may run ahead freely until `safe`, the nearest of: the ring is
- * full, the ring's end is reached, a quarter is done. Only then does it look at the other
- * side, so that a record costs a few plain stores.
+ * The writer owns `head` and need not look at `tail` until `safe`: the point where the ring is
+ * full, where its end is reached, or where a quarter of it has been written, whichever comes first.
+ * So a record normally costs a few plain stores.
  */
 #include "record.h"
 
@@ -49,7 +49,7 @@ static void give_up(void)
 	region_forget_all();
 }
 
-/* Makes room for `bytes` in one piece. False: nobody listens any more. */
+/* Makes room for `bytes` in one piece. False: holdfast does not read the ring any more. */
 static Bool reserve_slow(ULong bytes)
 {
 	ULong left = RING_BYTES - (ring.head & MASK), tail;
@@ -142,7 +142,7 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 		loads_stored(a, size);
 }
 
-/* Sends a record and waits until holdfast has dealt with it. */
+/* Sends a record and waits until holdfast has answered it. */
 Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size)
 {
 	emit(kind, 0, 0, 0, nargs, args, payload, size);
@@ -164,9 +164,9 @@ Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload
 }
 
 /*
- * Waits until holdfast has taken all that this process has said. Each process has a ring of
- * its own, and nothing else orders them: what others do after hearing from this process, by
- * whatever system call, must be read after what it did before.
+ * Waits until holdfast has read all records of this process. Each process has a ring of its own,
+ * and nothing else orders them: what another process does after this one has communicated with
+ * it, by any system call, must be read after what this one did before.
  */
 void emit_sync(void)
 {
@@ -290,7 +290,7 @@ UInt emit_string(const HChar *s)
 
 /* ---- start and end ---- */
 
-/* Takes a free ring.slot; the previous image of an exec'd process has left its own behind. */
+/* Claims a free slot. After exec, the slot of the previous image is still there: it is closed. */
 static Bool claim_slot(enum trace_birth *birth)
 {
 	UInt pid = (UInt)VG_(getpid)();
@@ -368,7 +368,7 @@ void emit_init(void)
 		VG_(exit)(1);
 	}
 	if (ring.shm->stop)
-		return; /* recording has ended: run on untraced */
+		return; /* recording has ended: the program runs untraced */
 	if (!claim_slot(&birth)) {
 		say_no_slot();
 		return;
@@ -377,7 +377,7 @@ void emit_init(void)
 	announce_process(birth, (UInt)VG_(getppid)());
 }
 
-/* After fork, in a child that is followed: the same ids go on, in a ring of its own. */
+/* After fork, in a child that is recorded: ids stay valid, but it has a ring of its own. */
 void emit_fork_child(void)
 {
 	enum trace_birth birth = TRACE_BIRTH_FORK;
@@ -407,7 +407,7 @@ void emit_end(void)
 	}
 	emit(TRACE_DEF_END, 0, 0, 0, 1, &arg, NULL, 0);
 	if (opt.follow_forks)
-		emit_sync(); /* before whoever waits for this process goes on */
+		emit_sync(); /* before a process that waits for this one continues */
 	record.on = False;
 	ring.slot->state = RING_DONE;
 	ring_doorbell();

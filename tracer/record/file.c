@@ -2,20 +2,20 @@
 /*
  * The files that back PM.
  *
- * A file is told to holdfast the first time that it matters; holdfast keeps its contents
- * before the program goes on, so that any later image can be rebuilt.
+ * A file is announced to holdfast when it is first mapped or used as PM; holdfast copies its
+ * contents before the program continues, so that any later image can be rebuilt.
  */
 #include "record.h"
 
 #define AT_EMPTY_PATH 0x1000
 
 struct file {
-	ULong dev, ino, born; /* inode numbers are used again; born: 0 if nobody knows */
+	ULong dev, ino, born; /* inode numbers are reused; born: time of creation, 0 if unknown */
 	Bool unlinked;
 };
 static XArray *files; /* struct file, the id is the index */
 
-/* When the file was made, so that a new one with an old inode number is known as such. */
+/* The time of creation tells a new file from an old one with the same inode number. */
 static ULong birth(Int dirfd, const HChar *path, UInt flags)
 {
 	enum { STATX_BTIME = 0x800 };
@@ -68,7 +68,7 @@ UInt file_by_path(const HChar *path)
 	return file_lookup(st.dev, st.ino, -1, path);
 }
 
-/* The same, but a symbolic link is not what it points to. */
+/* The same, but symbolic links are not followed. */
 UInt file_by_name(const HChar *path)
 {
 	struct vki_stat st;
@@ -116,7 +116,7 @@ Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 	Bool dax = (st->mode & VKI_S_IFMT) == VKI_S_IFCHR && VG_(strncmp)(path, "/dev/dax", 8) == 0;
 	if (!regular && !dax)
 		return False;
-	/* what has no name, and the C library's semaphores, are not meant to survive */
+	/* files without a name and the C library's semaphores are not persistent data */
 	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
 	    VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
 		return False;
@@ -124,8 +124,8 @@ Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 }
 
 /*
- * Do loads from this file count, wherever they go? Without --hf-pm only those of files that are
- * known already: nearly all files are read, few of them are pools.
+ * Are loads from this file recorded, however it is read? Without --hf-pm only those from files that
+ * are known already: nearly all files are read, few of them are pools.
  */
 Bool file_is_loaded(Int fd, const struct vg_stat *st, const HChar *path)
 {

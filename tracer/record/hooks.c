@@ -2,7 +2,7 @@
 /* What the code that instrument.c generates calls, at each store, flush and fence that matters. */
 #include "record.h"
 
-/* A store that begins before PM, ends behind it or goes from one mapping into the next. */
+/* A store that begins before PM, ends after it or crosses from one mapping into the next. */
 static void store_across(Addr a, UInt size, UInt flags, UInt site)
 {
 	for (Addr end = a + size, stop; (a = region_next(a)) < end; a = stop) {
@@ -79,8 +79,8 @@ VG_REGPARM(2) void on_watched(ULong fn, ULong site)
 /* Valgrind hides clwb and clflushopt; show the ones that were asked for. */
 
 /*
- * What symbolic execution does not follow well: libraries then choose their SSE2 functions. Also
- * random numbers, which would be others in every run.
+ * Hides what is beyond SSE2, so that libraries choose functions that symbolic execution can follow,
+ * and the instructions for random numbers, which would differ from run to run.
  */
 static void hide_features(VexGuestAMD64State *st, UInt leaf)
 {

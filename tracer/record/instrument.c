@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is put into each superblock.
+ * Instruments each superblock.
  *
  * Stores: after the store, a call of on_store() guarded by an inline look-up of the address's
  * granule; the bytes are read back from memory, which works for any width. Plain stores at an
  * address that comes from the stack pointer are left alone: stacks are not PM.
  *
- * Loads, with --hf-loads: before the load, a call of on_load() behind the same look-up. What
- * VEX has found to be of no use is not loaded, and no matter.
+ * Loads, with --hf-loads: before the load, a call of on_load() guarded by the same look-up. Loads
+ * that VEX has removed because their result is unused are not recorded.
  *
  * Flushes: VEX cannot decode clwb and clflushopt, and takes clflush for an instruction-cache
  * flush that throws away translations; all three end a block. Both ends are rewritten into a
@@ -16,7 +16,7 @@
  * Fences: sfence and mfence call on_fence(). A LOCK-prefixed instruction or an XCHG with
  * memory orders flushes too, but is only recorded when there is something to order.
  *
- * Calls and returns: context.c says what is kept; here it is written down inline.
+ * Calls and returns: the shadow stack of context.c is updated inline.
  */
 #include "record.h"
 
@@ -64,7 +64,7 @@ static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **a
 	addStmtToIRSB(sb, IRStmt_Dirty(d));
 }
 
-/* A statement of the program's. */
+/* Copies a statement of the program. */
 static void keep(IRSB *sb, IRStmt *st)
 {
 	if (record.hooks)

@@ -2,14 +2,14 @@
 /*
  * Loads from PM, with --hf-loads.
  *
- * Programs read far more often than they write, so what is known already is not said again:
- * a byte's load is recorded if it was not recorded before, or the byte was stored to since.
- * A small table, indexed by the low bits of the line's number, knows this for the lines that
- * were used last; a line that lost its place to another is recorded again, which does no harm.
+ * Programs read far more often than they write, so repeated loads are not recorded again: a byte's
+ * load is recorded if it was not recorded before, or the byte was stored to since. A direct-mapped
+ * table, indexed by the low bits of the line's number, keeps this for recently used lines; a line
+ * that was evicted is recorded again, which is redundant but correct.
  *
- * The first load of a line that nothing was stored to says that the whole line was read: one
- * event instead of eight, and who looks for the lines that a program read before it wrote
- * them loses nothing. Afterwards, and where a store came first, it is the bytes that count:
+ * The first load from a line without stores is recorded as a load of the whole line: one event
+ * instead of eight, and an analysis of the lines that a program reads before it writes them
+ * loses nothing. Later loads, and loads after a store, are recorded byte by byte:
  *
  *   load  8 at 0x1000    load 64 at 0x1000
  *   load  8 at 0x1010    -
@@ -19,7 +19,7 @@
  *   load  8 at 0x2000    load 8 at 0x2000
  *   load  8 at 0x2008    load 8 at 0x2008
  *
- * Lines that are not PM at all, but near, are in the table as loaded.
+ * Lines that are not PM, but in the same granule, are in the table as loaded.
  */
 #include "record.h"
 
@@ -59,7 +59,7 @@ static void load_in(struct line *l, const struct region *r, Addr from, Addr to, 
 	emit(TRACE_LOAD, 0, site, ctx_node(), 2, args, NULL, 0);
 }
 
-/* site 0: not asked for yet */
+/* *site is 0 until the instruction's id is needed. */
 static void load_line(Addr from, Addr to, Addr ip, UInt *site)
 {
 	Addr lo = LINE_OF(from) * TRACE_LINE, hi = lo + TRACE_LINE;

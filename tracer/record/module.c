@@ -38,7 +38,7 @@ void module_scan(void)
 	for (Int i = 0; i < n; i++) {
 		NSegment const *seg = VG_(am_find_nsegment)(starts[i]);
 		const HChar *path = seg && seg->hasX ? VG_(am_get_filename)(seg) : NULL;
-		/* the tool's own page of trampolines is no part of the program */
+		/* the page with Valgrind's trampolines is not part of the program */
 		if (path && VG_(strstr)(path, "/holdfast-amd64-linux") == NULL)
 			module_mapped(VG_INVALID_THREADID, seg->start, seg->end - seg->start + 1,
 				      (ULong)seg->offset, path);

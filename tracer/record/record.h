@@ -5,15 +5,15 @@
  *   options.c     what was asked for
  *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
  *   instrument.c  puts the calls into each superblock
- *   hooks.c       what is called there
+ *   hooks.c       the functions that are called there
  *   context.c     the calling context of the current thread, in O(1)
  *   region.c      which addresses are persistent memory
  *   file.c        which files are behind them
  *   module.c      where the program's code is
  *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
- *   request.c     client requests: our markers, and pmemcheck's
- *   debuginfo.c   keeps Valgrind from reading what we do not need
+ *   request.c     client requests: markers, and those of pmemcheck
+ *   debuginfo.c   keeps Valgrind from reading debug information
  *   emit.c        records -> the ring that holdfast drains
  *
  * Valgrind runs one thread at a time, so nothing here needs a lock.
@@ -211,12 +211,12 @@ extern void on_cpuid(VexGuestAMD64State *st);
 extern VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size);
 void kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len);
 void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a);
-void loads_stored(Addr a, SizeT size); /* what was loaded there is no more */
+void loads_stored(Addr a, SizeT size); /* forget that these bytes were loaded */
 void loads_forget(void);
 
 /* ---- instrument.c ---- */
 /*
- * Code that others want in each block, besides what recording needs: called while a block is
+ * Who else instruments each block, besides recording: called while a block is
  * translated. `before` and `after` surround each statement of the program's; `flush` is called
  * at a flush, which ends its block.
  */

@@ -4,9 +4,8 @@
  *
  * PM is every writable MAP_SHARED mapping of a regular file or a DAX device whose path fits
  * --hf-pm, and every range that the program registers itself. Mappings that are shared but
- * not writable are remembered too: mprotect may make them PM later. With --hf-loads they are
- * told as well, as mappings that are not PM, and so are private ones, since what is loaded
- * there comes from the file.
+ * not writable are kept too: mprotect may make them PM later. With --hf-loads these are recorded as
+ * mappings that are not PM, and so are private mappings, since loads from them read the file.
  */
 #include "record.h"
 
@@ -309,7 +308,7 @@ void region_register(Addr a, SizeT len)
 	add(r);
 }
 
-/* Only what has no file behind it: a range inside a pool stays recorded. */
+/* Only ranges without a file: a range inside a pool stays recorded. */
 void region_unregister(Addr a, SizeT len)
 {
 	const struct region *r = region_find(a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the program asks of the kernel: mappings, files that back PM, children, its end; and
- * what the kernel writes into PM on its behalf.
+ * System calls: mappings, files that back PM, child processes, exit; and what the kernel writes
+ * into PM for the program.
  */
 #include "record.h"
 
@@ -13,7 +13,7 @@ static struct {
 	Bool family; /* more than one process is recorded */
 } calls = { .doomed = NO_FILE };
 
-/* After a syscall, and before, the guest's IP is behind the two-byte instruction. */
+/* Before and after a system call, the guest's IP is behind the two-byte instruction. */
 UInt syscall_site(ThreadId tid)
 {
 	return emit_site(VG_(get_IP)(tid) - 2, TRACE_SITE_SYSCALL, 0);
@@ -134,7 +134,7 @@ static void reads_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 
 /* ---- names ---- */
 
-/* The path that an *at() call means; relative ones only where the folder is the current one. */
+/* The path that an *at() call refers to; relative paths are resolved against its folder. */
 static const HChar *at_path(Int dirfd, UWord path, HChar *buf, SizeT size)
 {
 	const HChar *p = (const HChar *)path, *dir;

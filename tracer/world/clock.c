@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fixed clock and random numbers, so that a run with the same input is the same run.
+ * A deterministic clock and random numbers, so that the same input gives the same run.
  *
- * The clock goes on by a microsecond each time that it is asked for, so that who waits for a time
- * to come gets there; the processor's own clock likewise. Random numbers, the kernel's and the
- * processor's, come from a generator that starts alike in every run.
+ * The clock advances by a microsecond at each reading, so that a loop that waits for a deadline
+ * ends; so does the time-stamp counter. Random numbers, from the kernel and from the processor,
+ * come from a generator with the same seed in every run.
  *
- * Numbers of processes and threads are as they are: each run has others. A program that sends
- * signals, waits for children or reads /proc needs the real ones.
+ * Ids of processes and threads are the real ones, which differ from run to run: a program that
+ * sends signals, waits for children or reads /proc needs them.
  */
 #include "base/random.h"
 #include "internal.h"
@@ -19,7 +19,7 @@ static struct {
 	uint64_t random; /* the generator's state */
 } pinned_to = { .random = 0x9E3779B97F4A7C15 };
 
-/* Microseconds; later each time. */
+/* Microseconds; strictly increasing. */
 static ULong tick(void)
 {
 	return ++pinned_to.ticks;
@@ -44,7 +44,7 @@ static Bool is_random_device(Int fd)
 	       (st.rdev == 0x108 || st.rdev == 0x109);
 }
 
-/* The processor's own clock: the linker's --wrap (meson.build) puts us before VEX's helpers. */
+/* The time-stamp counter: the linker's --wrap (meson.build) replaces VEX's helpers. */
 extern ULong __real_amd64g_dirtyhelper_RDTSC(void);
 extern ULong __wrap_amd64g_dirtyhelper_RDTSC(void);
 extern void __real_amd64g_dirtyhelper_RDTSCP(VexGuestAMD64State *st);
@@ -92,7 +92,7 @@ ULong __wrap_amd64g_dirtyhelper_RDSEED(void)
 	return pinned() ? random_32() : __real_amd64g_dirtyhelper_RDSEED();
 }
 
-/* unit: how many of the second field are in a second */
+/* unit: how many units of the second field make a second */
 static void put_time(Addr at, ULong unit)
 {
 	ULong *t = (ULong *)at, us = tick();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A symbolic file that loses its name. It is mounted over the file of that name, and a mount
- * point can neither be removed nor be renamed: the mount goes first. If the file is to be had
- * under another name then, what is beneath gets its bytes, which count as symbolic there.
+ * A symbolic file that is unlinked or renamed. It is mounted over the original file, and a mount
+ * point can neither be removed nor renamed: it is unmounted first. If the file gets another name,
+ * its bytes are copied into the original, where they are symbolic, too.
  */
 #include "internal.h"
 
@@ -21,7 +21,7 @@ static SysRes sys(UWord no, UWord a, UWord b, UWord c, UWord d)
 	return VG_(do_syscall)(no, a, b, c, d, 0, 0, 0, 0);
 }
 
-/* Which file is that? As a source, -1: none of ours. */
+/* Which source the file is; -1: none. */
 static Int source_at(Int dirfd, const HChar *path)
 {
 	struct vki_stat st;
@@ -75,7 +75,7 @@ static void let_go(Int dirfd, const HChar *path, Bool keep)
 	if (m < 0)
 		return;
 	if (keep)
-		sym_first_use(); /* its bytes are */
+		sym_first_use(); /* its bytes are copied */
 	sym_view_files();
 	sym_view_rights(True);
 	if (!sr_isError(sys(__NR_umount2, (UWord)sym_control->mount[m].path, MNT_DETACH, 0, 0))) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sources of symbolic bytes. The control block (src/trace/format.h) lists them; every byte
- * of every source has a number, and wherever the byte arrives in memory, it gets that number as
- * its expression: an argument or a variable of the environment when the program starts, the
+ * of every source has a number, and where the byte arrives in memory, this input byte is its
+ * expression: an argument or a variable of the environment when the program starts, the
  * bytes of a file when they are read or mapped, those of a connection when they are received,
  * and memory that the program names itself when it does so.
  *
@@ -40,7 +40,7 @@ static struct sym_source *source(UInt i)
 	return &sym_control->source[i];
 }
 
-/* New nodes go to holdfast as they are made. */
+/* Sends a new node to holdfast. */
 static void send_node(UInt id, UInt word, UInt constants, const ULong arg[3], const UChar *entries,
 		      UInt size)
 {
@@ -92,7 +92,7 @@ void sym_source_also(UInt s, ULong dev, ULong ino)
 	sources.also[sources.nalso++].source = s;
 }
 
-/* Bytes off … off+len-1 of the source lie at a; those that are fixed keep to be plain. */
+/* Bytes off … off+len-1 of the source lie at a; those that are fixed stay concrete. */
 static void mark(UInt i, ULong off, Addr a, SizeT len)
 {
 	const struct sym_source *s = source(i);
@@ -141,7 +141,7 @@ void sym_mapped(UInt i, ULong off, Addr a, SizeT len)
 	sym_arrived(i, off, a, len, off + len >= source(i)->off + source(i)->now);
 }
 
-/* [a, a+len) is something else now. */
+/* [a, a+len) was unmapped, or mapped over. */
 void sym_unmapped(Addr a, SizeT len)
 {
 	Addr end = a + VG_PGROUNDUP(len);
@@ -199,7 +199,7 @@ void sym_fill(void)
 	fill_mapped();
 }
 
-/* What is there from the start counts as taken, to its end. */
+/* Sources that are in memory from the start count as read completely. */
 void sym_say_filled(void)
 {
 	for (UInt i = 0; i < sym_control->nsources; i++) {
@@ -213,7 +213,7 @@ void sym_say_filled(void)
 }
 
 /* In the initial stack there are: the number of arguments, their addresses, 0, those of the
- * environment, 0. A string that is too short is not the one that holdfast has made longer. */
+ * environment, 0. A string that is shorter than the source is not the one that holdfast passed. */
 static Addr find_string(const struct sym_source *s, const ULong *sp)
 {
 	ULong argc = sp[0];
@@ -243,7 +243,7 @@ void sym_start(ThreadId tid)
 
 /* ---- memory that the program names ---- */
 
-/* The n-th time that a run asks, it means the n-th source of this kind. */
+/* The n-th request of a run is the n-th source of this kind. */
 static Int memory_source(UInt n)
 {
 	for (UInt i = 0; i < sym_control->nsources; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between the files of world/. */
+/* What the files of world/ share. */
 #ifndef HOLDFAST_TRACER_WORLD_INTERNAL_H
 #define HOLDFAST_TRACER_WORLD_INTERNAL_H
 
@@ -7,16 +7,16 @@
 
 /* ---- regs.c, pin.c ---- */
 UInt sym_reg_node(Int offset); /* of this byte of the current thread's guest state; 0: concrete */
-/* A system call's argument in a register: the kernel does not know symbols. */
+/* Pins a system call's argument in a register: the kernel uses its concrete value. */
 void sym_reg_pin(ThreadId tid, UInt offset);
 
 /* ---- input.c ---- */
-void sym_say_filled(void); /* … was taken by this run */
-void sym_fill(void);       /* this run's input to where it belongs in memory */
+void sym_fill(void);       /* writes this run's input to its places in memory */
+void sym_say_filled(void); /* records that it was read */
 /* Which source a file is, -1: none. */
 Int sym_source_of(ULong dev, ULong ino);
 Int sym_source_at(const HChar *path);
-void sym_source_also(UInt s, ULong dev, ULong ino); /* so is this one */
+void sym_source_also(UInt s, ULong dev, ULong ino); /* this file is a copy of source s */
 /* `len` bytes from offset `off` of source s have arrived at a. */
 void sym_arrived(UInt s, ULong off, Addr a, SizeT len, Bool end);
 void sym_mapped(UInt s, ULong off, Addr a, SizeT len); /* … is mapped at a, from offset off */
@@ -27,25 +27,27 @@ void sym_dirtied(const HChar *what); /* a later run could notice what this one h
 
 /* ---- view.c ---- */
 void sym_view_init(void);
-Bool sym_view_snapshot(const HChar **why_not); /* in the server: what children must not share */
-void sym_view_restore(void);                   /* in the server, before each fork */
-void sym_view_memory(void);                    /* in a child: mappings become private */
-void sym_view_files(void);                     /* in a child: from now on its files are its own */
-void sym_view_listens(void);                   /* the program has a listening socket */
+Bool sym_view_snapshot(
+	const HChar **why_not); /* in the server: notes what children must not share */
+void sym_view_restore(void);    /* in the server, before each fork */
+void sym_view_memory(void);     /* in a child: mappings become private */
+void sym_view_files(void);      /* in a child: from now on its files are its own */
+void sym_view_listens(void);    /* the program has a listening socket */
 Bool sym_view_has_listener(void);
 Bool sym_view_old_fd(Int fd);              /* was open at the snapshot */
 Bool sym_view_write_ok(Int fd, ULong off); /* a write there is undone by sym_view_restore */
 
-void sym_view_share(void);      /* … about to fork: its mappings are shared again */
-Int sym_view_fd(void);          /* the folder that only we know; -1 */
+void sym_view_share(void);      /* before the program forks: its mappings are shared again */
+Int sym_view_fd(void);          /* the folder of the mount plan, which no path leads to; -1: none */
 void sym_view_rights(Bool use); /* to make mounts, where they are in a user namespace */
 
 /* ---- preload.c ---- */
 void sym_preload_child(void); /* in a child: from now on its files are its own */
 
 /* ---- gone.c ---- */
-void sym_names_go(UInt no, const UWord *args); /* before a system call that removes or renames */
-Bool sym_is_gone(UInt mount);                  /* it is mounted no longer */
+void sym_names_go(UInt no,
+		  const UWord *args); /* before a system call that may remove or rename one */
+Bool sym_is_gone(UInt mount);         /* it is mounted no longer */
 
 /* ---- said.c ---- */
 void sym_said_init(void);

@@ -2,8 +2,8 @@
 /*
  * What the path depended on: conditions of jumps, and values that could not be kept symbolic.
  *
- * A node's value is said once on a path. Conditions on a single input byte are kept besides, to
- * work out which values the byte can have on this path.
+ * A node's value is recorded once per path. Conditions on a single input byte are also kept here,
+ * to compute which values the byte can have on this path.
  */
 #include "internal.h"
 

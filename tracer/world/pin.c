@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pins: values that could not be kept symbolic. The path says that they keep the value that they
- * have in this run.
+ * Pins: values that cannot be kept symbolic. The path records that they have their concrete values.
  */
 #include "internal.h"
 
@@ -38,7 +37,7 @@ UInt sym_pin_memory(Addr a, SizeT len, Addr ip)
 	return n;
 }
 
-/* Whole expressions are pinned, where a few bytes of them would do. */
+/* Whole expressions are pinned, also where only some bytes of them are used. */
 UInt sym_pin_registers(Int offset, Int size, Addr ip)
 {
 	UInt n = 0;

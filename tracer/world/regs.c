@@ -2,22 +2,22 @@
 /*
  * Symbolic bytes in guest registers, for each thread, in cells as memory has them.
  *
- * Registers are in groups, one bit each in sym_summary.groups: the generated code tests those that a
- * block uses. The rest of what there is to follow are the doings of the core: it writes
- * registers after system calls, sets them aside around signal handlers, changes mappings.
+ * Registers are in groups, one bit each in sym_summary.groups: the generated code tests the groups
+ * that a block uses. The core also changes registers and memory: it writes registers after system
+ * calls, saves and restores them around signal handlers, and changes mappings.
  */
 #include "cell.h"
 
 #define STATE_BYTES ((Int)sizeof(VexGuestAMD64State))
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
 #define GROUPS 64
-#define OTHERS 20 /* the group of all that has none of its own */
+#define OTHERS 20 /* the group of registers that have none of their own */
 
 struct regs {
 	UInt count[GROUPS]; /* symbolic bytes of each group */
 	ULong groups; /* those whose count is not 0; the current thread's are in sym_summary.groups */
 	struct cell cell[STATE_BYTES];
-	XArray *aside; /* struct regs without these: around signal handlers */
+	XArray *aside; /* struct regs, saved around signal handlers */
 };
 
 static struct {
@@ -26,7 +26,7 @@ static struct {
 	ThreadId cur_tid;
 } threads;
 
-/* -1: is never symbolic. */
+/* -1: this part of the guest state is never symbolic. */
 static Int group_of(Int offset)
 {
 	if (offset >= OFF(RAX) && offset < OFF(CC_OP))
@@ -142,13 +142,13 @@ static void wrote_register(CorePart part, ThreadId tid, PtrdiffT offset, SizeT s
 }
 
 /*
- * A handler starts with new registers; those that were come back when it returns. Handlers that
- * never return leave theirs behind, which does no harm as long as none below them returns.
+ * A handler starts with concrete registers; the saved ones are restored when it returns. Handlers
+ * that never return leave their copy on the stack, which matters only if one below them returns.
  */
 void sym_signal(ThreadId tid)
 {
 	sym_switch(tid);
-	/* About to enter the slow version of a block? The program does not know of them. */
+	/* The address of a slow block must not become visible to the program. */
 	VG_(set_IP)(tid, VG_(get_IP)(tid) & ~SYM_BLOCK_SLOW);
 	if (!threads.cur->aside)
 		threads.cur->aside =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the program has printed last, for those who wonder why it ended. Its output may go
- * nowhere; the bytes are in the control block, too.
+ * The last bytes that the program printed, for a message that says why it ended. They are kept in
+ * the control block, since its output may be discarded.
  */
 #include "internal.h"
 

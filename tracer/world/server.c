@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fork server. When a symbolic byte is about to be used for the first time, the process stops
- * there and forks a child for every input that holdfast wants to be run. Nothing of what is
- * before that point depends on the input, so it is done only once.
+ * there and forks a child for every input that holdfast wants to run. Nothing before this point
+ * depends on the input, so it is executed only once.
  *
- *   server   ──first use──┬──────────┬──────────┬──  stands here
+ *   server   ──first use──┬──────────┬──────────┬──  waits here
  *                         └─ run 1   └─ run 2   └─ run 3 …
  *
- * A child goes on in the server's slot of the ring, as the same process of the same trace. What
- * it changes must not be seen by the next one: view.c. Blocks that children had to translate
- * are translated in the server before the next fork, so that a later child finds them ready.
+ * A child uses the server's slot of the ring, as the same process of the same trace. Its changes
+ * must not be visible to the next child: view.c. Blocks that children had to translate are
+ * translated in the server before the next fork, so that later children inherit the translations.
  */
 #include "internal.h"
 
 #define WAIT_MS 500u
 #define WARM_AT_ONCE 20000u /* blocks translated before one fork */
-#define WARM_TOTAL 100000u  /* … altogether: far from what makes Valgrind throw some away */
+#define WARM_TOTAL 100000u  /* … in total: far below the number at which Valgrind discards some */
 #define PR_SET_PDEATHSIG 1
 
 /* Parts of the core that are not in the tool headers. */
@@ -29,7 +29,7 @@ extern Bool VG_(translate)(ThreadId tid, Addr orig_addr, Bool debugging_translat
 struct sym_process sym_process = { .role = SYM_BEFORE };
 
 static struct {
-	UInt seen;  /* entries of block[] that the server has seen to */
+	UInt seen;  /* entries of block[] that were considered */
 	UInt count; /* translated here */
 } warmed;
 
@@ -41,7 +41,7 @@ static void set_text(const HChar *text)
 static void be_alone(const HChar *why)
 {
 	sym_process.role = SYM_ALONE;
-	if (!sym_control->alone) { /* else holdfast wants it so */
+	if (!sym_control->alone) { /* else holdfast has asked for it */
 		set_text(why);
 		sym_control->alone = 1;
 	}
@@ -52,7 +52,7 @@ static void be_alone(const HChar *why)
 
 /* ---- ready translations ---- */
 
-/* Code from a file that is mapped here as it was there; the rest a child does itself. */
+/* Only code from files, which is mapped alike in server and children. */
 static Bool can_warm(Addr a)
 {
 	const NSegment *seg = VG_(am_find_nsegment)(a);
@@ -93,8 +93,8 @@ static void quit(void)
 	VG_(do_syscall)(__NR_exit_group, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* The core would set back the records of all threads that could be, many pages of them; but
- * there has never been a thread behind this one that is still there. */
+/* The core would reset the records of all possible threads, which are many pages; only those up to
+ * this one were ever used. */
 static void clean_up(ThreadId tid)
 {
 	UInt all = VG_N_THREADS;
@@ -111,7 +111,7 @@ static void become_child(ThreadId tid, Int server)
 	clean_up(tid);
 	sym_process.forking = False;
 	sym_process.role = SYM_CHILD;
-	VG_(clo_trace_children) = False; /* another program is not this one's story */
+	VG_(clo_trace_children) = False; /* programs that a run executes are not traced */
 	if (sym_process.tid_at)
 		*(Int *)sym_process.tid_at = VG_(gettid)();
 	emit_borrow();
@@ -208,7 +208,7 @@ void sym_dirtied(const HChar *what)
 	said = True;
 }
 
-/* A process that the program has forked ends with the one that it comes from. */
+/* A process that the program has forked is killed when its parent ends. */
 void sym_forked(void)
 {
 	VG_(do_syscall)(__NR_prctl, PR_SET_PDEATHSIG, VKI_SIGKILL, 0, 0, 0, 0, 0, 0);

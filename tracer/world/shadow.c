@@ -2,15 +2,15 @@
 /*
  * Which bytes are symbolic, and what they are.
  *
- * Every byte of memory and of the guest state has a cell: nothing, or byte `at` of a node's
- * value. Memory has cells by the page, where there is something; a thread has them for its whole
- * guest state. What is stored is taken apart as far as bytes go, down to the expressions that it
- * was put together from, and what is loaded is put together again:
+ * Every byte of memory and of the guest state has a cell: concrete, or byte `at` of a node's value.
+ * Cells of memory are allocated by the page, where bytes are symbolic; a thread has them for its
+ * whole guest state. A stored value is split into bytes, each with the innermost expression that it
+ * is a byte of, and a loaded value is assembled again:
  *
  *   store 4: CONCAT(0x00, x, y, z)    cells:  z0  y0  x0  -        load 2: CONCAT(y, z)
  *
- * Three summaries let the generated code test in line: sym_summary.line[] for memory, sym_summary.groups for the
- * registers of the current thread, sym_summary.live for everything in memory.
+ * sym_summary has what the generated code tests inline: line[] for memory, groups for the registers
+ * of the current thread, live for all of memory.
  */
 #include "cell.h"
 #include "expr/term.h"
@@ -34,7 +34,7 @@ static struct {
 
 /* ---- bytes of nodes ---- */
 
-/* Is it put together, or cut out, of whole bytes? Where. */
+/* Is it a concatenation, an extension or a part at whole bytes? *split: at which bit. */
 static Bool whole_bytes(UInt word, UInt *split)
 {
 	switch (EXPR_OP(word)) {

@@ -5,11 +5,11 @@
  *
  *   shadow.c  which bytes of memory are symbolic, and what they are
  *   regs.c    the same for guest registers
- *   path.c    what the path depended on: conditions, said to holdfast
+ *   path.c    what the path depended on: conditions, recorded for holdfast
  *   pin.c     values that could not be kept symbolic
  *   input.c   the sources: arguments, environment, files, sockets, memory
  *   calls.c   system calls that deliver their bytes, or could disturb other runs
- *   server.c  the fork server that waits before the first use of them, and its children
+ *   server.c  the fork server, which waits before the first use of input, and its children
  *   view.c    a child's own memory and files: private mappings, mounts
  *   preload.c … its files, where it can have no mounts
  *   gone.c    symbolic files that are removed or renamed
@@ -22,13 +22,13 @@
 #include "expr/expr.h"
 #include "record/record.h"
 
-extern Bool sym_on; /* --hf-sym was given: all that is below only matters then */
+extern Bool sym_on; /* --hf-sym was given; else nothing below is used */
 extern struct sym_control *sym_control;
 
 /* ---- shadow.c, regs.c ---- */
 /*
  * One byte per hashed line of 64 bytes, non-zero where an access of up to 32 bytes that begins
- * there may meet a symbolic byte: the inline test in front of loads and behind stores.
+ * there may meet a symbolic byte: the inline test before loads and after stores.
  */
 #define SYM_LINE_BITS 6
 #define SYM_LINES 65536u
@@ -55,8 +55,8 @@ void sym_reg_put(Int offset, const struct sym_value *);
 void sym_reg_clear(Int offset, Int size); /* the current thread's */
 void sym_switch(ThreadId tid);            /* the registers are tid's from now on */
 void sym_thread(ThreadId parent, ThreadId tid);
-void sym_signal(ThreadId tid); /* a handler of its is about to run */
-void sym_track(void);          /* asks the core to tell of what it does to either */
+void sym_signal(ThreadId tid); /* a signal handler of tid is about to run */
+void sym_track(void); /* registers callbacks for what the core does to memory and registers */
 
 /* ---- path.c ---- */
 /* The path depended on this. `to`: where it goes if the node is set, and if not; only for SYM_COND. */
@@ -68,7 +68,7 @@ const Bool *sym_possible(UInt byte);
 /* ---- pin.c ---- */
 /* All symbolic words keep the values that they have. */
 void sym_pin(enum sym_branch kind, const struct sym_value *, Addr ip);
-/* The same for bytes in memory or guest registers; how many they were. */
+/* The same for bytes in memory or guest registers; returns how many were symbolic. */
 UInt sym_pin_memory(Addr a, SizeT len, Addr ip);
 UInt sym_pin_registers(Int offset, Int size, Addr ip);
 
