@@ -13,6 +13,7 @@ struct report_recording *report_recording_new(struct trace_reader *reader)
 	r->reader = reader;
 	r->defs = trace_defs(reader);
 	r->loc = srcloc_trace_new(r->defs);
+	r->maps = trace_maps_new(r->defs);
 	return r;
 }
 
@@ -24,82 +25,33 @@ const char *report_recording_stale(const struct report_recording *r, size_t i)
 void report_recording_free(struct report_recording *r)
 {
 	srcloc_trace_free(r->loc);
-	for (size_t i = 0; i < r->pm.n; i++)
-		imap_free(&r->pm.p[i]);
-	VEC_FREE(&r->pm);
-	VEC_FREE(&r->piece);
+	trace_maps_free(r->maps);
 	free(r);
 }
 
-bool report_recording_place(const struct report_recording *d, uint32_t process, uint64_t addr,
-			    struct report_piece *at)
+bool report_recording_place(const struct report_recording *r, uint32_t process, uint64_t addr,
+			    uint32_t *file, uint64_t *offset)
 {
-	const struct imap_item *it = process < d->pm.n ? imap_find(&d->pm.p[process], addr) : NULL;
+	uint64_t len;
 
-	if (!it)
-		return false;
-	*at = d->piece.p[it->val];
-	at->offset += addr - at->addr;
-	at->addr = addr;
-	return true;
+	return trace_maps_locate(r->maps, process, addr, file, offset, &len);
 }
 
-/* The PM mappings of a process; a forked one starts with its parent's. */
-static struct imap *pm_of(struct report_recording *d, uint32_t process)
-{
-	while (d->pm.n <= process) {
-		uint32_t born = (uint32_t)d->pm.n;
-		const struct trace_process_def *def = trace_process(d->defs, born);
-		struct imap map = { 0 };
-
-		if (def && def->birth == TRACE_BIRTH_FORK && def->parent_index < born) {
-			const struct imap *from = &d->pm.p[def->parent_index];
-			for (size_t i = 0; i < from->n; i++)
-				imap_set(&map, from->p[i].lo, from->p[i].hi, from->p[i].val);
-		}
-		VEC_PUSH(&d->pm, map);
-	}
-	return &d->pm.p[process];
-}
-
-static void follow(struct report_recording *d, const struct trace_event *ev)
-{
-	struct imap *pm = pm_of(d, ev->process);
-	uint64_t lo = ev->arg[0], hi = lo + ev->arg[1];
-
-	switch (ev->kind) {
-	case TRACE_MODULE_LOAD:
-	case TRACE_MODULE_UNLOAD: d->moved++; break;
-	case TRACE_MAP:
-		if (hi > lo && trace_file(d->defs, (uint32_t)ev->arg[2])) {
-			struct report_piece piece = { lo, ev->arg[3], (uint32_t)ev->arg[2] };
-			imap_set(pm, lo, hi, d->piece.n);
-			VEC_PUSH(&d->piece, piece);
-			break;
-		} /* else fall through */
-		__attribute__((fallthrough));
-	case TRACE_UNMAP:
-		if (hi > lo)
-			imap_clear(pm, lo, hi);
-		break;
-	default: break;
-	}
-}
-
-int report_recording_each(struct report_recording *d, uint64_t to, report_recording_use *use,
+int report_recording_each(struct report_recording *r, uint64_t to, report_recording_use *use,
 			  void *arg, struct err *err)
 {
 	struct trace_event ev;
 	int more;
 
-	while ((more = trace_next(d->reader, &ev, err)) > 0) {
+	while ((more = trace_next(r->reader, &ev, err)) > 0) {
 		bool late = ev.kind == TRACE_UNMAP; /* it speaks of what was there */
-		srcloc_trace_feed(d->loc, &ev);
-		if (!late)
-			follow(d, &ev);
-		use(d, &ev, arg);
-		if (late)
-			follow(d, &ev);
+		srcloc_trace_feed(r->loc, &ev);
+		r->moved += ev.kind == TRACE_MODULE_LOAD || ev.kind == TRACE_MODULE_UNLOAD;
+		if (!late && trace_maps_apply(r->maps, &ev, err))
+			return -1;
+		use(r, &ev, arg);
+		if (late && trace_maps_apply(r->maps, &ev, err))
+			return -1;
 		if (ev.num >= to)
 			return 0;
 	}

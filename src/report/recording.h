@@ -11,24 +11,17 @@
 
 #include "report/internal.h"
 
-/* A stretch of a PM file that a process has mapped; `addr` is where file offset `offset` lies. */
-struct report_piece {
-	uint64_t addr, offset;
-	uint32_t file;
-};
-
 struct report_recording {
 	struct trace_reader *reader;
 	const struct trace_defs *defs;
 	struct srcloc_trace *loc;
-	VEC(struct imap) pm; /* by process; the value is an index into piece */
-	VEC(struct report_piece) piece;
+	struct trace_maps *maps;
 	uint64_t moved; /* changes of the mapped modules: what was said of addresses is void */
 };
 
 /* Where in a PM file an address lies; false: in none. */
 bool report_recording_place(const struct report_recording *, uint32_t process, uint64_t addr,
-			    struct report_piece *at);
+			    uint32_t *file, uint64_t *offset);
 /* Calls `use` with each event up to `to`, with the state as the event needs it. */
 typedef void report_recording_use(struct report_recording *, const struct trace_event *, void *arg);
 int report_recording_each(struct report_recording *, uint64_t to, report_recording_use *use,

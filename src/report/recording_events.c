@@ -99,11 +99,12 @@ static void add_value(struct buf *out, const struct trace_event *ev)
 static void add_addr(const struct report_recording *d, const struct trace_event *ev, uint64_t addr,
 		     struct buf *out)
 {
-	struct report_piece at;
+	uint32_t file;
+	uint64_t offset;
 
-	if (report_recording_place(d, ev->process, addr, &at))
-		buf_printf(out, "%s+0x%" PRIx64 " (0x%" PRIx64 ")",
-			   report_recording_name(d, at.file), at.offset, addr);
+	if (report_recording_place(d, ev->process, addr, &file, &offset))
+		buf_printf(out, "%s+0x%" PRIx64 " (0x%" PRIx64 ")", report_recording_name(d, file),
+			   offset, addr);
 	else
 		buf_printf(out, "0x%" PRIx64, addr);
 }

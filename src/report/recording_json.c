@@ -91,14 +91,16 @@ static void add_name(cJSON *o, const struct report_recording *d, const struct tr
 		     enum report_style style, uint64_t value)
 {
 	const struct trace_module_def *module;
-	struct report_piece at;
+	uint32_t file;
+	uint64_t offset;
 
 	switch (style) {
 	case REPORT_ADDR:
-		if (ev->kind == TRACE_MAP || !report_recording_place(d, ev->process, value, &at))
+		if (ev->kind == TRACE_MAP ||
+		    !report_recording_place(d, ev->process, value, &file, &offset))
 			break;
-		report_add_text(o, "file", report_recording_path(d, at.file));
-		add_number(o, "offset", at.offset);
+		report_add_text(o, "file", report_recording_path(d, file));
+		add_number(o, "offset", offset);
 		break;
 	case REPORT_FILE:
 		report_add_text(o, "file", report_recording_path(d, (uint32_t)value));

@@ -101,9 +101,10 @@ static void count_store(struct report_recording *d, struct report_counts *s,
 				  : ev->flags & TRACE_F_ATOMIC ? REPORT_ATOMIC
 				  : ev->flags & TRACE_F_NT     ? REPORT_NT
 							       : REPORT_PLAIN;
-	struct report_piece at;
-	bool placed = report_recording_place(d, ev->process, ev->arg[0], &at);
-	struct report_file_use *file = placed ? file_of(d, s, at.file) : NULL;
+	uint32_t at;
+	uint64_t offset;
+	bool placed = report_recording_place(d, ev->process, ev->arg[0], &at, &offset);
+	struct report_file_use *file = placed ? file_of(d, s, at) : NULL;
 
 	add(&s->stores[class], ev->size);
 	add(&site_of(d, s, ev)->stores, ev->size);
