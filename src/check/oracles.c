@@ -3,7 +3,13 @@
  * this order; `fence` looks at what the others have said. */
 #include "check/internal.h"
 
-#define ORACLES(X) X(unpersisted) X(late) X(overwrite) X(flush) X(fence) X(many)
+#define ORACLES(X)                                                                                 \
+	X(unpersisted)                                                                             \
+	X(late)                                                                                    \
+	X(overwrite)                                                                               \
+	X(flush)                                                                                   \
+	X(fence)                                                                                   \
+	X(many)
 
 #define X(name) extern const struct check_oracle check_oracle_##name;
 ORACLES(X)

@@ -3,7 +3,7 @@
  * Verbs and their options, as data.
  *
  * A verb is one file here, NAME.c, that defines cmd_NAME and the struct cli_verb verb_NAME,
- * and one line in CLI_VERBS. The help, the man pages and the bash completion come from these
+ * and one row of the table in verbs.c. The help, the man pages and the bash completion come from these
  * tables:
  *
  *	struct dump_opts { bool json; struct cli_range events; };
@@ -30,20 +30,6 @@
 #define HOLDFAST_CLI_CLI_H
 
 #include "base/base.h"
-
-/* The verbs, in the order in which help lists them. */
-#define CLI_VERBS(X)                                                                               \
-	X(record)                                                                                  \
-	X(check)                                                                                   \
-	X(crash)                                                                                   \
-	X(test)                                                                                    \
-	X(explore)                                                                                 \
-	X(status)                                                                                  \
-	X(show)                                                                                    \
-	X(replay)                                                                                  \
-	X(diff)                                                                                    \
-	X(reads)                                                                                   \
-	X(dump)
 
 enum cli_type {
 	CLI_FLAG,   /* bool */
@@ -98,10 +84,6 @@ struct cli_verb {
 	const struct cli_option *options;
 	bool command; /* the operands are a command: options end at the first operand */
 };
-
-#define X(name) extern const struct cli_verb verb_##name;
-CLI_VERBS(X)
-#undef X
 
 /* cli_parse: go on; anything else is the status to end with (help was shown, wrong usage). */
 #define CLI_GO (-1)

@@ -29,6 +29,7 @@ struct explore_cli {
 	bool sym_memory, printable, pin, no_fork, show_priorities, notes, verify;
 };
 int explore_cli_main(int argc, char **argv);
+extern const struct cli_verb verb_explore;
 
 /* explore_setup.c */
 struct explore_setup {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "finding/finding.h"
 
 /* Text with what roff would take for its own escaped. */
 static void roff(FILE *out, const char *text, size_t len)
@@ -120,6 +121,18 @@ static void man_verb(FILE *out, const struct cli_verb *verb)
 	fputs(".SH SEE ALSO\n.BR holdfast (1)\n", out);
 }
 
+static void man_kinds(FILE *out)
+{
+	fputs(".SH FINDINGS\n", out);
+	for (int i = 0; i < FINDING_KINDS_COUNT; i++) {
+		const struct finding_kind_info *kind = finding_kind_info((enum finding_kind)i);
+		fputs(".TP\n.BR ", out);
+		roff(out, kind->name, strlen(kind->name));
+		fprintf(out, " \" (%s)\"\n", finding_level_name(kind->level));
+		roff_line(out, "", kind->help);
+	}
+}
+
 void cli_man(FILE *out, const struct cli_verb *verb)
 {
 	if (verb) {
@@ -134,6 +147,7 @@ void cli_man(FILE *out, const struct cli_verb *verb)
 		fprintf(out, ".TP\n.BR holdfast\\-%s (1)\n", (*v)->name);
 		roff_line(out, "", (*v)->summary);
 	}
+	man_kinds(out);
 	man_pairs(out, "EXIT STATUS", cli_statuses);
 	man_pairs(out, "ENVIRONMENT", cli_environment);
 	fputs(".SH SEE ALSO\n.BR valgrind (1)", out);

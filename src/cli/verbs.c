@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of verbs. */
+/* The table of verbs. A row NAME is the struct verb_NAME of the file NAME.c. */
 #include "cli/cli.h"
 
 #include <string.h>
 
+/* In the order in which help lists them. */
+#define VERBS(X)                                                                                   \
+	X(record)                                                                                  \
+	X(check)                                                                                   \
+	X(crash)                                                                                   \
+	X(test)                                                                                    \
+	X(explore)                                                                                 \
+	X(status)                                                                                  \
+	X(show)                                                                                    \
+	X(replay)                                                                                  \
+	X(diff)                                                                                    \
+	X(reads)                                                                                   \
+	X(dump)
+
+#define X(name) extern const struct cli_verb verb_##name;
+VERBS(X)
+#undef X
+
 const struct cli_verb *const cli_verbs[] = {
 #define X(name) &verb_##name,
-	CLI_VERBS(X)
+	VERBS(X)
 #undef X
 		NULL,
 };

@@ -5,7 +5,14 @@
 #include "crash/internal.h"
 
 /* The default is the first. */
-#define STRATEGIES(X) X(auto) X(prefix) X(lost) X(ahead) X(behind) X(random) X(exhaustive)
+#define STRATEGIES(X)                                                                              \
+	X(auto)                                                                                    \
+	X(prefix)                                                                                  \
+	X(lost)                                                                                    \
+	X(ahead)                                                                                   \
+	X(behind)                                                                                  \
+	X(random)                                                                                  \
+	X(exhaustive)
 
 #define X(name) extern const struct crash_strategy crash_strategy_##name;
 STRATEGIES(X)

@@ -26,10 +26,10 @@ const struct finding_kind_info *finding_kind_named(const char *name)
 static const struct {
 	const char *name, *about;
 } levels[] = {
-	[FINDING_ERROR] = { "error", "a crash loses data or leaves what recovery cannot handle" },
+	[FINDING_ERROR] = { "error", "bugs" },
 	[FINDING_PERFORMANCE] = { "performance", "what only costs time" },
 	[FINDING_WARNING] = { "warning", "suspicions" },
-	[FINDING_NOTE] = { "note", "what may be worth a look" },
+	[FINDING_NOTE] = { "note", "what depends on data and layout" },
 };
 
 const char *finding_level_name(enum finding_level level)

@@ -2,7 +2,10 @@
 /* The table of report formats. A row NAME is the struct report_format_NAME of one file here. */
 #include "report/report.h"
 
-#define FORMATS(X) X(json) X(sarif) X(html)
+#define FORMATS(X)                                                                                 \
+	X(json)                                                                                    \
+	X(sarif)                                                                                   \
+	X(html)
 
 #define X(name) extern const struct report_format report_format_##name;
 FORMATS(X)

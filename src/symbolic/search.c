@@ -6,7 +6,14 @@
 #include "symbolic/internal.h"
 
 /* A row NAME is the struct symbolic_searcher_NAME of one file search_*.c. The default is the first. */
-#define SEARCHERS(X) X(pm) X(coverage) X(dfs) X(bfs) X(random) X(random_path) X(new_code)
+#define SEARCHERS(X)                                                                               \
+	X(pm)                                                                                      \
+	X(coverage)                                                                                \
+	X(dfs)                                                                                     \
+	X(bfs)                                                                                     \
+	X(random)                                                                                  \
+	X(random_path)                                                                             \
+	X(new_code)
 
 #define X(name) extern const struct symbolic_searcher symbolic_searcher_##name;
 SEARCHERS(X)

@@ -20,27 +20,34 @@ examples() {
 	examples docs/EXPLORE.md
 }
 
-@test "the how-to's strategy compiles" {
-	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_STRATEGY.md" >strategy_newest.c
-	grep -q crash_strategy_newest strategy_newest.c
-	run -0 "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only \
-		-I "$HOLDFAST_SOURCE/src" -I "$HOLDFAST_SOURCE/include" strategy_newest.c
+# words OPTION VERB: what the option takes, and what each word means, a line each.
+words() {
+	holdfast help --man "$2" | sed 's/\\-/-/g' | awk -v option=".B --$1 " '
+		index($0, option) == 1 { on = 1 }
+		/^\.RE/ { on = 0 }
+		on && named { print name "\t" $0; named = 0 }
+		on && /^\.B [^-]/ { name = substr($0, 4); named = 1 }'
 }
 
-@test "the how-to's search strategy compiles" {
-	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_SEARCH.md" >strategy_rare.c
-	grep -q strategy_rare strategy_rare.c
-	run -0 "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only \
-		-I "$HOLDFAST_SOURCE/src" -I "$HOLDFAST_SOURCE/include" strategy_rare.c
+# The document has a row for each word, with its meaning.
+has_rows() {
+	local document=$HOLDFAST_SOURCE/$1 name about n=0
+	while IFS=$'\t' read -r name about; do
+		grep -qF "| \`$name\` | $about" "$document" || {
+			echo "$1 has no row: | \`$name\` | $about"
+			return 1
+		}
+		n=$((n + 1))
+	done < <(words "$2" "$3")
+	[ "$n" -gt 1 ]
 }
 
-@test "every strategy is in the table of docs/CRASH.md or docs/EXPLORE.md, every verb in the README" {
-	for strategy in $(holdfast help crash | sed -n 's/^ *--strategy //p' | tr '|' ' '); do
-		grep -q "^| \`$strategy\` |" "$HOLDFAST_SOURCE/docs/CRASH.md"
-	done
-	for strategy in $(holdfast help explore | sed -n 's/^ *--strategy //p' | tr '|' ' '); do
-		grep -q "^| \`$strategy\` |" "$HOLDFAST_SOURCE/docs/EXPLORE.md"
-	done
+@test "the tables of the documents are those of the tool" {
+	has_rows docs/CRASH.md strategy crash
+	has_rows docs/CRASH.md points crash
+	has_rows docs/CRASH.md model crash
+	has_rows docs/EXPLORE.md strategy explore
+	has_rows docs/CRASH.md view crash
 	for verb in $(holdfast --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
 		grep -q "^| .*\`${verb}[\` ]" "$HOLDFAST_SOURCE/README.md"
 	done
@@ -57,6 +64,18 @@ examples() {
 				exit 1
 			}
 		done
+	done
+}
+
+@test "reports, levels and kinds of findings are documented" {
+	while IFS=$'\t' read -r name about; do
+		[ "$name" = none ] || tr '\n' ' ' <"$HOLDFAST_SOURCE/docs/REPORTS.md" | grep -qF "\`$name\` ($about)"
+	done < <(words fail-on check)
+	for format in $(holdfast help check | sed -n 's/^ *--\([a-z]*\) FILE *write a.*report.*/\1/p'); do
+		grep -q "^| \`--$format FILE\` |" "$HOLDFAST_SOURCE/docs/REPORTS.md"
+	done
+	for kind in $(holdfast help --man | sed -n '/^.SH FINDINGS/,/^.SH EXIT/s/^\.BR \([^ ]*\) .*/\1/p' | tr -d '\\'); do
+		grep -q "\`$kind\`" "$HOLDFAST_SOURCE/README.md"
 	done
 }
 

@@ -121,7 +121,7 @@ static int dump(const char *line)
 	fflush(stdout);
 	assert_non_null(freopen("out", "w", stdout));
 	assert_non_null(freopen("errors", "w", stderr));
-	int status = verb_dump.run(n, words);
+	int status = cli_find("dump")->run(n, words);
 	fflush(stdout);
 	fflush(stderr);
 	dup2(keep[0], 1);

@@ -712,7 +712,7 @@ static void test_folder_findings(void **state)
 static void parse(struct explore_cli *o, int argc, const char *const *given)
 {
 	char **argv = (char **)given;
-	assert_int_equal(cli_parse(&verb_explore, o, &argc, &argv), CLI_GO);
+	assert_int_equal(cli_parse(cli_find("explore"), o, &argc, &argv), CLI_GO);
 }
 
 static void test_settings(void **state)
