@@ -5,6 +5,7 @@
 
 #include "cli/campaign.h"
 #include "cli/explore.h"
+#include "report/report.h"
 
 struct status_cli {
 	bool json;
@@ -29,84 +30,78 @@ const struct cli_verb verb_status = {
 	.options = status_options,
 };
 
+/* What is kept of it; the first ones are no numbers. */
 static const char *const keys[] = { "state",  "at",        "recover",    "verb",       "points",
 				    "point",  "generated", "tested",     "resumed",    "failed",
 				    "causes", "runs",      "paths",      "candidates", "queries",
-				    "blocks", "pm_sites",  "behaviours", "findings",   "seconds",
-				    NULL };
-#define TEXTS 4 /* the first ones are no numbers */
+				    "blocks", "pm_sites",  "behaviours", "findings",   "seconds" };
+#define KEYS (sizeof keys / sizeof *keys)
+#define TEXTS 4
 
-static void print_json(struct campaign_db *s)
+static bool is_number(const char *text)
 {
-	const char *sep = "{";
-	for (size_t i = 0; keys[i]; i++) {
-		const char *v = campaign_db_get(s, keys[i]);
-		if (!v)
-			continue;
-		printf("%s \"%s\": ", sep, keys[i]);
-		sep = ",";
-		if (i >= TEXTS) {
-			fputs(v, stdout);
-			continue;
-		}
-		putchar('"');
-		for (; *v; v++)
-			if (*v == '"' || *v == '\\')
-				printf("\\%c", *v);
-			else if ((unsigned char)*v < ' ')
-				printf("\\u%04x", (unsigned)*v);
-			else
-				putchar(*v);
-		putchar('"');
+	char *end;
+	strtod(text, &end);
+	return end != text && !*end;
+}
+
+static void print_json(struct campaign_db *db)
+{
+	struct report_field field[KEYS];
+	for (size_t i = 0; i < KEYS; i++) {
+		const char *kept = campaign_db_get(db, keys[i]);
+		field[i] = (struct report_field){ .name = keys[i],
+						  .text = kept ? xstrdup(kept) : NULL,
+						  .number = i >= TEXTS && kept && is_number(kept) };
 	}
-	printf(" }\n");
+	report_fields(field, KEYS, stdout);
+	for (size_t i = 0; i < KEYS; i++)
+		free(field[i].text);
 }
 
-static const char * or (const char *text, const char *other)
+/* What is kept under a key, or else `otherwise`; it lives until the next one is asked for. */
+static const char *kept(struct campaign_db *db, const char *key, const char *otherwise)
 {
-	return text ? text : other;
+	const char *text = campaign_db_get(db, key);
+	return text ? text : otherwise;
 }
 
-/* How far it is. True: there is nothing to go on with, or somebody is at it. */
-static bool print_state(struct campaign_db *s, const char *dir)
+/* How far it is. True: there is nothing to resume, or it is running. */
+static bool print_state(struct campaign_db *db, const char *dir)
 {
 	bool running = campaign_db_writer(dir) != 0;
-	bool finished = strcmp(or (campaign_db_get(s, "state"), ""), "finished") == 0;
-	bool killed = !running && strcmp(or (campaign_db_get(s, "state"), ""), "running") == 0;
-	printf("%s: %s", dir,
-	       running  ? "running"
-	       : killed ? "interrupted"
-			: or (campaign_db_get(s, "state"), "not begun"));
-	return running || finished;
+	const char *state = kept(db, "state", "not begun");
+	bool killed = !running && strcmp(state, "running") == 0;
+	printf("%s: %s", dir, running ? "running" : killed ? "interrupted" : state);
+	return running || strcmp(state, "finished") == 0;
 }
 
-/* One at a time: a text lives until the next one is asked for. */
-static void print_text(struct campaign_db *s, const char *dir)
+static void print_campaign(struct campaign_db *db, const char *dir)
 {
-	bool over = print_state(s, dir);
-	if (strcmp(or (campaign_db_get(s, "state"), ""), "finished") != 0) {
-		printf(", strategy %s", or (campaign_db_get(s, "at"), "none yet"));
-		printf(", point %.0f", atof(or (campaign_db_get(s, "point"), "0")) + 1);
-		printf(" of %s", or (campaign_db_get(s, "points"), "?"));
+	bool over = print_state(db, dir);
+	if (strcmp(kept(db, "state", ""), "finished") != 0) {
+		printf(", strategy %s", kept(db, "at", "none yet"));
+		printf(", point %.0f", atof(kept(db, "point", "0")) + 1);
+		printf(" of %s", kept(db, "points", "?"));
 	}
-	printf("\nimages tested: %s", or (campaign_db_get(s, "tested"), "0"));
-	printf(" in %.0f s", atof(or (campaign_db_get(s, "seconds"), "0")));
-	printf("; states failed: %s", or (campaign_db_get(s, "failed"), "0"));
-	printf("; causes: %s\n", or (campaign_db_get(s, "causes"), "0"));
-	printf("recovery: %s\n", or (campaign_db_get(s, "recover"), "?"));
+	printf("\nimages tested: %s", kept(db, "tested", "0"));
+	printf(" in %.0f s", atof(kept(db, "seconds", "0")));
+	printf("; states failed: %s", kept(db, "failed", "0"));
+	printf("; causes: %s\n", kept(db, "causes", "0"));
+	printf("recovery: %s\n", kept(db, "recover", "?"));
 	if (!over)
 		printf("go on with: holdfast crash --resume %s\n", dir);
 }
 
-static void print_exploration(struct campaign_db *s, const char *dir)
+static void print_exploration(struct campaign_db *db, const char *dir)
 {
-	bool over = print_state(s, dir);
-	printf(", strategy %s\n", or (campaign_db_get(s, "at"), "?"));
-	printf("paths: %s", or (campaign_db_get(s, "paths"), "0"));
-	printf(" in %.0f s", atof(or (campaign_db_get(s, "seconds"), "0")));
-	printf("; branches left: %s", or (campaign_db_get(s, "candidates"), "?"));
-	printf("; PM sites: %s", or (campaign_db_get(s, "pm_sites"), "0"));
-	printf("; findings: %s\n", or (campaign_db_get(s, "findings"), "0"));
+	bool over = print_state(db, dir);
+	printf(", strategy %s\n", kept(db, "at", "?"));
+	printf("paths: %s", kept(db, "paths", "0"));
+	printf(" in %.0f s", atof(kept(db, "seconds", "0")));
+	printf("; branches left: %s", kept(db, "candidates", "?"));
+	printf("; PM sites: %s", kept(db, "pm_sites", "0"));
+	printf("; findings: %s\n", kept(db, "findings", "0"));
 	if (!over)
 		printf("go on with: holdfast explore --resume %s\n", dir);
 }
@@ -121,17 +116,17 @@ static int cmd_status(int argc, char **argv)
 	if (argc > 1)
 		return cli_usage(&verb_status, "one folder at most");
 	char *dir = campaign_find(argc ? argv[0] : NULL, &err);
-	struct campaign_db *s = dir ? campaign_db_open(dir, CAMPAIGN_DB_READ, &err) : NULL;
-	if (!s) {
+	struct campaign_db *db = dir ? campaign_db_open(dir, CAMPAIGN_DB_READ, &err) : NULL;
+	if (!db) {
 		free(dir);
 		return cli_fail(&err);
 	}
 	if (o.json)
-		print_json(s);
-	else if (explore_is(s))
-		print_exploration(s, dir);
+		print_json(db);
+	else if (explore_is(db))
+		print_exploration(db, dir);
 	else
-		print_text(s, dir);
+		print_campaign(db, dir);
 	free(dir);
-	return campaign_db_close(s, &err) ? cli_fail(&err) : EXIT_NOTHING;
+	return campaign_db_close(db, &err) ? cli_fail(&err) : EXIT_NOTHING;
 }

@@ -137,6 +137,21 @@ cJSON *report_tree_for_page(const struct report *r)
 	return o;
 }
 
+void report_fields(const struct report_field *f, size_t n, FILE *out)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].text && f[i].number)
+			cJSON_AddRawToObject(o, f[i].name, f[i].text);
+		else if (f[i].text)
+			report_add_text(o, f[i].name, f[i].text);
+	char *text = cJSON_PrintUnformatted(o);
+	fprintf(out, "%s\n", text);
+	cJSON_free(text);
+	cJSON_Delete(o);
+}
+
 int report_json(const struct report *r, const char *path, struct err *err)
 {
 	return report_write_json(path, report_tree(r), err);

@@ -63,6 +63,14 @@ struct finding *report_finding_parse(const char *json, struct err *);
 void report_show(const struct finding *, FILE *);
 int report_show_json(const char *json, FILE *, struct err *);
 
+/* Names and values as a JSON object on one line; those without a text are left out. */
+struct report_field {
+	const char *name;
+	char *text;
+	bool number; /* the text is one */
+};
+void report_fields(const struct report_field *, size_t n, FILE *);
+
 /* ---- a recording in source terms ---- */
 
 struct report_recording;
