@@ -101,46 +101,24 @@ static IRExpr *and1(IRSB *sb, IRExpr *a, IRExpr *b)
 
 /* ---- which blocks ran ---- */
 
-struct known {
-	ULong block;
-	UInt index;
-};
 static struct {
-	struct known *block; /* open addressing, power of two: what is in sym_control->block[] */
-	UInt n, cap;
+	struct intern block; /* what is in sym_control->block[]: its index + 1 */
+	UInt n;
 } known;
 
-static struct known *known_slot(ULong block)
+/* The block's index + 1, 0: it is new. */
+static UInt *known_at(ULong block)
 {
-	UInt i = (UInt)(block * 0x9E3779B97F4A7C15ull >> 40) & (known.cap - 1);
-	while (known.block[i].block && known.block[i].block != block)
-		i = (i + 1) & (known.cap - 1);
-	return &known.block[i];
-}
-
-static void known_grow(void)
-{
-	struct known *old = known.block;
-	UInt n = known.cap;
-	known.cap = n ? n * 2 : 8192;
-	known.block = VG_(calloc)("hf.known", known.cap, sizeof *known.block);
-	for (UInt i = 0; i < n; i++)
-		if (old[i].block)
-			*known_slot(old[i].block) = old[i];
-	if (old)
-		VG_(free)(old);
+	ULong key[3] = { 0, block, 0 };
+	return intern_at(&known.block, key);
 }
 
 /* Other children of the server may have added some. */
 static void known_update(void)
 {
 	UInt n = __atomic_load_n(&sym_control->nblocks, __ATOMIC_ACQUIRE);
-	for (; known.n < n && known.n < SYM_MAX_BLOCKS; known.n++) {
-		if ((known.n + 1) * 2 >= known.cap)
-			known_grow();
-		*known_slot(sym_control->block[known.n]) =
-			(struct known){ sym_control->block[known.n], known.n };
-	}
+	for (; known.n < n && known.n < SYM_MAX_BLOCKS; known.n++)
+		*known_at(sym_control->block[known.n]) = known.n + 1;
 }
 
 /* The lock is held for a few instructions. A child that is killed there never releases it: so waiting
@@ -158,10 +136,11 @@ static void lock(void)
 
 static void cover(IRSB *sb, ULong block)
 {
+	UInt index;
 	if (!sym_control)
 		return;
 	known_update();
-	if (!known.cap || !known_slot(block)->block) {
+	if (!*known_at(block)) {
 		lock();
 		UInt n = sym_control->nblocks;
 		if (n < SYM_MAX_BLOCKS) {
@@ -171,12 +150,11 @@ static void cover(IRSB *sb, ULong block)
 		__atomic_store_n(&sym_control->lock, 0, __ATOMIC_RELEASE);
 		known_update();
 	}
-	if (known.cap && known_slot(block)->block)
-		addStmtToIRSB(
-			sb, IRStmt_Store(
-				    Iend_LE,
-				    sym_ir_u64((Addr)&sym_control->cover[known_slot(block)->index]),
-				    IRExpr_Const(IRConst_U8(1))));
+	index = *known_at(block);
+	if (index)
+		addStmtToIRSB(sb, IRStmt_Store(Iend_LE,
+					       sym_ir_u64((Addr)&sym_control->cover[index - 1]),
+					       IRExpr_Const(IRConst_U8(1))));
 }
 
 /* ---- what a block uses ---- */

@@ -48,57 +48,36 @@ static struct {
 
 /* ---- the tree's nodes ---- */
 
-struct node {
-	UInt parent, id;
-	Addr call_ip, target;
-};
 static struct {
-	struct node *node; /* open addressing, power of two */
-	UInt *depth;       /* by id */
-	UInt n, cap;
+	struct intern node; /* (parent, call, target) -> id */
+	UInt n;             /* ids below it are used */
+	UInt *depth;        /* by id */
+	UInt depth_cap;
 } tree = { .n = TRACE_CTX_FIRST };
 
-static UInt node_slot(const struct node *tab, UInt cap, UInt parent, Addr call_ip, Addr target)
+static void set_depth(UInt id, UInt depth)
 {
-	ULong h = (call_ip * 0x9E3779B97F4A7C15ull) ^ ((target + parent) * 0xC2B2AE3D27D4EB4Full);
-	UInt i = (UInt)((h ^ h >> 32) & (cap - 1));
-	while (tab[i].id &&
-	       !(tab[i].parent == parent && tab[i].call_ip == call_ip && tab[i].target == target))
-		i = (i + 1) & (cap - 1);
-	return i;
-}
-
-static void nodes_grow(void)
-{
-	UInt cap = tree.cap ? tree.cap * 2 : 8192;
-	struct node *tab = VG_(calloc)("hf.nodes", cap, sizeof *tab);
-	for (UInt i = 0; i < tree.cap; i++)
-		if (tree.node[i].id)
-			tab[node_slot(tab, cap, tree.node[i].parent, tree.node[i].call_ip,
-				      tree.node[i].target)] = tree.node[i];
-	if (tree.node)
-		VG_(free)(tree.node);
-	tree.node = tab;
-	tree.cap = cap;
-	tree.depth = VG_(realloc)("hf.depth", tree.depth, cap * sizeof *tree.depth);
-	tree.depth[TRACE_CTX_ROOT] = tree.depth[TRACE_CTX_CUT] = 0;
+	if (id >= tree.depth_cap) {
+		tree.depth_cap = tree.depth_cap ? tree.depth_cap * 2 : 8192;
+		tree.depth =
+			VG_(realloc)("hf.depth", tree.depth, tree.depth_cap * sizeof *tree.depth);
+		tree.depth[TRACE_CTX_ROOT] = tree.depth[TRACE_CTX_CUT] = 0;
+	}
+	tree.depth[id] = depth;
 }
 
 static UInt node_intern(UInt parent, Addr call_ip, Addr target)
 {
-	if (tree.n * 2 >= tree.cap)
-		nodes_grow();
-	if (tree.depth[parent] >= MAX_DEPTH)
+	if (tree.depth && tree.depth[parent] >= MAX_DEPTH)
 		parent = TRACE_CTX_CUT;
-	UInt i = node_slot(tree.node, tree.cap, parent, call_ip, target);
-	if (tree.node[i].id == 0) {
-		ULong args[3] = { parent, call_ip, target };
-		UInt id = tree.n++;
-		tree.node[i] = (struct node){ parent, id, call_ip, target };
-		tree.depth[id] = tree.depth[parent] + 1;
-		emit(TRACE_DEF_CTX, 0, 0, id, 3, args, NULL, 0);
+	ULong key[3] = { parent, call_ip, target };
+	UInt *id = intern_at(&tree.node, key);
+	if (!*id) {
+		*id = tree.n++;
+		set_depth(*id, tree.depth ? tree.depth[parent] + 1 : 1);
+		emit(TRACE_DEF_CTX, 0, 0, *id, 3, key, NULL, 0);
 	}
-	return tree.node[i].id;
+	return *id;
 }
 
 /* The watched functions of this frame will not return. */

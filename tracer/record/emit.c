@@ -222,54 +222,22 @@ void emit_borrow(void)
 
 /* ---- interned instructions and strings ---- */
 
-struct site {
-	Addr ip;
-	UInt class, size, generation;
-	UInt id;
-};
 static struct {
-	struct site *site; /* open addressing, power of two */
-	UInt n, cap, generation;
+	struct intern sites;
+	UInt nsites, generation;
 	XArray *strings; /* const HChar *, the id is the index */
 } known;
 
-static UInt site_slot(const struct site *tab, UInt cap, const struct site *key)
-{
-	ULong h = (key->ip ^ (ULong)key->class << 56 ^ (ULong)key->size << 40) *
-		  0x9E3779B97F4A7C15ull;
-	UInt i = (UInt)(h >> 32) & (cap - 1);
-	while (tab[i].id && !(tab[i].ip == key->ip && tab[i].class == key->class &&
-			      tab[i].size == key->size && tab[i].generation == key->generation))
-		i = (i + 1) & (cap - 1);
-	return i;
-}
-
-static void sites_grow(void)
-{
-	UInt cap = known.cap ? known.cap * 2 : 4096;
-	struct site *tab = VG_(calloc)("hf.sites", cap, sizeof *tab);
-	for (UInt i = 0; i < known.cap; i++)
-		if (known.site[i].id)
-			tab[site_slot(tab, cap, &known.site[i])] = known.site[i];
-	if (known.site)
-		VG_(free)(known.site);
-	known.site = tab;
-	known.cap = cap;
-}
-
 UInt emit_site(Addr ip, enum trace_site class, UInt size)
 {
-	struct site key = { ip, class, size, known.generation, 0 };
-	if (known.n * 2 >= known.cap)
-		sites_grow();
-	UInt i = site_slot(known.site, known.cap, &key);
-	if (known.site[i].id == 0) {
+	ULong key[3] = { (ULong) class << 32 | size, ip, known.generation };
+	UInt *id = intern_at(&known.sites, key);
+	if (!*id) {
 		ULong args[3] = { ip, class, size };
-		key.id = ++known.n;
-		known.site[i] = key;
-		emit(TRACE_DEF_SITE, 0, key.id, 0, 3, args, NULL, 0);
+		*id = ++known.nsites;
+		emit(TRACE_DEF_SITE, 0, *id, 0, 3, args, NULL, 0);
 	}
-	return known.site[i].id;
+	return *id;
 }
 
 void emit_sites_stale(void)

@@ -14,6 +14,7 @@
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
  *   request.c     client requests: markers, and those of pmemcheck
  *   debuginfo.c   keeps Valgrind from reading debug information
+ *   intern.c      numbers for instructions, contexts and the like
  *   emit.c        records -> the ring that holdfast drains
  *
  * Valgrind runs one thread at a time, so nothing here needs a lock.
@@ -55,6 +56,17 @@ extern struct record {
 	void (*cpuid)(VexGuestAMD64State *); /* what on_cpuid stands in for */
 	const struct block_hooks *hooks;     /* NULL: nobody wants more in a block */
 } record;
+
+/* ---- intern.c ---- */
+struct intern {
+	struct intern_entry {
+		ULong key[3];
+		UInt id; /* 0: the entry is free */
+	} * entry;
+	UInt n, cap;
+};
+/* Where the key's number is; 0: it is new, and the caller sets it. Valid until the next call. */
+UInt *intern_at(struct intern *, const ULong key[3]);
 
 /* ---- emit.c ---- */
 void emit_init(void);
