@@ -15,7 +15,7 @@
 
 enum campaign_db_mode {
 	CAMPAIGN_DB_NEW,    /* fails if there are results already */
-	CAMPAIGN_DB_RESUME, /* goes on; fails if there is nothing to go on with */
+	CAMPAIGN_DB_RESUME, /* fails if there is nothing to resume */
 	CAMPAIGN_DB_FRESH,  /* throws earlier results away */
 	CAMPAIGN_DB_READ,   /* for status, show and replay: works while a campaign runs */
 };

@@ -35,7 +35,6 @@ struct campaign_db {
 
 /* sql.c: opening, the tables, errors in words. */
 enum campaign_db_content {
-	CAMPAIGN_DB_NO_FILE,
 	CAMPAIGN_DB_EMPTY,    /* a file without tables: its maker was killed at once */
 	CAMPAIGN_DB_SETTINGS, /* begun, without results */
 	CAMPAIGN_DB_RESULTS,

@@ -19,7 +19,7 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *, const 
 			size_t nmore);
 #define LAUNCH_FORCE "PMEM_IS_PMEM_FORCE"
 
-/* folder.c: makes way for a new trace. With `force` one that is there is removed, but nothing else. */
+/* folder.c: prepares a folder for a new trace. With `force` an old trace is removed, but nothing else. */
 int launch_folder_clear(const char *dir, bool force, bool *existed, struct err *err);
 /* Removes the trace in a folder, and the folder `itself`; 0, or -1 and errno. */
 int launch_folder_remove(const char *dir, bool itself);

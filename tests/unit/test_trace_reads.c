@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which lines are read before they are written, from events as a tracer makes them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "trace/trace.h"
+#include "trace_util.h"
 
 #define POOL 0x10000u  /* where the first file is mapped */
 #define OTHER 0x90000u /* … and the second */
 #define MAPPED 8192u
 
-static char root[] = "/tmp/holdfast-reads-XXXXXX";
 static struct err err;
 
 /* A run: definitions, what is made of its events, and their number. */
 struct run {
+	char *dir;
 	struct trace_writer *w;
 	struct trace_reads *reads;
 	uint64_t num;
@@ -74,13 +66,11 @@ static void store(struct run *r, uint32_t process, uint64_t addr, uint32_t len)
 
 static struct run begin(void)
 {
-	static unsigned next;
 	static char pool[] = "/pm/pool", other[] = "/pm/other";
 	struct run r = { 0 };
-	char dir[64];
 
-	snprintf(dir, sizeof dir, "%s/t%u", root, next++);
-	r.w = trace_create(dir, &err);
+	r.dir = new_dir();
+	r.w = trace_create(r.dir, &err);
 	assert_non_null(r.w);
 	r.reads = trace_reads_new(trace_writer_known(r.w));
 	add_process(&r, 100, TRACE_NO_PROCESS, TRACE_BIRTH_START);
@@ -107,6 +97,7 @@ static void ends_with(struct run *r, const char *expected)
 	buf_free(&b);
 	trace_reads_free(r->reads);
 	trace_abandon(r->w);
+	drop_dir(r->dir);
 }
 
 static void test_in_the_order_of_first_reads(void **state)
@@ -205,21 +196,6 @@ static void test_forks(void **state)
 	ends_with(&r, "0:0 0:128 0:192");
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s", root);
-	return system(command);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,5 +208,5 @@ int main(void)
 		cmocka_unit_test(test_forks),
 	};
 
-	return cmocka_run_group_tests_name("trace_reads", tests, setup, teardown);
+	return cmocka_run_group_tests_name("trace_reads", tests, NULL, NULL);
 }
