@@ -86,8 +86,10 @@ void explore_step(struct explore *x)
 static int put_counts(struct explore *x, const char *state, struct err *err)
 {
 	struct symbolic_stats s = explore_stats(x);
-	return explore_folder_counts(x->folder, state, x->o->search.strategy, &s, x->found.set.v.n,
-				     now_seconds() - x->tally.begun, err);
+	const char *strategy = x->o->search.strategy, *about;
+	return explore_folder_counts(x->folder, state,
+				     strategy ? strategy : symbolic_search_at(0, &about), &s,
+				     x->found.set.v.n, now_seconds() - x->tally.begun, err);
 }
 
 int explore_keep(struct explore *x, bool all, struct err *err)

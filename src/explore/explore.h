@@ -51,7 +51,7 @@ struct explore_program {
 };
 
 struct explore_search {
-	const char *strategy; /* NULL: "pm" */
+	const char *strategy; /* NULL: the default */
 	uint64_t random;
 	unsigned max_targets;  /* 0: the engine's default */
 	double solver_seconds; /* for one question; 0: the engine's default */

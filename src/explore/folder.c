@@ -313,7 +313,7 @@ int explore_folder_counts(struct explore_folder *f, const char *state, const cha
 		{ "seconds", seconds },
 	};
 	int bad = campaign_db_set(f->db, "state", state, err) ||
-		  campaign_db_set(f->db, "at", strategy ? strategy : "pm", err);
+		  campaign_db_set(f->db, "at", strategy, err);
 	for (size_t i = 0; !bad && i < sizeof count / sizeof *count; i++) {
 		char text[32];
 		snprintf(text, sizeof text, "%.10g", count[i].value);

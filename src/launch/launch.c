@@ -119,13 +119,12 @@ static void add_globs(args *v, const char *option, const char *const *glob, size
 		VEC_PUSH(v, xasprintf("%s=%s", option, glob[i]));
 }
 
-/* The tracer knows them by the same names (--hf-cpu), and has the same default. */
 const char *launch_cpu_at(size_t i, const char **about)
 {
 	static const char *const table[][2] = {
-		{ "clwb", "clwb, clflushopt and clflush" },
-		{ "clflushopt", "clflushopt and clflush" },
-		{ "clflush", "clflush alone" },
+#define X(NAME, name, what) { name, what },
+		TRACE_CPUS(X)
+#undef X
 	};
 	bool there = i < sizeof table / sizeof *table;
 	*about = there ? table[i][1] : NULL;

@@ -37,6 +37,21 @@
 #define TRACE_MAX_ARGS 7u
 
 /*
+ * What the program sees in CPUID: X(NAME, "its best flush instruction", "what it has then"). The best first, which
+ * is the default.
+ */
+#define TRACE_CPUS(X)                                                                              \
+	X(CLWB, "clwb", "clwb, clflushopt and clflush")                                            \
+	X(CLFLUSHOPT, "clflushopt", "clflushopt and clflush")                                      \
+	X(CLFLUSH, "clflush", "clflush alone")
+
+enum trace_cpu {
+#define X(NAME, name, about) TRACE_CPU_##NAME,
+	TRACE_CPUS(X)
+#undef X
+};
+
+/*
  * The event table: everything else that lists events is generated from it.
  *   X(NAME, "name", number of args, "argument names")
  * STORE's bytes are its payload; so are FILE_WRITE's; paths and names are payloads too.

@@ -105,8 +105,8 @@ void on_cpuid(VexGuestAMD64State *st)
 	if (!leaf7)
 		return;
 	st->guest_RBX &= ~(clflushopt | clwb);
-	if (opt.cpu >= CPU_CLFLUSHOPT)
+	if (opt.cpu <= TRACE_CPU_CLFLUSHOPT)
 		st->guest_RBX |= clflushopt;
-	if (opt.cpu >= CPU_CLWB)
+	if (opt.cpu <= TRACE_CPU_CLWB)
 		st->guest_RBX |= clwb;
 }

@@ -2,12 +2,27 @@
 /* Options of recording. */
 #include "record.h"
 
-struct options opt = { .cpu = CPU_CLWB, .pmemcheck = True };
+struct options opt = { .cpu = TRACE_CPU_CLWB, .pmemcheck = True };
 
 void options_init(void)
 {
 	opt.pm = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
 	opt.watch = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
+}
+
+static Bool take_cpu(const HChar *text)
+{
+	static const HChar *const names[] = {
+#define X(NAME, name, about) name,
+		TRACE_CPUS(X)
+#undef X
+	};
+	for (UInt i = 0; i < sizeof names / sizeof *names; i++)
+		if (VG_(strcmp)(text, names[i]) == 0) {
+			opt.cpu = (enum trace_cpu)i;
+			return True;
+		}
+	return False;
 }
 
 Bool options_take(const HChar *arg)
@@ -18,9 +33,8 @@ Bool options_take(const HChar *arg)
 		VG_(addToXA)(opt.pm, &text);
 	} else if (VG_STR_CLO(arg, "--hf-watch", text)) {
 		VG_(addToXA)(opt.watch, &text);
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clwb", opt.cpu, CPU_CLWB)) {
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflushopt", opt.cpu, CPU_CLFLUSHOPT)) {
-	} else if (VG_XACT_CLO(arg, "--hf-cpu=clflush", opt.cpu, CPU_CLFLUSH)) {
+	} else if (VG_STR_CLO(arg, "--hf-cpu", text)) {
+		return take_cpu(text);
 	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
@@ -36,7 +50,7 @@ void options_usage(void)
 	("    --hf-ring=PATH           shared memory to record into\n"
 	 "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
 	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
-	 "    --hf-cpu=clwb|clflushopt|clflush   what CPUID shows\n"
+	 "    --hf-cpu=NAME            the best flush instruction in CPUID\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
 	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
 	 "    --hf-loads=yes|no        record loads too\n");

@@ -28,12 +28,11 @@
 #include "trace/format.h"
 
 /* ---- options (options.c) ---- */
-enum cpu { CPU_CLFLUSH, CPU_CLFLUSHOPT, CPU_CLWB };
 extern struct options {
 	const HChar *ring; /* path of the shared memory */
 	XArray *pm;        /* const HChar *: globs; empty: every writable shared file mapping */
 	XArray *watch;     /* const HChar *: globs of function names */
-	enum cpu cpu;
+	enum trace_cpu cpu;
 	Bool follow_forks;
 	Bool pmemcheck; /* answer pmemcheck's requests */
 	Bool loads;     /* record what is read from PM, too */
