@@ -134,6 +134,7 @@ void msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void msg_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void msg_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern bool msg_quiet; /* --quiet: no msg_info */
+extern bool msg_plain; /* --ci: no colour, no progress line */
 bool color_wanted(FILE *);
 void progress(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* overwrites itself */
 void progress_end(void);

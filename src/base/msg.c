@@ -10,14 +10,14 @@
 
 #include "base/base.h"
 
-bool msg_quiet;
+bool msg_quiet, msg_plain;
 static bool progress_shown;
 
 bool color_wanted(FILE *f)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return !(no && *no) && isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
+	return !msg_plain && !(no && *no) && isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
 }
 
 static void __attribute__((format(printf, 3, 0)))
@@ -82,7 +82,7 @@ void progress(const char *fmt, ...)
 	char text[256];
 	va_list ap;
 
-	if (msg_quiet || !isatty(STDERR_FILENO) || too_soon())
+	if (msg_quiet || msg_plain || !isatty(STDERR_FILENO) || too_soon())
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);

@@ -168,7 +168,9 @@ void campaign_say_progress(void *, const struct campaign_progress *); /* for cam
  * how many. */
 #define CAMPAIGN_NOTES 8
 size_t campaign_say_notes(const struct campaign *, double recording, char *notes[CAMPAIGN_NOTES]);
-/* Why it says less than it could, or NULL; xmalloc'ed. */
-char *campaign_say_incomplete(const struct campaign *);
+/* Why it says less than it could, or NULL; xmalloc'ed. *broken: it was broken off. */
+char *campaign_say_incomplete(const struct campaign *, bool *broken);
+/* What was not looked at, or NULL; xmalloc'ed. */
+char *campaign_say_left(const struct campaign *);
 
 #endif

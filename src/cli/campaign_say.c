@@ -62,13 +62,24 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 	return k;
 }
 
-char *campaign_say_incomplete(const struct campaign *c)
+char *campaign_say_left(const struct campaign *c)
+{
+	if (campaign_is_blind(c))
+		return xstrdup("what a recovery that reads the PM files would say");
+	if (crash_counts(campaign_crash(c))->cut || campaign_interrupted())
+		return xstrdup("the crash states that were left");
+	return NULL;
+}
+
+char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 {
 	const struct crash *crash = campaign_crash(c);
 	const char *why = NULL;
+	*broken = crash_damage(crash) || !trace_is_whole(campaign_trace(c), &why) ||
+		  campaign_interrupted();
 	if (crash_damage(crash))
 		return xasprintf("the trace is damaged: %s", crash_damage(crash));
-	if (!trace_is_whole(campaign_trace(c), &why))
+	if (why)
 		return xstrdup(why);
 	if (campaign_is_blind(c))
 		return xstrdup("the recovery command reads nothing of the program's persistent "

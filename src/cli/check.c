@@ -45,7 +45,9 @@ const struct cli_verb verb_check = {
 		"object of which nothing is persisted. The report says which. Performance findings cost "
 		"time only. Warnings are suspicions. Notes depend on data and layout.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
-		"one, else 0; the program's own status does not matter, but is said if it is not 0.",
+		"one, else 0; the program's own status does not matter, but is said if it is not 0. It is "
+		"3 if nothing was found in a run that was broken off: by a signal to holdfast, by the end of "
+		"the tracer, or in a trace that is cut short.",
 	.examples =
 		"holdfast check -- ./app pool\tcheck a run\n"
 		"holdfast check --html r.html app-0.hft\tcheck a recording, with a page to browse\n"
@@ -67,7 +69,7 @@ struct session {
 static struct report describe(struct session *s, struct finding_set *set,
 			      struct report_stat stats[STATS])
 {
-	stats[0] = (struct report_stat){ "events", (double)s->run.events };
+	stats[0] = (struct report_stat){ "events", (double)s->run.seen.events };
 	stats[1] = (struct report_stat){ "lines", (double)check_lines(s->run.check) };
 	stats[2] = (struct report_stat){ "memory", (double)check_memory(s->run.check) };
 	stats[3] = (struct report_stat){ "seconds", now_seconds() - s->started };
@@ -78,6 +80,7 @@ static struct report describe(struct session *s, struct finding_set *set,
 		.command = (const char *const *)s->run.command,
 		.ncommand = s->run.ncommand,
 		.incomplete = s->run.incomplete,
+		.broken = s->run.broken,
 		.findings = set,
 		.stats = stats,
 		.nstats = STATS,
@@ -106,14 +109,19 @@ static int conclude(struct session *s, struct finding_set *set)
 {
 	struct report_stat stats[STATS];
 	struct report r = describe(s, set, stats);
-	if (!s->run.kind[TRACE_STORE]) {
+	if (!s->run.seen.kind[TRACE_STORE]) {
 		if (!s->o->output.quiet)
-			run_say_no_pm(&s->o->run, s->run.kind);
+			run_say_no_pm(&s->o->run, s->run.seen.kind);
 		if (!r.incomplete)
 			r.incomplete =
 				"the program never wrote persistent memory: there was nothing to check";
 	}
-	int status = output_write(&s->out, &r, s->run.live ? stderr : stdout);
+	const struct check_run *run = &s->run;
+	char *looked = run_looked(
+		&run->seen, run->live ? trace_live_defs(run->live) : trace_defs(run->reader), NULL);
+	r.looked = looked;
+	int status = output_write(&s->out, &r, run->live ? stderr : stdout);
+	free(looked);
 	output_say_stale(&s->out);
 	for (size_t i = 0; check_stale(s->run.check, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",
@@ -136,6 +144,7 @@ static int cmd_check(int argc, char **argv)
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
 	msg_quiet = o.output.quiet;
+	output_ci(&o.output);
 	s.run = (struct check_run){ .model = o.model,
 				    .how = { .oracle = &o.oracle, .notes = o.notes },
 				    .look = save };

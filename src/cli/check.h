@@ -27,9 +27,10 @@ struct check_run {
 	struct trace_reader *reader;
 	struct launch *launch;
 	char *incomplete;
+	bool broken;    /* … what the program did is not known to the end */
 	char **command; /* of the program under test */
 	size_t ncommand;
-	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
+	struct run_seen seen;
 };
 int check_run_program(struct check_run *, struct run_opts *, char **argv, struct finding_set *,
 		      struct err *);

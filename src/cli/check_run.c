@@ -3,7 +3,6 @@
 #include "cli/check.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LOOK_EVERY 65536u /* events */
 
@@ -12,9 +11,8 @@ static int feed(void *arg, const struct trace_event *e, struct err *err)
 	struct check_run *r = arg;
 	(void)err;
 	check_feed(r->check, e);
-	r->events++;
-	r->kind[e->kind]++;
-	if (r->live && r->look && r->events % LOOK_EVERY == 0)
+	run_see(&r->seen, e);
+	if (r->live && r->look && r->seen.events % LOOK_EVERY == 0)
 		r->look(r);
 	return 0;
 }
@@ -34,19 +32,6 @@ static struct check *start(struct check_run *r, const struct trace_defs *defs, c
 
 /* ---- a program ---- */
 
-static void describe_end(struct check_run *r, const struct launch_result *res)
-{
-	if (res->stopped)
-		r->incomplete = xasprintf("the analysis stopped early: %s", res->why.text);
-	else if (res->signal)
-		r->incomplete = xasprintf("the program was ended by signal %d (%s)", res->signal,
-					  strsignal(res->signal));
-	else if (res->status)
-		r->incomplete = xasprintf("the program ended with status %d", res->status);
-	else if (res->client_status)
-		r->incomplete = xasprintf("the client ended with status %d", res->client_status);
-}
-
 int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
 		      struct finding_set *out, struct err *err)
 {
@@ -63,7 +48,7 @@ int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
 	r->launch = launch_new(&lo, err);
 	if (!r->launch || launch_run(r->launch, r->live, &res, err))
 		return -1;
-	describe_end(r, &res);
+	r->incomplete = run_end(&res, trace_live_defs(r->live), "the analysis", &r->broken);
 	check_end(r->check);
 	check_report(r->check, out);
 	if (res.pmem_forced)
@@ -89,8 +74,9 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	bool whole = trace_is_whole(r->reader, &why);
 	if (more < 0)
 		r->incomplete = xasprintf("the trace is damaged: %s", err->text);
-	else if (!whole)
-		r->incomplete = xstrdup(why);
+	else if (!whole || run_died(trace_defs(r->reader)))
+		r->incomplete = xstrdup(whole ? RUN_DIED : why);
+	r->broken = r->incomplete != NULL;
 	check_end(r->check);
 	check_report(r->check, out);
 	r->command = run_command(trace_defs(r->reader), &r->ncommand);

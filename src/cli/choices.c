@@ -75,6 +75,20 @@ static const char *level_at(size_t i, const char **about)
 }
 const struct cli_choices choices_level = { level_at, .normal = OUTPUT_FAIL_ON };
 
+static const char *incomplete_at(size_t i, const char **about)
+{
+	static const char *const row[][2] = {
+		{ "warn", "say so; only a run that was broken off has status 3" },
+		{ OUTPUT_INCOMPLETE_ERROR,
+		  "say so, and end with status 3 where nothing was found" },
+	};
+	if (i >= sizeof row / sizeof *row)
+		return NULL;
+	*about = row[i][1];
+	return row[i][0];
+}
+const struct cli_choices choices_incomplete = { incomplete_at };
+
 static const char *format_at(size_t i, const char **about)
 {
 	const struct report_format *f = report_format_at(i);

@@ -6,13 +6,14 @@
 
 #include "cli/cli.h"
 
-extern const struct cli_choices choices_cpu;      /* src/launch: flush instructions */
-extern const struct cli_choices choices_model;    /* src/model */
-extern const struct cli_choices choices_points;   /* src/crash: where to crash */
-extern const struct cli_choices choices_strategy; /* src/crash: which states */
-extern const struct cli_choices choices_search;   /* src/symbolic: which branch */
-extern const struct cli_choices choices_view;     /* src/sandbox: how recovery sees images */
-extern const struct cli_choices choices_level;    /* src/finding: of findings, and none */
-extern const struct cli_choices choices_format;   /* src/report: reports that are files */
+extern const struct cli_choices choices_cpu;        /* src/launch: flush instructions */
+extern const struct cli_choices choices_model;      /* src/model */
+extern const struct cli_choices choices_points;     /* src/crash: where to crash */
+extern const struct cli_choices choices_strategy;   /* src/crash: which states */
+extern const struct cli_choices choices_search;     /* src/symbolic: which branch */
+extern const struct cli_choices choices_view;       /* src/sandbox: how recovery sees images */
+extern const struct cli_choices choices_level;      /* src/finding: of findings, and none */
+extern const struct cli_choices choices_incomplete; /* src/cli/output.h */
+extern const struct cli_choices choices_format;     /* src/report: reports that are files */
 
 #endif

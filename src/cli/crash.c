@@ -45,8 +45,9 @@ const struct cli_verb verb_crash = {
 		"with --resume; 'holdfast status' looks at one, 'holdfast show', 'replay' and 'diff' at "
 		"its findings.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
-		"one, else 0; 3 if the program or its recovery cannot be run, or recovery fails without a "
-		"crash.",
+		"one, else 0; 3 if the program or its recovery cannot be run, recovery fails without a "
+		"crash, or nothing was found in a campaign that was interrupted or a recording that was "
+		"broken off.",
 	.examples =
 		"holdfast crash --recover './app check pool' -- ./app run pool\tthe usual way\n"
 		"holdfast crash --recover './app check pool' --budget 10m app-0.hft\t"

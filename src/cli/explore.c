@@ -129,6 +129,7 @@ int explore_cli_main(int argc, char **argv)
 		status = cli_usage(&verb_explore, "a program to run is needed");
 	if (status == CLI_GO) {
 		msg_quiet = o.output.quiet;
+		output_ci(&o.output);
 		status = explore(&s, argc, argv, &err);
 		status = status < 0 ? cli_fail(&err) : status;
 	}

@@ -187,6 +187,9 @@ static char *incomplete(const struct explore_result *r, const char *shown)
 {
 	if (r->stopped)
 		return xasprintf("interrupted; holdfast explore --resume %s goes on", shown);
+	if (r->lost)
+		return xasprintf("the tracer was killed, or failed, in %" PRIu64 " run%s", r->lost,
+				 r->lost == 1 ? "" : "s");
 	if (!r->used)
 		return xstrdup(
 			"the program never used the symbolic input: there was only one path");
@@ -198,6 +201,38 @@ static char *incomplete(const struct explore_result *r, const char *shown)
 	return NULL;
 }
 
+/* What the line "nothing found" says more; xmalloc'ed. */
+static char *looked(const struct explore_result *r, const struct symbolic_stats *s,
+		    bool follow_forks)
+{
+	struct buf b = { 0 };
+	const char *before = "; not looked at: ";
+	buf_printf(&b, " on %" PRIu64 " path%s, each in one schedule", s->paths,
+		   s->paths == 1 ? "" : "s");
+	if (s->candidates) {
+		buf_printf(&b, "%s%" PRIu64 " branch%s left to try", before, s->candidates,
+			   s->candidates == 1 ? "" : "es");
+		before = ", ";
+	}
+	if (s->dropped) {
+		buf_printf(&b, "%s%" PRIu64 " given up for lack of memory", before, s->dropped);
+		before = ", ";
+	}
+	if (r->nconcrete) {
+		buf_printf(&b, "%sother results of what was not followed", before);
+		before = ", ";
+	}
+	if (r->kind[TRACE_FORK] && !follow_forks) {
+		buf_printf(&b, "%schild processes (--follow-forks)", before);
+		before = ", ";
+	}
+	if (r->unwell)
+		buf_printf(&b, "%scrashes of %" PRIu64 " path%s", before, r->unwell,
+			   r->unwell == 1 ? "" : "s");
+	buf_add(&b, "", 1);
+	return b.p;
+}
+
 int explore_say_report(const struct explore_setup *setup, struct explore *x,
 		       const struct output *out)
 {
@@ -206,6 +241,7 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 	struct symbolic_stats s = explore_stats(x);
 	struct report_stat stats[STATS];
 	char *notes[NOTES], *why = incomplete(&r, explore_folder_shown(setup->folder));
+	char *seen = looked(&r, &s, setup->cli->run.follow_forks);
 	struct report_chart chart = { explore_columns, EXPLORE_COLUMNS, r.chart->v.p,
 				      r.chart->v.n / EXPLORE_COLUMNS };
 	if (!r.used)
@@ -219,6 +255,8 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 		.model = o->check.model->name,
 		.command = o->program.argv,
 		.incomplete = why,
+		.broken = r.stopped || r.lost,
+		.looked = seen,
 		.findings = r.findings,
 		.stats = stats,
 		.nstats = fill_stats(&r, &s, o->limits.jobs, stats),
@@ -233,5 +271,6 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 	for (size_t i = 0; i < report.nnotes; i++)
 		free(notes[i]);
 	free(why);
+	free(seen);
 	return status;
 }

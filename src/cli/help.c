@@ -13,9 +13,13 @@ const char *const cli_intro =
 
 /* Statuses are documented in one place; record passes the program's own through. */
 const char *const cli_statuses[][2] = {
-	{ "0", "nothing found" },  { "1", "findings" },
-	{ "2", "wrong usage" },    { "3", "the program under test could not be run" },
-	{ "4", "internal error" }, { NULL },
+	{ "0", "nothing found" },
+	{ "1", "findings" },
+	{ "2", "wrong usage" },
+	{ "3",
+	  "the program under test could not be run, or nothing was found in a run that was broken off" },
+	{ "4", "internal error" },
+	{ NULL },
 };
 
 const char *const cli_environment[][2] = {

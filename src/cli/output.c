@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+void output_ci(struct output_opts *o)
+{
+	if (!o->ci)
+		return;
+	msg_plain = true;
+	if (!o->incomplete)
+		o->incomplete = OUTPUT_INCOMPLETE_ERROR;
+	for (size_t i = 0; report_format_at(i); i++)
+		if (!strcmp(report_format_at(i)->name, "sarif") && !o->file[i])
+			o->file[i] = OUTPUT_CI_SARIF;
+}
+
 int output_open(struct output *out, const struct output_opts *o, struct err *err)
 {
 	finding_helpers_overrule(o->helper.p, o->helper.n, o->no_helper.p, o->no_helper.n);
@@ -39,7 +51,7 @@ static bool takes_stdout(const struct output_opts *o)
 	return false;
 }
 
-static int verdict(const struct output_opts *o, const struct finding_set *set)
+static int found(const struct output_opts *o, const struct finding_set *set)
 {
 	const char *level = o->fail_on ? o->fail_on : finding_level_name(OUTPUT_FAIL_ON);
 	if (strcmp(level, OUTPUT_FAIL_NEVER) == 0)
@@ -51,6 +63,18 @@ static int verdict(const struct output_opts *o, const struct finding_set *set)
 			break;
 	}
 	return EXIT_NOTHING;
+}
+
+/* Nothing was found; but was it looked for? */
+static int verdict(const struct output_opts *o, const struct report *r)
+{
+	bool strict = o->incomplete && !strcmp(o->incomplete, OUTPUT_INCOMPLETE_ERROR);
+	int status = found(o, r->findings);
+	if (status != EXIT_NOTHING || !r->incomplete || !(r->broken || strict))
+		return status;
+	if (o->quiet)
+		msg_error("incomplete: %s", r->incomplete);
+	return EXIT_PROGRAM;
 }
 
 static void put_text(const struct output_opts *o, const struct report *r, FILE *text)
@@ -73,7 +97,7 @@ int output_write(const struct output *out, const struct report *r, FILE *text)
 	for (size_t i = 0; report_format_at(i); i++)
 		if (o->file[i] && report_format_at(i)->write(r, o->file[i], &err))
 			bad = cli_fail(&err);
-	return bad ? bad : verdict(o, r->findings);
+	return bad ? bad : verdict(o, r);
 }
 
 bool output_has_files(const struct output *out)

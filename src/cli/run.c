@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/run.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,4 +81,83 @@ void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])
 			"  Writable shared mappings of files count as persistent memory.\n");
 	if (kind[TRACE_FORK] && !o->follow_forks)
 		fprintf(stderr, "  It started child processes: --follow-forks follows them too.\n");
+}
+
+/* ---- how it ended ---- */
+
+bool run_died(const struct trace_defs *defs)
+{
+	const struct trace_process_def *first = trace_process(defs, 0), *last = first;
+	for (uint32_t i = 0; i < trace_processes(defs); i++)
+		if (trace_process(defs, i)->pid == first->pid)
+			last = trace_process(defs, i); /* … after an exec */
+	return last && !last->ended;
+}
+
+char *run_end(const struct launch_result *res, const struct trace_defs *defs, const char *doing,
+	      bool *broken)
+{
+	bool died = (res->status || res->signal) && run_died(defs);
+	if (died || res->stopped || (res->interrupted && (res->signal || res->client_status)))
+		*broken = true;
+	if (res->stopped)
+		return xasprintf("%s stopped early: %s", doing, res->why.text);
+	if (res->signal)
+		return xasprintf("the program was ended by signal %d (%s)", res->signal,
+				 strsignal(res->signal));
+	if (died)
+		return xasprintf("the tracer ended with status %d before the program did",
+				 res->status);
+	if (res->status)
+		return xasprintf("the program ended with status %d", res->status);
+	return res->client_status ? xasprintf("the client ended with status %d", res->client_status)
+				  : NULL;
+}
+
+/* ---- what was looked at ---- */
+
+void run_see(struct run_seen *s, const struct trace_event *e)
+{
+	s->events++;
+	s->kind[e->kind]++;
+	s->started += e->kind == TRACE_THREAD_START && e->arg[1]; /* by another thread */
+}
+
+/* How many there were, each counted once whatever it executed; and how many were born by a fork. */
+static uint64_t processes(const struct trace_defs *defs, uint64_t *forked)
+{
+	uint64_t n = 0;
+	*forked = 0;
+	for (uint32_t i = 0; i < trace_processes(defs); i++) {
+		uint8_t birth = trace_process(defs, i)->birth;
+		n += birth != TRACE_BIRTH_EXEC;
+		*forked += birth == TRACE_BIRTH_FORK;
+	}
+	return n;
+}
+
+static void count(struct buf *b, const char *before, uint64_t n, const char *one, const char *more)
+{
+	buf_printf(b, "%s%" PRIu64 " %s", before, n, n == 1 ? one : more);
+}
+
+char *run_looked(const struct run_seen *s, const struct trace_defs *defs, const char *more)
+{
+	struct buf b = { 0 };
+	const char *before = "; not looked at: ";
+	uint64_t forked, n = processes(defs, &forked);
+	count(&b, " in ", s->events, "event", "events");
+	count(&b, ": ", trace_files(defs), "mapped PM file", "mapped PM files");
+	count(&b, ", ", n, "process", "processes");
+	count(&b, ", ", n + s->started, "thread", "threads in one schedule");
+	if (s->kind[TRACE_FORK] > forked) {
+		count(&b, before, s->kind[TRACE_FORK] - forked,
+		      "child process that was not followed (--follow-forks)",
+		      "child processes that were not followed (--follow-forks)");
+		before = ", ";
+	}
+	if (more)
+		buf_printf(&b, "%s%s", before, more);
+	buf_add(&b, "", 1);
+	return b.p;
 }

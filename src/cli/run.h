@@ -103,6 +103,21 @@ char **run_command(const struct trace_defs *, size_t *n);
 void run_opts_free(struct run_opts *);
 /* What is wrong with the options about a server, or NULL. */
 const char *run_server_misuse(const struct run_opts *);
+/* What a run showed us, for the line "nothing found". Begins zeroed. */
+struct run_seen {
+	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */
+	uint64_t started;                   /* threads, by others */
+};
+void run_see(struct run_seen *, const struct trace_event *);
+/* " in 12 events: what was looked at; not looked at: …, more", xmalloc'ed; `more` may be NULL. */
+char *run_looked(const struct run_seen *, const struct trace_defs *, const char *more);
+/* The program's first process has no end in the trace: it was killed, or its tracer was. */
+bool run_died(const struct trace_defs *);
+#define RUN_DIED "the recording ends before the program did: it was killed, or its tracer was"
+/* How a program that did not end well did end; NULL: it did. xmalloc'ed. `doing` is what ended too early, then.
+ * *broken is set if what it did is not known to the end. */
+char *run_end(const struct launch_result *, const struct trace_defs *, const char *doing,
+	      bool *broken);
 /* The run stored nothing in persistent memory: says so, and what may be the reason. */
 void run_say_no_pm(const struct run_opts *, const uint64_t kind[TRACE_KINDS]);
 

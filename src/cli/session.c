@@ -66,15 +66,36 @@ static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
 	return sizeof all / sizeof *all;
 }
 
-/* How a program that did not end well did end; NULL: it did. xmalloc'ed. */
-static char *program_end(const struct launch_result *res)
+/* What the line "nothing found" says more; xmalloc'ed. */
+static char *looked(struct campaign *c)
 {
-	if (res->stopped)
-		return xasprintf("recording stopped early: %s", res->why.text);
-	if (res->signal)
-		return xasprintf("the program was ended by signal %d (%s)", res->signal,
-				 strsignal(res->signal));
-	return res->status ? xasprintf("the program ended with status %d", res->status) : NULL;
+	struct trace_reader *trace = campaign_trace(c);
+	struct run_seen seen = { 0 };
+	struct trace_event e;
+	struct err ignored; /* a damaged trace is known as such */
+	if (!trace_seek(trace, 0, &ignored))
+		while (trace_next(trace, &e, &ignored) == 1)
+			run_see(&seen, &e);
+	char *more = campaign_say_left(c);
+	char *text = run_looked(&seen, trace_defs(trace), more);
+	free(more);
+	return text;
+}
+
+static char *incomplete(const struct work *w, bool *broken)
+{
+	const struct trace_defs *defs = trace_defs(campaign_trace(w->campaign));
+	char *end = NULL, *why = campaign_say_incomplete(w->campaign, broken);
+	if (w->live) {
+		end = run_end(&w->rec.result, defs, "recording", broken);
+	} else if (run_died(defs)) {
+		end = xstrdup(RUN_DIED);
+		*broken = true;
+	}
+	if (!why)
+		return end;
+	free(end);
+	return why;
 }
 
 static int report(struct work *w)
@@ -84,18 +105,21 @@ static int report(struct work *w)
 	struct report_stat stats[STATS];
 	size_t ncommand;
 	char **command = run_command(trace_defs(campaign_trace(c)), &ncommand);
-	char *notes[CAMPAIGN_NOTES], *incomplete = campaign_say_incomplete(c);
-	if (!incomplete)
-		incomplete = program_end(&w->rec.result);
+	bool broken = false;
+	char *notes[CAMPAIGN_NOTES], *why = incomplete(w, &broken), *seen = NULL;
 	campaign_report(c, &w->set);
 	campaign_merge(&w->set, &w->checked);
 	output_filter(&w->out, &w->set);
+	if (finding_suppressed(&w->set) == w->set.v.n)
+		seen = looked(c);
 	struct report r = {
 		.verb = w->s->verb,
 		.model = campaign_model(c),
 		.command = (const char *const *)command,
 		.ncommand = ncommand,
-		.incomplete = incomplete,
+		.incomplete = why,
+		.broken = broken,
+		.looked = seen,
 		.findings = &w->set,
 		.stats = stats,
 		.nstats = fill_stats(w, stats),
@@ -109,7 +133,8 @@ static int report(struct work *w)
 			 crash_stale(crash, i));
 	for (size_t i = 0; i < r.nnotes; i++)
 		free(notes[i]);
-	free(incomplete);
+	free(why);
+	free(seen);
 	free(command);
 	return status;
 }
@@ -152,6 +177,8 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 	s->crash->port = s->run->port;
 	s->crash->ready = s->run->ready;
 	s->crash->stop = s->run->stop;
+	if (s->output->ci && !s->crash->budget)
+		s->crash->budget = OUTPUT_CI_BUDGET;
 	campaign_opts_settings(s->crash, &settings);
 	w->dir = trace       ? xstrdup(argv[0])
 		 : s->folder ? xstrdup(s->folder)
@@ -169,6 +196,7 @@ int session_run(struct session *s, int argc, char **argv)
 	struct work w = { .s = s };
 	struct err err = { 0 };
 	msg_quiet = s->output->quiet;
+	output_ci(s->output);
 	int status = go(&w, argc, argv, &err) ? cli_fail(&err) : report(&w);
 	campaign_close(w.campaign);
 	output_close(&w.out);

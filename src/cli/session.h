@@ -13,7 +13,7 @@ struct session {
 	struct run_opts *run;
 	struct campaign_opts *crash;
 	const struct check_folder *check; /* NULL: crash only */
-	const struct output_opts *output;
+	struct output_opts *output;
 	const char *folder; /* -o */
 };
 

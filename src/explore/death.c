@@ -128,6 +128,7 @@ int explore_death_look(struct explore_deaths *all, struct explore_found *found,
 		return -1;
 	if (!f) {
 		all->tracer_only++;
+		all->lost += !run->hung && run->signal == SIGKILL;
 		return 0;
 	}
 	d->f = explore_found_add(found, f, stage->plan, &s->input, s, path);

@@ -161,6 +161,7 @@ struct explore_result explore_result(struct explore *x)
 		.crashed = x->deaths.crashed,
 		.hung = x->deaths.hung,
 		.tracer_only = x->deaths.tracer_only,
+		.lost = x->deaths.lost,
 		.dirtied = x->tally.dirtied,
 		.checking = x->found.checking,
 		.campaigns = x->recovery.campaigns,

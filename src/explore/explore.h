@@ -148,6 +148,7 @@ struct explore_result {
 	const uint64_t *kind; /* events, TRACE_KINDS of them */
 	uint64_t crashed, hung;
 	uint64_t tracer_only;       /* … under the tracer, but not without it */
+	uint64_t lost;              /* … of these, killed without our doing: the tracer died */
 	uint64_t dirtied;           /* runs that changed what the next one would have seen */
 	double checking;            /* seconds */
 	uint64_t campaigns, unwell; /* crash campaigns; those that could not be run */

@@ -55,7 +55,7 @@ struct explore_deaths {
 	})
 	v;
 	unsigned looks; /* in all */
-	uint64_t crashed, hung, tracer_only;
+	uint64_t crashed, hung, tracer_only, lost;
 };
 bool explore_died(const struct launch_explorer_run *);
 uint64_t explore_death_key(const struct explore_slot *, const struct launch_explorer_run *);

@@ -372,6 +372,7 @@ static int run(struct launch *l, struct trace_live *live, struct launch_result *
 		wait_end(l);
 	res->signal = WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
 	res->status = shell_status(l->status);
+	res->interrupted = asked != 0;
 	if (l->server)
 		launch_server_finish(l->server, res);
 	return bad;

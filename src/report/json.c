@@ -103,6 +103,8 @@ static cJSON *tree(const struct report *r, bool page)
 	report_add_text(o, "folder", report_folder());
 	report_add_text(o, "model", r->model);
 	report_add_text(o, "incomplete", r->incomplete);
+	if (r->looked)
+		report_add_text(o, "looked", r->looked);
 	cJSON_AddItemToObject(o, "findings", findings(r, false, page));
 	cJSON_AddItemToObject(o, "suppressed", findings(r, true, page));
 	cJSON_AddItemToObject(o, "summary", summary(r->findings));

@@ -25,6 +25,8 @@ struct report {
 	const char *const *command; /* the program under test */
 	size_t ncommand;
 	const char *incomplete; /* why the run says less than it could; NULL: it is whole */
+	bool broken;            /* … it was broken off, or its tracer died: never status 0 */
+	const char *looked; /* what "nothing found" speaks of: " in 12 events: …"; may be NULL */
 	const struct finding_set *findings; /* sorted */
 	const struct report_stat *stats;
 	size_t nstats;

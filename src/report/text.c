@@ -267,17 +267,23 @@ static void put_finding(const struct text_out *o, const struct finding *f)
 	fputc('\n', o->f);
 }
 
-static void put_summary(const struct text_out *o, const struct finding_set *set)
+static void put_summary(const struct text_out *o, const struct report *r)
 {
+	const struct finding_set *set = r->findings;
 	char *text = report_summary(set);
-	const char *tint = GREEN;
+	const char *tint = r->incomplete ? level_color[FINDING_WARNING] : GREEN;
+	bool nothing = true;
 
 	for (int i = FINDING_LEVELS; i-- > 0;)
-		if (finding_count(set, (enum finding_level)i))
+		if (finding_count(set, (enum finding_level)i)) {
 			tint = level_color[i];
+			nothing = false;
+		}
 	report_text_color(o, tint);
 	fputs(text, o->f);
 	report_text_plain(o);
+	if (nothing && r->looked)
+		report_text_put(o, r->looked, SIZE_MAX);
 	fputc('\n', o->f);
 	free(text);
 }
@@ -331,6 +337,6 @@ void report_text(const struct report *r, FILE *file)
 		report_text_put(&o, r->incomplete, SIZE_MAX);
 		fputc('\n', file);
 	}
-	put_summary(&o, r->findings);
+	put_summary(&o, r);
 	fflush(file);
 }

@@ -228,6 +228,12 @@ static void sync_it(struct line *l)
 	msync((void *)((uintptr_t)l & ~4095ul), BYTES - ((uintptr_t)l & 4095), MS_SYNC);
 }
 
+static void ready(struct line *l)
+{
+	(void)l;
+	close(open("ready", O_CREAT | O_WRONLY, 0666));
+}
+
 /* Established at once: the mapping goes away. */
 static void lose(struct line *l)
 {
@@ -237,7 +243,7 @@ static void lose(struct line *l)
 	other->word[0] = 2; /* @lose missing-flush-and-fence */
 	munmap(other, BYTES);
 	clean(l);
-	close(open("ready", O_CREAT | O_WRONLY, 0666));
+	ready(l);
 }
 
 static void forever(struct line *l)
@@ -305,6 +311,7 @@ static const struct {
 	{ "quit-while-busy", quit_while_busy },
 	{ "sync", sync_it },
 	{ "lose", lose },
+	{ "ready", ready },
 	{ "forever", forever },
 	{ "crash", crash },
 	{ "crash-by-kill", crash_by_kill },

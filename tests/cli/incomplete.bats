@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Silence is not safety: what "nothing found" speaks of, --incomplete, --ci, and runs that were broken off.
+load crash-common
+
+setup_file() {
+	build_app
+	${CC:-cc} -g -O0 -mclflushopt -pthread -o "$BIN/misuse" "$HOLDFAST_SOURCE/tests/cli/programs-check/misuse.c"
+}
+
+# The status of the job in $pid.
+ended() {
+	status=0
+	wait "$pid" || status=$?
+}
+
+# The program under the tracer; holdfast's only child.
+tracer() {
+	pgrep -P "$pid"
+}
+
+# says_last TEXT: the last line of err is that, with numbers of events as N.
+says_last() {
+	local last
+	last=$(tail -n 1 err | sed 's/in [0-9]* events/in N events/')
+	[ "$last" = "$1" ] || {
+		echo "the last line is: $last"
+		return 1
+	}
+}
+
+# ---- what was looked at ----
+
+@test "check: nothing found in what, and what was not looked at" {
+	holdfast check --json r.json -- "$BIN/misuse" pool clean 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread"
+	jq -e '.looked | test("^ in [0-9]+ events: 1 mapped PM file")' r.json
+	holdfast check -- "$BIN/misuse" pool own 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 2 threads in one schedule"
+	holdfast check -- "$VICTIM" pool store 3 fork 3 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread; not looked at: 1 child process that was not followed (--follow-forks)"
+	holdfast check --follow-forks -- "$VICTIM" pool store 3 fork 3 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 2 processes, 2 threads in one schedule"
+	holdfast check -- sh -c 'exec "$0" pool clean' "$BIN/misuse" 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread"
+	holdfast check -- true 2>err
+	says_last "nothing found in N events: 0 mapped PM files, 1 process, 1 thread"
+}
+
+@test "check on a recording says the same; findings are not followed by it" {
+	holdfast record -q -o t -- "$VICTIM" pool store 3 fork 3
+	holdfast check t >err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread; not looked at: 1 child process that was not followed (--follow-forks)"
+	run -1 holdfast check -- "$BIN/misuse" pool missing-both
+	output_lacks " events: "
+}
+
+@test "crash: nothing found in what, and what the budget or a blind recovery left" {
+	holdfast crash -o t --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" good >out 2>err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread"
+	holdfast crash --fresh --budget 2 --recover "$BIN/app check $pool" t >err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread; not looked at: the crash states that were left"
+	holdfast crash --fresh --recover true t >err
+	says_last "nothing found in N events: 1 mapped PM file, 1 process, 1 thread; not looked at: what a recovery that reads the PM files would say"
+}
+
+@test "explore: on how many paths, and what is left" {
+	holdfast explore -j 1 -o d --max-paths 3 --sym-stdin 12 -- "$EXPLORE_PROGRAMS/parser" pool 2>err
+	grep -Eq '^nothing found on [0-9]+ paths?, each in one schedule; not looked at: [0-9]+ branches left to try' err
+}
+
+# ---- --incomplete, --ci ----
+
+@test "--incomplete error: status 3 where nothing was found; findings are still status 1" {
+	run -0 holdfast check -- "$BIN/misuse" pool clean fail
+	run -0 holdfast check --incomplete warn -- "$BIN/misuse" pool clean fail
+	run -3 holdfast check --incomplete error -- "$BIN/misuse" pool clean fail
+	output_has "incomplete: the program ended with status 7"
+	run -3 holdfast check -q --incomplete error -- "$BIN/misuse" pool clean fail
+	output_has "incomplete: the program ended with status 7"
+	run -0 holdfast check --incomplete error -- "$BIN/misuse" pool clean
+	run -1 holdfast check --incomplete error -- "$BIN/misuse" pool missing-both fail
+	run -2 holdfast check --incomplete never -- "$BIN/misuse" pool clean
+	output_has "--incomplete takes warn|error"
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good
+	for verb in crash test; do
+		run -0 holdfast "$verb" --fresh --budget 2 --recover "$BIN/app check $pool" t
+		run -3 holdfast "$verb" --fresh --budget 2 --incomplete error --recover "$BIN/app check $pool" t
+		output_has "incomplete: the budget ended it"
+	done
+	run -3 holdfast explore -j 1 -o d --max-paths 3 --incomplete error --sym-stdin 12 -- "$EXPLORE_PROGRAMS/parser" pool
+	output_has "incomplete: "
+}
+
+@test "--ci: SARIF, no colour, incomplete is an error, and a budget" {
+	run -3 holdfast check --ci -- "$BIN/misuse" pool clean fail
+	jq -e '.runs | length == 1' holdfast.sarif
+	rm holdfast.sarif
+	run -0 holdfast check --ci --incomplete warn --sarif other.sarif -- "$BIN/misuse" pool clean fail
+	[ ! -e holdfast.sarif ]
+	[ -e other.sarif ]
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good
+	run -0 holdfast test --ci --recover "$BIN/app check $pool" t
+	jq -e '.runs | length == 1' holdfast.sarif
+	run -3 holdfast crash --ci --fresh --budget 2 --recover "$BIN/app check $pool" t
+	# on a terminal, too
+	run -1 script -qec "TERM=xterm '$HOLDFAST' check -- '$BIN/misuse' pool missing-both" typescript
+	grep -q $'\033\\[' typescript
+	run -1 script -qec "TERM=xterm '$HOLDFAST' check --ci -- '$BIN/misuse' pool missing-both" typescript
+	run ! grep -q $'\033\\[' typescript
+}
+
+@test "--ci: what would go on for ever has a budget" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good
+	background "$HOLDFAST" crash --ci --strategy random --json r.json --recover "$BIN/app check $pool" t
+	tested() { holdfast status --json t | jq -e '.tested > 3'; }
+	wait_for tested
+	[ "$(sqlite3 -readonly t/campaign.db "select value from setting where key = 'budget'")" = 5m ]
+}
+
+# ---- broken off ----
+
+@test "check: the tracer is killed, and nothing was found: status 3" {
+	background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool clean ready forever
+	wait_for test -e ready
+	kill -KILL "$(tracer)"
+	ended
+	[ "$status" -eq 3 ]
+	jq -e '.findings == [] and (.incomplete | test("signal 9"))' r.json
+}
+
+@test "check: the tracer fails, with a status and no signal: status 3, and it is not called the program's" {
+	cat >valgrind <<-EOF
+		#!/bin/bash
+		[[ \$* == *misuse* ]] || exec "$(command -v valgrind)" "\$@"
+		"$(command -v valgrind)" "\$@" &
+		while [ ! -e ready ]; do sleep 0.05; done
+		kill -KILL \$!
+		wait
+		exit 1
+	EOF
+	chmod +x valgrind
+	run -3 env HOLDFAST_VALGRIND="$PWD/valgrind" "$HOLDFAST" check -- "$BIN/misuse" pool clean ready forever
+	output_has "nothing found"
+	output_has "incomplete: the tracer ended with status 1 before the program did"
+}
+
+@test "check: a signal to holdfast ends the program: status 3, unless it ends in order" {
+	background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool clean ready forever
+	wait_for test -e ready
+	kill -TERM "$pid"
+	ended
+	[ "$status" -eq 3 ]
+	jq -e '.incomplete | test("signal 15")' r.json
+	rm ready
+	background "$HOLDFAST" check --json r.json -- "$BIN/misuse" pool clean polite ready forever
+	wait_for test -e ready
+	kill -TERM "$pid"
+	ended
+	[ "$status" -eq 0 ]
+	jq -e '.incomplete == null' r.json
+}
+
+@test "check, crash: a recording that is cut short, or whose tracer was killed: status 3" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good
+	cp -r t cut
+	truncate -s -20 cut/trace
+	run -3 holdfast check cut
+	output_has "incomplete: "
+	run -3 holdfast crash --recover "$BIN/app check $pool" cut
+	output_has "incomplete: "
+	background "$HOLDFAST" record -q -o killed -- "$BIN/misuse" pool2 clean ready forever
+	wait_for test -e ready
+	kill -KILL "$(tracer)"
+	ended
+	[ "$status" -eq 137 ]
+	run -3 holdfast check killed
+	output_has "incomplete: the recording ends before the program did"
+	run -3 holdfast test --recover "test -s $PWD/pool2" killed
+	output_has "incomplete: "
+}
+
+@test "test: the tracer is killed while it records: status 3" {
+	background "$HOLDFAST" test -o t --json r.json --recover "grep -q . $PWD/pool" -- "$BIN/misuse" pool clean ready forever
+	wait_for test -e ready
+	kill -KILL "$(tracer)"
+	ended
+	cat err
+	[ "$status" -eq 3 ]
+}
+
+@test "crash: interrupted, and nothing was found yet: status 3" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good good good good
+	for signal in INT TERM; do
+		background "$HOLDFAST" crash --fresh -j 1 --json r.json --recover "$BIN/app check $pool slow && sleep 0.5" t
+		tested() { [ "$(holdfast status --json t | jq '.tested // 0')" -gt 1 ]; }
+		wait_for tested
+		kill -"$signal" "$pid"
+		ended
+		[ "$status" -eq 3 ]
+		jq -e '.findings == [] and (.incomplete | test("interrupted"))' r.json
+	done
+}
+
+@test "explore: interrupted, and nothing was found: status 3" {
+	background "$HOLDFAST" explore -j 1 -o d --sym-stdin 12 --json r.json -- "$EXPLORE_PROGRAMS/parser" pool
+	has_paths() { [ "$(holdfast status --json d | jq .paths)" -ge 3 ]; }
+	wait_for has_paths
+	kill -INT "$pid"
+	ended
+	[ "$status" -eq 3 ]
+	jq -e '.findings == [] and (.incomplete | test("interrupted"))' r.json
+}
