@@ -95,7 +95,7 @@ static int fill(struct listing *l, const struct place *p)
 static bool needs_listing(const char *path, struct place *p)
 {
 	unsigned real = preload_state.base.n;
-	return preload_resolve(p, AT_FDCWD, path, true) > 0 && p->layers &&
+	return preload_resolve(p, AT_FDCWD, path, FOLLOW) > 0 && p->layers &&
 	       (p->layers & ((1u << real) - 1));
 }
 

@@ -21,26 +21,12 @@ static int fail(int code)
 	return -1;
 }
 
-static unsigned lower(const struct place *p)
-{
-	return p->layers & ~1u;
-}
-
-static bool is_folder(const struct place *p)
-{
-	char path[VIEW_PATH];
-	struct stat st;
-	return p->layers && !preload_in_layer(p, preload_layer(p), path) &&
-	       preload_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
-}
-
 /* ---- new names ---- */
 
 EXPORT int mkdirat(int dirfd, const char *path, mode_t mode)
 {
 	struct way w;
-	if (preload_see(&w, dirfd, path, SEE_LINK | SEE_CREATE | SEE_NEW))
+	if (preload_see(&w, dirfd, path, SEE_NAME | SEE_CREATE | SEE_NEW))
 		return -1;
 	bool was_gone = w.unhidden;
 	int r = (int)preload_seen(&w, preload_sys(SYS_mkdirat, w.dirfd, w.path, mode));
@@ -55,7 +41,7 @@ EXPORT int mkdir(const char *path, mode_t mode)
 EXPORT int mknodat(int dirfd, const char *path, mode_t mode, dev_t dev)
 {
 	struct way w;
-	if (preload_see(&w, dirfd, path, SEE_LINK | SEE_CREATE | SEE_NEW))
+	if (preload_see(&w, dirfd, path, SEE_NAME | SEE_CREATE | SEE_NEW | SEE_FILE))
 		return -1;
 	return (int)preload_seen(&w, preload_sys(SYS_mknodat, w.dirfd, w.path, mode, dev));
 }
@@ -90,7 +76,7 @@ EXPORT int mkfifoat(int dirfd, const char *path, mode_t mode)
 EXPORT int symlinkat(const char *target, int dirfd, const char *path)
 {
 	struct way w;
-	if (preload_see(&w, dirfd, path, SEE_LINK | SEE_CREATE | SEE_NEW))
+	if (preload_see(&w, dirfd, path, SEE_NAME | SEE_CREATE | SEE_NEW | SEE_FILE))
 		return -1;
 	return (int)preload_seen(&w, preload_sys(SYS_symlinkat, target, w.dirfd, w.path));
 }
@@ -106,7 +92,7 @@ EXPORT int linkat(int fromfd, const char *from, int tofd, const char *to, int fl
 	struct way old, new;
 	unsigned how = SEE_CHANGE | (flags & AT_SYMLINK_FOLLOW ? 0 : SEE_LINK);
 	if (preload_see(&old, fromfd, from, how) ||
-	    preload_see(&new, tofd, to, SEE_LINK | SEE_CREATE | SEE_NEW))
+	    preload_see(&new, tofd, to, SEE_NAME | SEE_CREATE | SEE_NEW | SEE_FILE))
 		return -1;
 	bool named = *from && strncmp(old.path, "/proc/", 6) != 0; /* not by a descriptor */
 	if (named && old.ours != new.ours)
@@ -127,12 +113,13 @@ static int remove_file(struct place *p)
 	char path[VIEW_PATH];
 	if (!p->layers)
 		return fail(ENOENT);
-	if (is_folder(p))
+	if (preload_is_folder(p))
 		return fail(EISDIR);
+	if (p->slash)
+		return fail(ENOTDIR);
 	if (preload_may_change(p))
 		return -1;
-	p->slash = false;
-	if (lower(p))
+	if (preload_is_below(p))
 		return preload_hide(p);
 	if (preload_in_layer(p, 0, path))
 		return -1;
@@ -141,9 +128,11 @@ static int remove_file(struct place *p)
 
 static int remove_folder(struct place *p)
 {
+	if (p->dots)
+		return fail(p->dots == 2 ? ENOTEMPTY : EINVAL);
 	if (!p->layers)
 		return fail(ENOENT);
-	if (!is_folder(p))
+	if (!preload_is_folder(p))
 		return fail(ENOTDIR);
 	if (p->n == p->folder->n)
 		return fail(EBUSY);
@@ -152,8 +141,7 @@ static int remove_folder(struct place *p)
 	int empty = preload_is_empty(p);
 	if (empty <= 0)
 		return empty ? -1 : fail(ENOTEMPTY);
-	p->slash = false;
-	unsigned below = lower(p);
+	bool below = preload_is_below(p);
 	if ((p->layers & 1) && preload_remove_folder(p))
 		return -1;
 	return below ? preload_hide(p) : 0;
@@ -162,7 +150,7 @@ static int remove_folder(struct place *p)
 EXPORT int unlinkat(int dirfd, const char *path, int flags)
 {
 	struct way w;
-	if (preload_see(&w, dirfd, path, SEE_LINK | SEE_ANY))
+	if (preload_see(&w, dirfd, path, SEE_NAME | SEE_ANY))
 		return -1;
 	if (!w.ours)
 		return (int)preload_result(preload_sys(SYS_unlinkat, w.dirfd, w.path, flags));
@@ -192,12 +180,18 @@ EXPORT int remove(const char *path)
 
 /* ---- names that change ---- */
 
+static bool is_inside(const struct place *p, const struct place *folder)
+{
+	return p->n > folder->n && !memcmp(p->path, folder->path, folder->n) &&
+	       p->path[folder->n] == '/';
+}
+
 /* Can the new name be taken by what has the old one? */
 static int check_target(const struct place *new, bool folder)
 {
 	if (!new->layers)
 		return 0;
-	if (is_folder(new) != folder)
+	if (preload_is_folder(new) != folder)
 		return fail(folder ? ENOTDIR : EISDIR);
 	int empty = folder ? preload_is_empty(new) : 1;
 	return empty > 0 ? 0 : empty ? -1 : fail(ENOTEMPTY);
@@ -216,7 +210,8 @@ static int exchange(struct place *old, struct place *new)
 	char from[VIEW_PATH], to[VIEW_PATH];
 	if (!new->layers)
 		return fail(ENOENT);
-	if ((is_folder(old) && lower(old)) || (is_folder(new) && lower(new)))
+	if ((preload_is_folder(old) && preload_is_below(old)) ||
+	    (preload_is_folder(new) && preload_is_below(new)))
 		return fail(EXDEV);
 	if (preload_bring(old, true) || preload_bring(new, true) ||
 	    preload_in_layer(old, 0, from) || preload_in_layer(new, 0, to))
@@ -229,13 +224,20 @@ static int exchange(struct place *old, struct place *new)
 static int move(struct place *old, struct place *new)
 {
 	char from[VIEW_PATH], to[VIEW_PATH];
-	bool folder = is_folder(old);
-	if (folder && lower(old))
+	bool folder = preload_is_folder(old);
+	if (!folder && (old->slash || new->slash))
+		return fail(ENOTDIR);
+	if (!strcmp(old->path, new->path))
+		return 0;
+	if (is_inside(old, new))
+		return fail(ENOTEMPTY);
+	if (folder && is_inside(new, old))
+		return fail(EINVAL);
+	if (folder && preload_is_below(old))
 		return fail(EXDEV);
 	if (check_target(new, folder))
 		return -1;
-	old->slash = new->slash = false;
-	bool left = lower(old) != 0, over = lower(new) || new->gone;
+	bool left = preload_is_below(old), over = new->gone || preload_is_below(new);
 	if (preload_bring(old, true) || preload_make_way(new) || (folder && clear_target(new)) ||
 	    preload_in_layer(old, 0, from) || preload_in_layer(new, 0, to))
 		return -1;
@@ -244,18 +246,23 @@ static int move(struct place *old, struct place *new)
 		return (int)preload_result(r);
 	if (folder && over && preload_hide_lower(new))
 		return -1;
-	return left ? preload_hide(old) : 0;
+	/* Two names of one file are left as they are. */
+	struct stat st;
+	bool stays = preload_sys(SYS_newfstatat, AT_FDCWD, from, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return left && !stays ? preload_hide(old) : 0;
 }
 
 EXPORT int renameat2(int fromfd, const char *from, int tofd, const char *to, unsigned flags)
 {
 	struct way old, new;
-	if (preload_see(&old, fromfd, from, SEE_LINK | SEE_ANY) ||
-	    preload_see(&new, tofd, to, SEE_LINK | SEE_ANY))
+	if (preload_see(&old, fromfd, from, SEE_NAME | SEE_ANY) ||
+	    preload_see(&new, tofd, to, SEE_NAME | SEE_ANY))
 		return -1;
 	if (!old.ours && !new.ours)
 		return (int)preload_result(preload_sys(SYS_renameat2, old.dirfd, old.path,
 						       new.dirfd, new.path, flags));
+	if (old.place.dots || new.place.dots)
+		return fail(EBUSY);
 	if (old.ours && !old.place.layers)
 		return fail(ENOENT);
 	if (!old.ours || !new.ours)
@@ -266,7 +273,7 @@ EXPORT int renameat2(int fromfd, const char *from, int tofd, const char *to, uns
 		return -1;
 	if (flags & RENAME_EXCHANGE)
 		return exchange(&old.place, &new.place);
-	return strcmp(old.place.path, new.place.path) ? move(&old.place, &new.place) : 0;
+	return move(&old.place, &new.place);
 }
 
 EXPORT int renameat(int fromfd, const char *from, int tofd, const char *to)

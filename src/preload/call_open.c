@@ -34,7 +34,7 @@ static unsigned how_to_open(int flags)
 	if (flags & O_TRUNC)
 		how |= SEE_EMPTY;
 	if (flags & O_CREAT)
-		how |= SEE_CREATE | (flags & O_EXCL ? SEE_NEW : 0);
+		how |= SEE_CREATE | SEE_FILE | (flags & O_EXCL ? SEE_NEW : 0);
 	return how;
 }
 

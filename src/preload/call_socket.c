@@ -74,7 +74,7 @@ static long finish(struct address *a, long r)
 EXPORT int bind(int fd, const struct sockaddr *address, socklen_t n)
 {
 	struct address a;
-	if (translate(&a, address, n, SEE_LINK | SEE_CREATE | SEE_NEW)) {
+	if (translate(&a, address, n, SEE_NAME | SEE_CREATE | SEE_NEW | SEE_FILE)) {
 		errno = errno == EEXIST ? EADDRINUSE : errno;
 		return -1;
 	}

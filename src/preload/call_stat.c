@@ -208,12 +208,19 @@ EXPORT char *realpath(const char *path, char *out)
 	struct stat st;
 	if (!preload_on() || !path)
 		return NEXT(realpath)(path, out);
-	int found = preload_resolve(&p, AT_FDCWD, path, true);
+	int found = preload_resolve(&p, AT_FDCWD, path, FOLLOW);
 	if (found < 0)
 		return NULL;
 	if (!found && !p.moved)
 		return NEXT(realpath)(path, out);
-	return stat(*p.path ? p.path : "/", &st) ? NULL : give(*p.path ? p.path : "/", out);
+	const char *real = *p.path ? p.path : "/";
+	if (stat(real, &st))
+		return NULL;
+	if (p.slash && !S_ISDIR(st.st_mode)) {
+		errno = ENOTDIR;
+		return NULL;
+	}
+	return give(real, out);
 }
 
 EXPORT char *__realpath_chk(const char *path, char *out, size_t room)

@@ -67,14 +67,22 @@ struct place {
 	unsigned above;                      /* … has the folder that it is in */
 	bool gone;                           /* layer 0 says that it is not to be seen */
 	bool slash;                          /* it is to be a folder */
-	bool moved; /* it was relative to a folder of layer 0, and the kernel would go astray */
+	unsigned dots;                       /* it ended in "." or ".." */
+	bool moved; /* a way through covered folders led out of them: only `path` is right */
 };
 /* 1: filled in; 0: none of ours (but filled in if `moved`); -1 and errno. */
-int preload_resolve(struct place *, int dirfd, const char *path, bool follow);
+enum {
+	FOLLOW_NOT,
+	FOLLOW,
+	FOLLOW_NEVER
+}; /* the last one, if it is a link; not even with a slash */
+int preload_resolve(struct place *, int dirfd, const char *path, int follow);
 int preload_fd_path(int fd, char out[VIEW_PATH]); /* as the kernel knows it; 0, or -1 and errno */
 /* Its path in one layer; 0, or -1 and errno. */
 int preload_in_layer(const struct place *, unsigned layer, char out[VIEW_PATH]);
 unsigned preload_layer(const struct place *); /* that is seen */
+bool preload_is_folder(const struct place *);
+bool preload_is_below(const struct place *); /* would be seen if layer 0 had nothing */
 
 /* upper.c: our own layer. All return 0, or -1 and errno. */
 int preload_make_way(const struct place *);      /* the folders above it */
@@ -105,6 +113,8 @@ enum {
 	SEE_EMPTY = 8,  /* its contents do not matter */
 	SEE_NEW = 16,   /* with SEE_CREATE: it must not be there */
 	SEE_ANY = 32,   /* the caller does all that is to be done, if it is ours */
+	SEE_NAME = 64,  /* it is about the name, not about what has it */
+	SEE_FILE = 128, /* with SEE_CREATE: what is made is no folder */
 };
 struct way {
 	int dirfd;

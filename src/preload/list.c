@@ -112,12 +112,10 @@ static int put_sign(void *own, const struct dirent64 *e)
 int preload_hide_lower(const struct place *p)
 {
 	char own[VIEW_PATH], lower[VIEW_PATH];
-	struct place at = *p;
-	at.slash = false;
-	if (preload_in_layer(&at, 0, own))
+	if (preload_in_layer(p, 0, own))
 		return -1;
 	for (unsigned i = 1; i <= preload_state.base.n; i++) {
-		if (preload_in_layer(&at, i, lower))
+		if (preload_in_layer(p, i, lower))
 			return -1;
 		int r = preload_list(lower, put_sign, own);
 		if (r < 0 && errno != ENOENT && errno != ENOTDIR)

@@ -51,10 +51,21 @@ int preload_in_layer(const struct place *p, unsigned layer, char out[VIEW_PATH])
 	at += p->n - from;
 	if (!at)
 		out[at++] = '/';
-	if (p->slash && out[at - 1] != '/')
-		out[at++] = '/';
 	out[at] = '\0';
 	return 0;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return preload_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+bool preload_is_folder(const struct place *p)
+{
+	char path[VIEW_PATH];
+	return p->layers && !preload_in_layer(p, preload_layer(p), path) && is_folder(path);
 }
 
 static long read_link(const char *path, char out[VIEW_PATH])
@@ -69,6 +80,19 @@ bool preload_is_sign(const char *path)
 {
 	char link[VIEW_PATH];
 	return read_link(path, link) >= 0 && !strcmp(link, PRELOAD_GONE);
+}
+
+bool preload_is_below(const struct place *p)
+{
+	char path[VIEW_PATH], link[VIEW_PATH];
+	for (unsigned i = 1; i <= preload_state.base.n; i++) {
+		if (!(p->above & 1u << i) || preload_in_layer(p, i, path))
+			continue;
+		long n = read_link(path, link);
+		if (n != -ENOENT && n != -ENOTDIR)
+			return n < 0 || strcmp(link, PRELOAD_GONE) != 0;
+	}
+	return false;
 }
 
 /* The layers of a component whose folder has `above`. Returns the length of the link that it is,
@@ -94,7 +118,7 @@ static long look(struct place *p, char link[VIEW_PATH])
 			p->gone = i == 0;
 			return 0;
 		}
-		if (n >= 0 && p->layers) /* behind a folder */
+		if (p->layers && (n >= 0 || !is_folder(path))) /* behind a folder */
 			return 0;
 		p->layers |= 1u << i;
 		if (n >= 0)
@@ -161,6 +185,12 @@ static size_t component(const char *s)
 	return strcspn(s, "/");
 }
 
+/* "." and "..": how many; 0: another name. */
+static unsigned dots(const char *s, size_t n)
+{
+	return n <= 2 && !strncmp(s, "..", n) ? (unsigned)n : 0;
+}
+
 /* A path without links, from the root on. */
 static long again(struct place *p, const char *path)
 {
@@ -186,6 +216,7 @@ static long up(struct place *p)
 	p->n = (size_t)(slash - p->path);
 	if (!p->folder)
 		return 0;
+	p->moved = true;
 	memcpy(path, p->path, p->n + 1);
 	return again(p, path);
 }
@@ -244,6 +275,7 @@ static long turn(struct place *p, char rest[VIEW_PATH], const char *link, const 
 {
 	char outside[VIEW_PATH];
 	bool slash = p->slash;
+	p->moved = p->moved || p->folder;
 	if (*link == '/') {
 		to_root(p);
 		if (preload_outside(link, outside))
@@ -260,7 +292,7 @@ static long turn(struct place *p, char rest[VIEW_PATH], const char *link, const 
 	return 0;
 }
 
-static int walk(struct place *p, char rest[VIEW_PATH], bool follow)
+static int walk(struct place *p, char rest[VIEW_PATH], int follow)
 {
 	char link[VIEW_PATH];
 	unsigned links = 0;
@@ -269,14 +301,18 @@ static int walk(struct place *p, char rest[VIEW_PATH], bool follow)
 		bool last = !s[skip];
 		long len = 0;
 		p->slash = last && s[n] == '/';
+		p->dots = dots(s, n);
 		if (p->folder && !p->layers)
 			return fail(-ENOENT);
-		if (n == 2 && !strncmp(s, "..", 2))
+		if (p->dots && p->folder && !preload_is_folder(p))
+			return fail(-ENOTDIR);
+		if (p->dots == 2)
 			len = up(p);
-		else if (n != 1 || *s != '.')
+		else if (!p->dots)
 			len = step(p, s, n, link);
 		s += skip;
-		if (len > 0 && (!last || follow || p->slash)) {
+		bool turns = !last || follow == FOLLOW || (p->slash && follow != FOLLOW_NEVER);
+		if (len > 0 && turns) {
 			len = ++links > MAX_LINKS ? -ELOOP : turn(p, rest, link, s);
 			s = rest + strspn(rest, "/");
 		}
@@ -286,10 +322,21 @@ static int walk(struct place *p, char rest[VIEW_PATH], bool follow)
 	return p->folder ? 1 : 0;
 }
 
-int preload_resolve(struct place *p, int dirfd, const char *path, bool follow)
+/* A covered folder itself: our layers have it only once something was changed in it. */
+static void find_root(struct place *p)
+{
+	char path[VIEW_PATH];
+	unsigned real = preload_state.base.n;
+	for (unsigned i = 0; i < real; i++)
+		if (preload_in_layer(p, i, path) || !is_folder(path))
+			p->layers &= ~(1u << i);
+}
+
+int preload_resolve(struct place *p, int dirfd, const char *path, int follow)
 {
 	char rest[VIEW_PATH], outside[VIEW_PATH];
 	p->slash = p->moved = false;
+	p->dots = 0;
 	to_root(p);
 	if (preload_copy(rest, path) + 2 > VIEW_PATH)
 		return fail(-ENAMETOOLONG);
@@ -308,5 +355,8 @@ int preload_resolve(struct place *p, int dirfd, const char *path, bool follow)
 		path = jump(p, path);
 	path += strspn(path, "/");
 	memmove(rest, path, strlen(path) + 1);
-	return walk(p, rest, follow);
+	int found = walk(p, rest, follow);
+	if (found > 0 && p->n == p->folder->n)
+		find_root(p);
+	return found;
 }

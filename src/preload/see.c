@@ -44,13 +44,17 @@ static int prepare_new(struct way *w)
 static int prepare(struct way *w, unsigned how)
 {
 	struct place *p = &w->place;
+	if (p->slash && (how & (SEE_FILE | SEE_NAME)) == SEE_FILE)
+		return fail(EISDIR);
 	if (!p->layers) {
-		if (how & SEE_CREATE)
+		if ((how & SEE_CREATE) && !(p->slash && (how & SEE_FILE)))
 			return prepare_new(w);
 		return fail(ENOENT);
 	}
 	if ((how & SEE_CREATE) && (how & SEE_NEW))
 		return fail(EEXIST);
+	if (p->slash && !preload_is_folder(p))
+		return fail(ENOTDIR);
 	if (!(how & SEE_CHANGE))
 		return 0;
 	if (may_write(p))
@@ -66,7 +70,8 @@ int preload_see(struct way *w, int dirfd, const char *path, unsigned how)
 	w->ours = w->unhidden = false;
 	if (!path || !preload_on())
 		return 0;
-	int found = preload_resolve(&w->place, dirfd, path, !(how & SEE_LINK));
+	int follow = how & SEE_NAME ? FOLLOW_NEVER : how & SEE_LINK ? FOLLOW_NOT : FOLLOW;
+	int found = preload_resolve(&w->place, dirfd, path, follow);
 	if (found < 0)
 		return -1;
 	w->ours = found && is_ours(&w->place);
@@ -78,6 +83,8 @@ int preload_see(struct way *w, int dirfd, const char *path, unsigned how)
 	unsigned layer = w->ours ? preload_layer(&w->place) : preload_state.base.n;
 	if (preload_in_layer(&w->place, layer, w->buf))
 		return -1;
+	if (w->place.slash && w->place.n)
+		strcat(w->buf, "/");
 	w->dirfd = AT_FDCWD;
 	w->path = w->buf;
 	return 0;
@@ -125,7 +132,8 @@ int preload_own_fd(int fd)
 	bool same = preload_sys(SYS_fstat, fd, &st) == 0 &&
 		    preload_sys(SYS_newfstatat, AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    st.st_ino == named.st_ino && st.st_dev == named.st_dev;
-	if (!same || preload_resolve(&p, AT_FDCWD, path, false) <= 0 || !is_ours(&p) || !p.layers)
+	if (!same || preload_resolve(&p, AT_FDCWD, path, FOLLOW_NOT) <= 0 || !is_ours(&p) ||
+	    !p.layers)
 		return 0;
 	int other = preload_bring(&p, true);
 	if (other || preload_in_layer(&p, 0, path))

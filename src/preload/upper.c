@@ -52,6 +52,10 @@ static long make_folder(const struct place *p)
 	if (preload_in_layer(p, 0, path))
 		return -errno;
 	long r = preload_sys(SYS_mkdirat, AT_FDCWD, path, 0700);
+	if (r == -ENOENT && p->n == p->folder->n) { /* the first change of all */
+		preload_sys(SYS_mkdirat, AT_FDCWD, preload_state.base.path[0], 0700);
+		r = preload_sys(SYS_mkdirat, AT_FDCWD, path, 0700);
+	}
 	for (unsigned i = 1; r == 0 && i <= preload_state.base.n; i++) {
 		char lower[VIEW_PATH];
 		if (!preload_in_layer(p, i, lower) && look(lower, &st) == 0 &&
@@ -68,15 +72,10 @@ int preload_make_way(const struct place *p)
 {
 	struct place at = *p;
 	const char *end = strrchr(p->path, '/');
-	at.slash = false;
 	for (const char *s = p->path + p->folder->n; s && s <= end; s = strchr(s + 1, '/')) {
 		at.n = (size_t)(s - p->path);
 		at.path[at.n] = '\0';
 		long r = make_folder(&at);
-		if (r == -ENOENT && at.n == p->folder->n) { /* the first change of all */
-			preload_sys(SYS_mkdirat, AT_FDCWD, preload_state.base.path[0], 0700);
-			r = make_folder(&at);
-		}
 		if (r < 0)
 			return fail(r);
 		at.path[at.n] = '/';
@@ -155,11 +154,9 @@ int preload_bring(struct place *p, bool content)
 {
 	char from[VIEW_PATH], to[VIEW_PATH];
 	struct stat st;
-	struct place at = *p;
 	if (p->layers & 1)
 		return 0;
-	at.slash = false;
-	if (preload_in_layer(&at, preload_layer(p), from) || preload_in_layer(&at, 0, to))
+	if (preload_in_layer(p, preload_layer(p), from) || preload_in_layer(p, 0, to))
 		return -1;
 	long r = look(from, &st);
 	if (r < 0)
@@ -170,7 +167,7 @@ int preload_bring(struct place *p, bool content)
 	if (preload_make_way(p))
 		return -1;
 	if (S_ISDIR(st.st_mode))
-		r = make_folder(&at);
+		r = make_folder(p);
 	else if (preload_is_input(from))
 		r = preload_sys(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 	else
