@@ -684,7 +684,7 @@ static void test_folder_findings(void **state)
 	assert_int_equal(explore_folder_findings(f, &found, &o.program, p, &err), 0);
 	assert_false(found.news);
 	assert_string_equal(crash->input->text, "stdin: 4 bytes, \"\\x00\\x00\\x00\\x00\"");
-	assert_int_equal(explore_folder_counts(f, "stopped", NULL, &stats, 1, 2.5, &err), 0);
+	assert_int_equal(explore_folder_counts(f, "stopped", "pm", &stats, 1, 2.5, &err), 0);
 	char id[17];
 	strcpy(id, crash->id);
 	closed(f);

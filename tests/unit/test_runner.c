@@ -637,7 +637,7 @@ static void killed(void **state)
 		while ((runs(word) || copies() > before) && now() < end)
 			usleep(1000);
 		assert_false(runs(word));
-		assert_int_equal(copies(), before);
+		assert_true(copies() <= before); /* others, of other tests, may go meanwhile */
 	}
 	shell("! grep -q holdfast-runner /proc/self/mountinfo");
 }
