@@ -172,7 +172,7 @@ check_includes() {
 	output_has "1 of 2 planned cases ran"
 	output_has "no end after 1 seconds"
 	output_has "skipped: build: tap: c"
-	[ "${lines[-1]}" = "3 passed, 3 failed" ]
+	[ "${lines[-1]}" = "3 passed, 3 failed, 1 skipped" ]
 }
 
 @test "deps: says what is missing and how it would be called" {
