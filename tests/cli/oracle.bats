@@ -147,7 +147,7 @@ faulty() {
 }
 
 @test "the how-to's example compiles and works" {
-	awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_ORACLE.md" >big-stores.c
+	awk '/^```c$/ { on = 1; next } on && /^```$/ { exit } on' "$HOLDFAST_SOURCE/docs/HOWTO_ADD_ORACLE.md" >big-stores.c
 	grep -q big-dirty-store big-stores.c
 	oracle big-stores.so big-stores.c
 	cat >app.c <<-'END'
