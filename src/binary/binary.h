@@ -34,6 +34,11 @@ size_t binary_instructions(const struct binary *);         /* decoded */
 size_t binary_pm_instructions(const struct binary *);      /* flushes, fences and NT stores */
 bool binary_is_code(const struct binary *, uint64_t addr); /* an instruction begins there */
 
+/* ---- one function, without decoding its file ---- */
+enum binary_writes { BINARY_WRITES_UNKNOWN, BINARY_WRITES_NO, BINARY_WRITES_YES };
+/* Does the function that holds addr store through a pointer: neither to its stack nor to a variable? */
+enum binary_writes binary_writes_through_pointer(const char *path, uint64_t addr);
+
 /* ---- a program: several files at their places ---- */
 struct binary_view;
 struct binary_view *binary_view_new(const char *cache);

@@ -8,6 +8,10 @@
  * types of its parameters show that the memory is its caller's (srcloc_takes). Copies that the
  * compiler inlined, and the instances of a template, count as the one function of the source.
  *
+ * A run shows only what it came to. A function that is given an object, or an address as a number,
+ * could also store to it on another day: where it has machine code of its own, that must not store
+ * through any pointer. One that is given bytes of no type is believed.
+ *
  *     insert()               stores, and calls persist():      the program
  *       persist(void *, n)   nothing of its own, calls both:   a helper, as both are
  *         flush(void *, n)   flushes, is given the range:      a helper
@@ -17,13 +21,12 @@
  *
  * Where the flush or fence of such a function is in vain whoever calls it, check blames the function
  * all the same (check/group.c).
- *
- * Known limit: a function that is given an address as a number is not seen as a helper.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/binary.h"
 #include "finding/internal.h"
 #include "trace/format.h"
 
@@ -39,6 +42,9 @@ struct function {
 	bool root;               /* nobody calls it */
 	bool helper;
 	const char *why;
+	const char *module;  /* where it has code of its own; NULL: only seen inlined */
+	uint64_t code;       /* an address inside it */
+	uint8_t writes;      /* enum binary_writes; only known when asked for */
 	uint32_t sites;      /* places that call it */
 	VEC(uint32_t) below; /* functions that it calls on the way to PM */
 };
@@ -53,30 +59,56 @@ struct finding_helpers {
 
 static bool only_flushes(const struct function *f)
 {
-	return f->all & FLUSHES && !(f->all & STORES) &&
-	       f->takes & (SRCLOC_TAKES_RANGE | SRCLOC_TAKES_OBJECT);
+	return f->all & FLUSHES && !(f->all & STORES);
 }
 
-static bool only_fences(const struct function *f)
+static bool flushes_range(struct function *f)
+{
+	return only_flushes(f) && f->takes & SRCLOC_TAKES_RANGE;
+}
+
+/* Its machine code has stores that this run did not come to, or that went elsewhere. */
+static bool could_store(struct function *f)
+{
+	if (f->module && !f->writes)
+		f->writes = (uint8_t)binary_writes_through_pointer(f->module, f->code);
+	return f->writes == BINARY_WRITES_YES;
+}
+
+static bool flushes_object(struct function *f)
+{
+	return only_flushes(f) && f->takes & SRCLOC_TAKES_OBJECT && !could_store(f);
+}
+
+static bool flushes_number(struct function *f)
+{
+	return only_flushes(f) && f->takes & SRCLOC_TAKES_ADDRESS && !could_store(f);
+}
+
+static bool only_fences(struct function *f)
 {
 	return f->all == FENCES && f->takes & SRCLOC_TAKES_KNOWN;
 }
 
-static bool only_copies(const struct function *f)
+static bool only_copies(struct function *f)
 {
 	return f->all & STORES && f->takes & SRCLOC_TAKES_COPY;
 }
 
-static bool is_bare(const struct function *f)
+static bool is_bare(struct function *f)
 {
 	return !f->takes && !(f->all & STORES);
 }
 
 static const struct row {
-	bool (*holds)(const struct function *);
+	bool (*holds)(struct function *);
 	const char *why;
 } rows[] = {
-	{ only_flushes, "does nothing to persistent memory but flush what it is given" },
+	{ flushes_range, "does nothing to persistent memory but flush what it is given" },
+	{ flushes_object,
+	  "only flushes the object that it is given, and has no code to store to it" },
+	{ flushes_number,
+	  "only flushes at the address that it is given, and has no code to store there" },
 	{ only_fences, "does nothing to persistent memory but fence" },
 	{ only_copies, "copies to a range that it is given" },
 	{ is_bare, "only flushes and fences; there is no debug information on what it takes" },
@@ -149,6 +181,10 @@ static uint32_t function_of(struct finding_helpers *h, const struct srcloc_frame
 		i = h->fn.n;
 		hmap_put(&h->by_name, key, i);
 		VEC_PUSH(&h->fn, new);
+	}
+	if (!f->inlined && !h->fn.p[i].module) {
+		h->fn.p[i].module = finding_intern(f->module);
+		h->fn.p[i].code = f->offset;
 	}
 	return (uint32_t)i;
 }

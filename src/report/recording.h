@@ -9,6 +9,7 @@
 #ifndef HOLDFAST_REPORT_RECORDING_H
 #define HOLDFAST_REPORT_RECORDING_H
 
+#include "finding/finding.h"
 #include "report/internal.h"
 
 struct report_recording {
@@ -89,7 +90,9 @@ struct report_counts {
 	VEC(struct report_site) site; /* those that store most come first */
 	struct hmap site_at;          /* hash of a site's strings -> index */
 	struct hmap site_for;         /* (process, ip, ctx) -> index */
-	uint64_t moved;               /* report_recording.moved when site_for was made */
+	struct hmap path;             /* (process, ip, ctx) whose path `helpers` knows */
+	struct finding_helpers *helpers;
+	uint64_t moved; /* report_recording.moved when site_for and path were made */
 };
 struct report_process_use report_process_use(const struct report_counts *, uint32_t process);
 uint64_t report_mapped(const struct report_file_use *); /* bytes */

@@ -266,6 +266,17 @@ static cJSON *sites(const struct report_counts *s, uint64_t top)
 	return a;
 }
 
+static void add_helper(void *arg, const struct finding_helper *h)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "function", h->function);
+	report_add_text(o, "file", h->file);
+	cJSON_AddStringToObject(o, "why", h->why);
+	add_number(o, "callers", h->sites);
+	cJSON_AddItemToArray(arg, o);
+}
+
 void report_recording_document(struct report_recording *d, const struct report_counts *s,
 			       uint64_t top, FILE *out)
 {
@@ -287,6 +298,7 @@ void report_recording_document(struct report_recording *d, const struct report_c
 	cJSON_AddItemToObject(o, "files", files(d, s));
 	cJSON_AddItemToObject(o, "elsewhere", amount(s->elsewhere));
 	cJSON_AddItemToObject(o, "sites", sites(s, top));
+	finding_helpers_each(s->helpers, add_helper, cJSON_AddArrayToObject(o, "helpers"));
 	cJSON *stale = cJSON_AddArrayToObject(o, "stale");
 	for (size_t i = 0; (path = srcloc_trace_stale(d->loc, i)); i++)
 		cJSON_AddItemToArray(stale, report_text_item(path));

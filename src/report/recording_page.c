@@ -116,14 +116,29 @@ static void text_files(const struct report_recording *d, const struct report_cou
 			s->elsewhere.count, s->elsewhere.bytes);
 }
 
-void report_recording_page(struct report_recording *d, const struct report_counts *s, uint64_t top,
-			   FILE *out)
+struct helper_list {
+	FILE *out;
+	uint64_t n;
+};
+
+static void text_helper(void *arg, const struct finding_helper *h)
+{
+	struct helper_list *l = arg;
+	const char *slash = h->file ? strrchr(h->file, '/') : NULL;
+
+	if (!l->n++)
+		fprintf(l->out, "\nTaken for persistence helpers; a finding names their callers\n");
+	fprintf(l->out, "  %s (%s), called from %" PRIu32 " place%s: %s\n", h->function,
+		slash     ? slash + 1
+		: h->file ? h->file
+			  : "?",
+		h->sites, h->sites == 1 ? "" : "s", h->why);
+}
+
+static void text_sites(const struct report_counts *s, uint64_t top, FILE *out)
 {
 	char text[4096];
 
-	text_head(d, s, out);
-	text_counts(s, out);
-	text_files(d, s, out);
 	if (!s->site.n || !top)
 		return;
 	fprintf(out, "\nTop store sites\n%12s %12s\n", "stores", "bytes");
@@ -139,4 +154,14 @@ void report_recording_page(struct report_recording *d, const struct report_count
 	if (s->site.n > top)
 		fprintf(out, "%12s %12s  and %" PRIu64 " more\n", "", "",
 			(uint64_t)s->site.n - top);
+}
+
+void report_recording_page(struct report_recording *d, const struct report_counts *s, uint64_t top,
+			   FILE *out)
+{
+	text_head(d, s, out);
+	text_counts(s, out);
+	text_files(d, s, out);
+	text_sites(s, top, out);
+	finding_helpers_each(s->helpers, text_helper, &(struct helper_list){ .out = out });
 }

@@ -57,15 +57,39 @@ static size_t find_site(struct report_counts *s, const struct srcloc_frame *at,
 	return i;
 }
 
+static uint64_t key_of(const struct trace_event *ev)
+{
+	return hash_mix(hash_mix(ev->process, ev->ctx), ev->ip);
+}
+
+/* What is known of addresses ends where modules come and go. */
+static void forget_moved(const struct report_recording *d, struct report_counts *s)
+{
+	if (s->moved == d->moved)
+		return;
+	hmap_free(&s->site_for);
+	hmap_free(&s->path);
+	s->moved = d->moved;
+}
+
+/* Shows each path once to those who tell helpers from the program. */
+static void learn_path(const struct report_recording *d, struct report_counts *s,
+		       const struct trace_event *ev, unsigned class)
+{
+	uint64_t key = key_of(ev), seen;
+	enum finding_act act;
+
+	if (!ev->ip || !finding_act_of((uint8_t) class, &act) || hmap_get(&s->path, key, &seen))
+		return;
+	hmap_put(&s->path, key, 1);
+	finding_helpers_see(s->helpers, srcloc_path(d->loc, ev->process, ev->ip, ev->ctx), act);
+}
+
 static struct report_site *site_of(struct report_recording *d, struct report_counts *s,
 				   const struct trace_event *ev)
 {
-	uint64_t key = hash_mix(hash_mix(ev->process, ev->ctx), ev->ip), i;
+	uint64_t key = key_of(ev), i;
 
-	if (s->moved != d->moved) {
-		hmap_free(&s->site_for);
-		s->moved = d->moved;
-	}
 	if (!hmap_get(&s->site_for, key, &i)) {
 		struct srcloc_where path = srcloc_trace_at(d->loc, ev->process, ev->ip);
 		size_t k = 0;
@@ -134,6 +158,9 @@ static void count_event(struct report_recording *d, const struct trace_event *ev
 	s->events++;
 	if (ev->kind < TRACE_KINDS)
 		s->kinds[ev->kind]++;
+	forget_moved(d, s);
+	if (ev->kind == TRACE_STORE || ev->kind == TRACE_FLUSH || ev->kind == TRACE_FENCE)
+		learn_path(d, s, ev, class);
 	count_thread(s, ev);
 	p = &s->process.p[ev->process];
 	switch (ev->kind) {
@@ -196,8 +223,11 @@ int report_recording_summary(struct report_recording *d, uint64_t top, bool json
 			     struct err *err)
 {
 	struct report_counts *s = xcalloc(1, sizeof *s);
-	int status = report_recording_each(d, UINT64_MAX, count_event, s, err);
+	int status;
 
+	s->helpers = finding_helpers_new();
+	status = report_recording_each(d, UINT64_MAX, count_event, s, err);
+	finding_helpers_decide(s->helpers);
 	if (s->site.n)
 		qsort(s->site.p, s->site.n, sizeof *s->site.p, site_order);
 	(json ? report_recording_document : report_recording_page)(d, s, top, out);
@@ -208,7 +238,9 @@ int report_recording_summary(struct report_recording *d, uint64_t top, bool json
 	VEC_FREE(&s->site);
 	hmap_free(&s->site_at);
 	hmap_free(&s->site_for);
+	hmap_free(&s->path);
 	hmap_free(&s->thread);
+	finding_helpers_free(s->helpers);
 	free(s);
 	return status;
 }

@@ -166,6 +166,8 @@ uint8_t srcloc_prototype(struct debuginfo *d, Dwarf_Die *call)
 								: 0;
 	if (is_copy(kind, n))
 		takes |= SRCLOC_TAKES_COPY;
+	if (n && kind[0] == SIZE)
+		takes |= SRCLOC_TAKES_ADDRESS;
 	hmap_put(&d->takes, (uintptr_t)fn.addr, takes);
 	return takes;
 }

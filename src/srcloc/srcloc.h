@@ -36,6 +36,7 @@ enum srcloc_takes {
 	SRCLOC_TAKES_OBJECT = 4, /* a struct, or a pointer or reference to one; not `this` */
 	SRCLOC_TAKES_LENGTH = 8, /* a number */
 	SRCLOC_TAKES_COPY = 16,  /* where to, what from (or with), how much: as memcpy and memset */
+	SRCLOC_TAKES_ADDRESS = 32, /* begins with a number as wide as an address */
 };
 
 /* One frame: an address has one or more, innermost inlined function first. */

@@ -31,6 +31,19 @@ is() {
 	jq -e '[.findings[].stack[] | select(.helper) | .function] | unique | contains(["pour", "ripple"])' r.json
 }
 
+@test "a helper may take its address as a number; a function with stores in its code is none" {
+	is numbered
+	is ripe
+	holdfast record -o t -- "$BIN/plain" pool fine numbered ripe
+	run -0 holdfast dump t --summary
+	output_has "seep (evidence.c), called from 2 places: only flushes at the address"
+	output_has "ripple (evidence.c), called from 1 place: does nothing to persistent memory but flush"
+	output_has "breathe (evidence.c)"
+	output_lacks "ripen (evidence.c)"
+	run -0 holdfast dump t --summary --json
+	echo "$output" | jq -e '[.helpers[] | select(.why and .callers) | .function] | contains(["seep", "pour"]) and (contains(["ripen"]) | not)'
+}
+
 @test "--helper and --no-helper overrule it" {
 	check_json r.json --no-helper 'rip*' -- "$BIN/plain" pool fine twice
 	jq -e '[.findings[].location.function] == ["ripple"]' r.json

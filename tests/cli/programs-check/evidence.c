@@ -53,6 +53,20 @@ SELDOM void pour(void *to, const void *from, size_t far)
 		((volatile char *)to)[i] = ((const char *)from)[i];
 }
 
+/* Takes the address as a number. */
+SELDOM void seep(uintptr_t where)
+{
+	_mm_clflushopt((void *)where);
+}
+
+/* In these runs it only flushes, but it is more than a helper. */
+OFTEN void ripen(struct apple *a, uint64_t n)
+{
+	if (n)
+		a->stem = n;
+	_mm_clflushopt(a);
+}
+
 /* ---- correct ---- */
 
 OFTEN void fine(struct apple *a)
@@ -79,6 +93,23 @@ OFTEN void spilt(struct apple *a)
 	settle(a->leaf, 8);
 	pour(a->leaf, "IJKLMNOP", 8); /* @spilt missing-flush-and-fence */
 	__asm__ volatile("");         /* so that the call is not the function's last jump */
+}
+
+OFTEN void numbered(struct apple *a)
+{
+	a->seed = 1;
+	seep((uintptr_t)&a->seed);
+	breathe();
+	seep((uintptr_t)&a->seed); /* @numbered redundant-flush */
+	breathe();                 /* @numbered redundant-fence */
+	__asm__ volatile("");
+}
+
+OFTEN void ripe(struct apple *a)
+{
+	a->seed = 1;
+	ripen(a, 0);
+	breathe();
 }
 
 /* The same statement, reached in three ways: one finding. */
@@ -204,11 +235,11 @@ OFTEN void unfenced(struct apple *a)
 static const struct {
 	const char *word;
 	void (*go)(struct apple *);
-} ways[] = { { "fine", fine },        { "twice", twice },         { "spilt", spilt },
-	     { "many", many },        { "halves", halves },       { "over", over },
-	     { "silent", silent },    { "locked", locked },       { "neighbour", neighbour },
-	     { "empty", empty },      { "published", published }, { "forgotten", forgotten },
-	     { "unfenced", unfenced } };
+} ways[] = { { "fine", fine },         { "twice", twice },         { "spilt", spilt },
+	     { "many", many },         { "halves", halves },       { "over", over },
+	     { "silent", silent },     { "locked", locked },       { "neighbour", neighbour },
+	     { "empty", empty },       { "published", published }, { "forgotten", forgotten },
+	     { "unfenced", unfenced }, { "numbered", numbered },   { "ripe", ripe } };
 
 int main(int argc, char **argv)
 {
