@@ -96,6 +96,9 @@ double now_seconds(void); /* of a clock that only goes on */
 /* The first runnable file of that name on PATH, or the name itself if it has a slash and is
  * runnable; xmalloc'ed. NULL: there is none. */
 char *find_program(const char *name);
+/* The folder of the program that runs, as of the first call: inside a sandbox with other mounts the
+ * kernel may tell another. "": it could not be told. */
+const char *own_folder(void);
 
 /* Times and sizes as people write them: "90", "90s", "1.5m", "2h", "200ms" are seconds, "4096", "64k",
  * "1.5G" bytes. False: it is neither. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clock, and programs on PATH. */
+/* The clock, programs on PATH, and where this one is. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,4 +46,19 @@ char *find_program(const char *name)
 			return NULL;
 		dir += len + 1;
 	}
+}
+
+const char *own_folder(void)
+{
+	static char self[PATH_MAX];
+
+	if (!*self) {
+		ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+		char *slash = n > 0 ? strrchr(self, '/') : NULL;
+		if (slash)
+			*slash = '\0';
+		else
+			*self = '\0';
+	}
+	return self;
 }

@@ -61,6 +61,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	own_folder(); /* before any sandbox is entered */
 	int status = run(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		msg_error("cannot write the output");

@@ -30,14 +30,7 @@ char *launch_find_libexec(struct err *err)
 			"no tracer in HOLDFAST_LIBEXEC: %s/" LAUNCH_TOOL " is missing", set);
 		return NULL;
 	}
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (n < 0) {
-		err_errno(err, EXIT_INTERNAL, "cannot read /proc/self/exe");
-		return NULL;
-	}
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
+	const char *self = own_folder();
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		char *dir = xasprintf("%s/%s", self, places[i]);
 		if (has_tool(dir))

@@ -22,13 +22,11 @@ char *preload_find(struct err *err)
 	/* In the build tree libexec/ is beside holdfast, installed it is beside bin/. */
 	static const char *const places[] = { "libexec/holdfast/", "../libexec/holdfast/" };
 	const char *set = getenv("HOLDFAST_LIBEXEC");
-	char self[PATH_MAX] = "", *found = NULL;
+	const char *self = own_folder();
+	char *found = NULL;
 	if (set && *set)
 		found = in(set, "");
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	if (n > 0)
-		*strrchr(self, '/') = '\0';
-	for (size_t i = 0; n > 0 && !found && i < sizeof places / sizeof *places; i++)
+	for (size_t i = 0; !found && i < sizeof places / sizeof *places; i++)
 		found = in(self, places[i]);
 	if (!found)
 		err_set(err, EXIT_PROGRAM,

@@ -13,6 +13,28 @@ holdfast() {
 	"$HOLDFAST" "$@"
 }
 
+# campaign_setting DIR KEY: as the campaign in this folder was started with.
+campaign_setting() {
+	python3 -c 'import sqlite3, sys
+print(sqlite3.connect(f"file:{sys.argv[1]}/campaign.db?mode=ro", uri=True).execute("select value from setting where key = ?", sys.argv[2:]).fetchone()[0])' "$@"
+}
+
+# as_nobody FOLDER COMMAND…: there, as another user than root; holdfast is one that this user can run.
+as_nobody() {
+	local where=$1 public=$HOLDFAST
+	shift
+	if ! setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$HOLDFAST"; then
+		public=$(mktemp -d /tmp/holdfast-test-public.XXXXXX)
+		cp -rL "$HOLDFAST" "${HOLDFAST%/*}/libexec" "$public"
+		chmod -R go+rX "$public"
+		set -- "${@/#"$HOLDFAST"/$public/holdfast}"
+	fi
+	local status=0
+	(cd "$where" && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$where" "$@") || status=$?
+	[ "$public" = "$HOLDFAST" ] || rm -rf "$public"
+	return "$status"
+}
+
 # output_has TEXT: the output of `run` contains it.
 output_has() {
 	[[ $output == *"$1"* ]] && return

@@ -27,7 +27,7 @@ as_user() {
 	local where=$1
 	shift
 	if [ "$(id -u)" -eq 0 ]; then
-		(cd "$where" && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$where" "$@")
+		as_nobody "$where" "$@"
 	else
 		(cd "$where" && "$@")
 	fi

@@ -375,13 +375,10 @@ check() {
 	home=$(mktemp -d /tmp/holdfast-test-user.XXXXXX)
 	cp "$BIN/app" "$home"
 	chown -R 65534:65534 "$home"
-	as_user() {
-		(cd "$home" && setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$home" "$@")
-	}
-	run -1 as_user "$HOLDFAST" crash -o t --json r.json --recover "./app check $home/pool" -- ./app run "$home/pool" order halves
+	run -1 as_nobody "$home" "$HOLDFAST" crash -o t --json r.json --recover "./app check $home/pool" -- ./app run "$home/pool" order halves
 	cp "$home/r.json" r.json
-	run -1 as_user "$HOLDFAST" replay "$(first_id r.json)" t
-	run -0 as_user "$HOLDFAST" crash -q -o u --recover "./app check $home/good" -- ./app run "$home/good" good
+	run -1 as_nobody "$home" "$HOLDFAST" replay "$(first_id r.json)" t
+	run -0 as_nobody "$home" "$HOLDFAST" crash -q -o u --recover "./app check $home/good" -- ./app run "$home/good" good
 	owners=$(find "$home" ! -user 65534)
 	rm -rf "$home"
 	diff <(cause r.json) <(cause_of atomicity halves; cause_of ordering order)

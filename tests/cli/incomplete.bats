@@ -115,7 +115,7 @@ says_last() {
 	background "$HOLDFAST" crash --ci --strategy random --json r.json --recover "$BIN/app check $pool" t
 	tested() { holdfast status --json t | jq -e '.tested > 3'; }
 	wait_for tested
-	[ "$(sqlite3 -readonly t/campaign.db "select value from setting where key = 'budget'")" = 5m ]
+	[ "$(campaign_setting t budget)" = 5m ]
 }
 
 # ---- broken off ----

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands on images: what they see, how they are judged, and that all they do is undone. */
+#include "../others.h"
 #include "runner/rig.h"
 
 #include <grp.h>
@@ -734,7 +735,7 @@ static void apart(uid_t uid, const struct CMUnitTest *tests, size_t n, CMFixture
 		  CMFixtureFunction teardown)
 {
 	char log[] = "/tmp/holdfast-runner-log-XXXXXX";
-	if (geteuid() != 0)
+	if (geteuid() != 0 || !others_reach(uid))
 		skip();
 	int fd = mkstemp(log), status;
 	pid_t pid = fork();
