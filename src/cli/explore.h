@@ -6,6 +6,7 @@
  *   explore_setup.c       from the options to those of src/explore; which are kept with it
  *   explore.c             from the start to the report
  *   explore_say.c         the live line and the report
+ *   explore_notes.c       … what it says of the exploration itself
  *   explore_priorities.c  --show-priorities
  *   explore_replay.c      holdfast replay, for what an input shows
  */
@@ -56,6 +57,19 @@ struct explore_voice {
 extern const struct explore_hooks explore_say_hooks; /* arg: a struct explore_voice */
 /* The report; returns the exit status. */
 int explore_say_report(const struct explore_setup *, struct explore *, const struct output *);
+
+/* explore_notes.c: texts are xmalloc'ed. */
+#define EXPLORE_NOTES 16
+#define EXPLORE_STATS 40
+size_t explore_note_stats(const struct explore_result *, const struct symbolic_stats *, size_t jobs,
+			  struct report_stat stat[EXPLORE_STATS]);
+size_t explore_note_all(const struct explore_result *, const struct symbolic_stats *,
+			const struct explore_opts *, char *notes[EXPLORE_NOTES]);
+/* Why nothing is proved, even if nothing was found; NULL: all that there is was looked at. */
+char *explore_note_incomplete(const struct explore_result *, const char *shown);
+/* What the line "nothing found" says more. */
+char *explore_note_looked(const struct explore_result *, const struct symbolic_stats *,
+			  bool follow_forks);
 
 /* explore_priorities.c */
 void explore_priorities_print(struct explore *, FILE *);

@@ -169,6 +169,8 @@ struct explore_result explore_result(struct explore *x)
 		.why_unwell = x->recovery.why_unwell,
 		.concrete = x->tally.concrete.p,
 		.nconcrete = x->tally.concrete.n,
+		.left = x->tally.lefts.v.p,
+		.nleft = x->tally.lefts.v.n,
 		.chart = &x->tally.chart,
 		.findings = &x->found.set,
 	};
@@ -191,6 +193,7 @@ void explore_free(struct explore *x)
 	for (size_t i = 0; i < x->tally.concrete.n; i++)
 		free(x->tally.concrete.p[i].name);
 	VEC_FREE(&x->tally.concrete);
+	explore_lefts_free(&x->tally.lefts);
 	free(x->tally.alone);
 	free(x->tally.unused);
 	free(x);

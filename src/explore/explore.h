@@ -137,6 +137,12 @@ struct explore_concrete {
 	uint64_t n;
 };
 
+/* Input bytes that went where they are not followed. */
+struct explore_left {
+	const char *how; /* "through a pipe …" */
+	char *at;        /* place; "" if it is not known */
+};
+
 /* What came of it, so far. */
 struct explore_result {
 	double seconds;       /* spent */
@@ -155,6 +161,8 @@ struct explore_result {
 	const char *why_unwell;     /* … the first of them */
 	const struct explore_concrete *concrete;
 	size_t nconcrete;
+	const struct explore_left *left;
+	size_t nleft;
 	const struct explore_chart *chart;
 	struct finding_set *findings; /* the caller may sort and filter them at the end */
 };

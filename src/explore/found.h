@@ -65,6 +65,9 @@ int explore_death_look(struct explore_deaths *, struct explore_found *, struct e
 		       const char *dir, uint64_t path, struct err *);
 /* place.c: the call path in gdb's words. False: it knows no function of the program's. */
 bool explore_place_gdb(const char *program, const char *text, struct finding_place *);
+/* An instruction of its run; 0: nothing is said. */
+void explore_place_at(const struct explore_slot *, uint64_t ip, uint32_t ctx,
+		      struct finding_place *);
 /* Where the run was last heard of. */
 void explore_place_run(const struct explore_slot *, struct finding_place *);
 /* The instructions of the program that the explorer runs. */

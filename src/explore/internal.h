@@ -10,6 +10,7 @@
  *   source.c    sources, from the options; packet.c, range.c, seed.c what their bytes are
  *   memory.c    memory that the program itself names as symbolic
  *   input.c     an input: its size, its rank, as text
+ *   left.c      input that was not followed
  *   found.c     findings with the smallest input for each; what check says of a run
  *   death.c     crashes and hangs, once more without the tracer; place.c where they are
  *   recover.c   crash campaigns on paths with a new behaviour
@@ -51,12 +52,21 @@ struct explore_round {
 	struct explore_memory memory;
 };
 
+/* left.c */
+struct explore_lefts {
+	VEC(struct explore_left) v;
+	struct hmap known; /* hashes of places */
+};
+void explore_lefts_look(struct explore_lefts *, const struct explore_slot *); /* after a run */
+void explore_lefts_free(struct explore_lefts *);
+
 /* Numbers and words for the result: see struct explore_result. */
 struct explore_tally {
 	double begun, seconds;
 	struct symbolic_stats before; /* of engines that are gone */
 	struct explore_chart chart;
 	VEC(struct explore_concrete) concrete;
+	struct explore_lefts lefts;
 	uint64_t kind[TRACE_KINDS], dirtied;
 	bool used;
 	const char *cut;

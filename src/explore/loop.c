@@ -87,6 +87,7 @@ static int run_over(struct explore *x, struct explore_slot *s,
 	s->run = NULL;
 	x->tally.used = x->tally.used || o.used_input;
 	x->tally.dirtied += run->dirtied;
+	explore_lefts_look(&x->tally.lefts, s);
 	explore_memory_found(&x->round.memory, x->plan, s->launch);
 	if (o.new_path && explore_folder_input(x->folder, x->plan, &s->input, err))
 		return -1;

@@ -63,15 +63,21 @@ static void feed_places(void *places, const struct trace_event *e)
 		srcloc_trace_feed(places, e);
 }
 
-void explore_place_run(const struct explore_slot *s, struct finding_place *place)
+void explore_place_at(const struct explore_slot *s, uint64_t ip, uint32_t ctx,
+		      struct finding_place *place)
 {
 	const struct trace_defs *defs = launch_explorer_defs(s->launch);
 	struct srcloc_trace *t = srcloc_trace_new(defs);
 	explore_log_each(&s->prefix, defs, feed_places, t);
 	explore_log_each(&s->log, defs, feed_places, t);
-	if (s->last_ip)
-		*place = finding_place_copy(srcloc_path(t, 0, s->last_ip, s->last_ctx));
+	if (ip)
+		*place = finding_place_copy(srcloc_path(t, 0, ip, ctx));
 	srcloc_trace_free(t);
+}
+
+void explore_place_run(const struct explore_slot *s, struct finding_place *place)
+{
+	explore_place_at(s, s->last_ip, s->last_ctx, place);
 }
 
 struct listing {

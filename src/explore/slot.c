@@ -95,6 +95,10 @@ static int on_sym(void *arg, const struct trace_event *e, struct err *err)
 	(void)err;
 	if (!s->prefix_over && s->whole_prefix)
 		explore_log_add(&s->prefix, e);
+	if (e->kind == TRACE_SYM_LEFT && e->flags < SYM_LEFT_COUNT) {
+		struct explore_gone gone = { e->flags, e->ctx, e->ip };
+		VEC_PUSH(&s->gone, gone);
+	}
 	if (e->kind == TRACE_SYM_BRANCH && s->prefix_over) {
 		s->branches++;
 		s->trail = hash_mix(s->trail, e->ip ^ (uint64_t)e->flags << 56);
@@ -202,6 +206,7 @@ int explore_slot_go(struct explore_slot *s, struct symbolic_input *in, struct sy
 		    struct err *err)
 {
 	explore_log_clear(&s->log);
+	s->gone.n = 0;
 	s->effect = s->trail = s->branches = s->last_ip = 0;
 	s->stores = s->prefix_stores;
 	s->last_ctx = 0;
@@ -280,5 +285,6 @@ void explore_slot_end(struct explore_slot *s)
 	explore_log_free(&s->places);
 	free(s->told);
 	explore_log_free(&s->log);
+	VEC_FREE(&s->gone);
 	*s = (struct explore_slot){ 0 };
 }

@@ -16,6 +16,13 @@ void explore_log_each(const struct explore_log *, const struct trace_defs *,
 void explore_log_clear(struct explore_log *);
 void explore_log_free(struct explore_log *);
 
+/* Input bytes went where they are not followed. */
+struct explore_gone {
+	enum sym_left how;
+	uint32_t ctx;
+	uint64_t ip;
+};
+
 /* slot.c */
 struct explore_slot {
 	struct launch_explorer_opts opts;
@@ -36,6 +43,7 @@ struct explore_slot {
 	uint64_t branches;              /* how many there were */
 	uint64_t last_ip;               /* of the last that was heard of the run */
 	uint32_t last_ctx;
+	VEC(struct explore_gone) gone; /* input that was not followed in this run */
 };
 /*
  * Starts the program; *used: it takes its input at all. With `check` it is the first of its round:

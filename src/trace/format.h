@@ -129,7 +129,8 @@ enum trace_kind {
 	TRACE_SYM_READY, /* flags: enum sym_ready; the fork server stands; the next is a child's */
 	TRACE_SYM_DIRTIED, /* payload: what the run did that a later one could notice */
 	TRACE_SYM_END,     /* last of a run, behind EXIT if there is one */
-	TRACE_SYM_LAST = TRACE_SYM_END,
+	TRACE_SYM_LEFT,    /* flags: enum sym_left: input went where it is not followed */
+	TRACE_SYM_LAST = TRACE_SYM_LEFT,
 };
 
 /* What a SYM_BRANCH is about. Only COND has targets; the others pin a value. */
@@ -144,6 +145,23 @@ enum sym_branch {
 	SYM_PIN,      /* an operand of an operation that is not followed */
 };
 enum sym_ready { SYM_READY_FORKS = 0, SYM_READY_ALONE = 1 /* cannot fork: it just goes on */ };
+
+/* Where input bytes went that are not followed: X(NAME, "in words"). */
+#define SYM_LEFTS(X)                                                                               \
+	X(PIPE, "through a pipe to another process")                                               \
+	X(SOCKET, "through a socket to another process")                                           \
+	X(FILE, "through a file that is mapped later")                                             \
+	X(CHILD, "to a child process")                                                             \
+	X(EXEC, "to the program that takes its place")                                             \
+	X(SHARED, "through memory that another process shares")                                    \
+	X(KERNEL, "through the kernel (splice, sendmmsg, an eventfd, a message queue)")
+
+enum sym_left {
+#define X(NAME, words) SYM_LEFT_##NAME,
+	SYM_LEFTS(X)
+#undef X
+		SYM_LEFT_COUNT,
+};
 
 /*
  * The control block of symbolic execution: shared memory beside the ring, one per fork server.
@@ -217,12 +235,14 @@ struct sym_control {
 	uint32_t pin;     /* holdfast: fixed clock and random numbers */
 	uint32_t nblocks; /* entries of block[] and cover[]; grows under `lock` */
 	uint32_t lock;
-	uint32_t taken;    /* tool: bytes that came over sockets so far, in this run */
-	uint32_t idle;     /* tool: how often the run waited for a socket that had nothing */
-	uint32_t nmounts;  /* holdfast */
-	int32_t mounts_fd; /* holdfast: the folder of the mount plan, inherited; -1: a preloaded
+	uint32_t taken;      /* tool: bytes that came over sockets so far, in this run */
+	uint32_t child_used; /* tool: a process that the program has forked used the input */
+	uint32_t sharing;    /* tool: … that it has forked and that are no other program yet */
+	uint32_t idle;       /* tool: how often the run waited for a socket that had nothing */
+	uint32_t nmounts;    /* holdfast */
+	int32_t mounts_fd;   /* holdfast: the folder of the mount plan, inherited; -1: a preloaded
 	                    * library shows the files (preload/preload.h) */
-	uint64_t base;     /* server: where the ring's head stood when the newest child began */
+	uint64_t base;       /* server: where the ring's head stood when the newest child began */
 	struct mount_row mount[SYM_MAX_MOUNTS];
 	char text[256];
 	uint32_t said;                /* tool: how many bytes the program has printed */

@@ -340,6 +340,7 @@ static const int symbolic[] = {
 	[TRACE_SYM_VERIFY - TRACE_SYM_FIRST] = 2,   [TRACE_SYM_READ - TRACE_SYM_FIRST] = 3,
 	[TRACE_SYM_CONCRETE - TRACE_SYM_FIRST] = 1, [TRACE_SYM_READY - TRACE_SYM_FIRST] = 0,
 	[TRACE_SYM_DIRTIED - TRACE_SYM_FIRST] = 0,  [TRACE_SYM_END - TRACE_SYM_FIRST] = 0,
+	[TRACE_SYM_LEFT - TRACE_SYM_FIRST] = 0,
 };
 
 static bool is_symbolic(unsigned kind)

@@ -117,6 +117,39 @@ both() {
 	both forks "$(marked forks)" --sym-stdin 1
 }
 
+@test "input that goes through a pipe, a FIFO, Unix sockets, a thread or a file and back" {
+	for how in pipe fifo pair socket messages thread file nothing; do
+		explore channels --sym-stdin 4 -- "$how"
+		finds "$(marked channels)"
+		[ "$(cat d/findings/*/stdin)" = deep ]
+		jq -e '.incomplete == null' r.json
+	done
+	explore channels-fixed --sym-stdin 4 -- pipe
+	finds_nothing
+}
+
+# not_followed HOW WORDS: nothing is found, and it is said why that proves nothing.
+not_followed() {
+	rm -rf pool d
+	run -3 holdfast explore -j 1 -o d --incomplete error --sym-stdin 4 --json r.json -- "$EXPLORE_PROGRAMS/channels" pool "$1"
+	finds_nothing
+	output_has "0 branches left to try"
+	output_has "incomplete: input bytes left $2 at by_$1 (channels.c:"
+	jq -e --arg words "input bytes left $2 at by_$1" '.incomplete | startswith($words)' r.json
+}
+
+@test "input that another process gets is not followed, which is said" {
+	not_followed other "through a pipe to another process"
+	output_has "(channels.c:$(grep -n LEFT "$HOLDFAST_SOURCE/tests/explore/channels.c" | cut -d: -f1))"
+	not_followed sharer "through a pipe to another process"
+	not_followed child "to a child process"
+	not_followed memory "through memory that another process shares"
+	not_followed mapping "through a file that is mapped later"
+	not_followed event "through the kernel (splice, sendmmsg, an eventfd, a message queue)"
+	not_followed many "through the kernel (splice, sendmmsg, an eventfd, a message queue)"
+	not_followed splice "through the kernel (splice, sendmmsg, an eventfd, a message queue)"
+}
+
 @test "floating point is not followed, which is said; the rest is" {
 	both floats "$(marked floats)" --sym-stdin 2
 	run holdfast explore -j 1 -o e --max-paths 10 --sym-stdin 2 -- "$EXPLORE_PROGRAMS/floats" pool

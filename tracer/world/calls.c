@@ -43,7 +43,12 @@ static Int socket_source(void)
 	return -1;
 }
 
-static Bool is_connection(Int fd)
+Bool sym_is_source(Int fd)
+{
+	return file_source(fd) >= 0;
+}
+
+Bool sym_is_connection(Int fd)
 {
 	struct vg_stat st;
 	if (sockets.connections == NULL || VG_(fstat)(fd, &st) != 0 ||
@@ -55,10 +60,10 @@ static Bool is_connection(Int fd)
 	return False;
 }
 
-static void accepted(Int fd)
+static void accepted(Int listener, Int fd)
 {
 	struct vg_stat st;
-	if (socket_source() < 0 || VG_(fstat)(fd, &st) != 0)
+	if (sym_accepted(listener, fd) || socket_source() < 0 || VG_(fstat)(fd, &st) != 0)
 		return;
 	if (sockets.connections == NULL)
 		sockets.connections = VG_(newXA)(VG_(malloc), "hf.sym", VG_(free), sizeof(ULong));
@@ -111,13 +116,19 @@ static void got_file(UInt s, Int fd, const struct vki_iovec *v, UWord n, Long of
 	arrived_vector(s, (ULong)off, v, n, len, len < vector_size(v, n));
 }
 
-static void got(Int fd, const struct vki_iovec *v, UWord n, Long off, SizeT len)
+static void got(ThreadId tid, UInt no, const UWord *a, const struct vki_iovec *v, UWord n,
+		SizeT len)
 {
-	Int s = file_source(fd);
+	Int fd = (Int)a[0], s = file_source(fd);
+	Bool at = no == __NR_pread64 || no == __NR_preadv || no == NR_PREADV2;
+	Bool peek =
+		(no == __NR_recvfrom && a[3] & MSG_PEEK) || (no == __NR_recvmsg && a[2] & MSG_PEEK);
 	if (s >= 0)
-		got_file((UInt)s, fd, v, n, off, len);
-	else if (is_connection(fd))
-		got_socket(v, n, len, False);
+		got_file((UInt)s, fd, v, n, at ? (Long)a[3] : -1, len);
+	else if (sym_is_connection(fd))
+		got_socket(v, n, len, peek);
+	else
+		sym_carry_got(tid, no, a, v, n, len);
 }
 
 static void mapped(const UWord *a, Addr at)
@@ -131,31 +142,26 @@ static void mapped(const UWord *a, Addr at)
 	sym_mapped((UInt)s, a[5], at, a[1]);
 }
 
-static void took_message(Int fd, const struct vki_msghdr *m, UWord flags, SizeT len)
-{
-	if (is_connection(fd))
-		got_socket(m->msg_iov, m->msg_iovlen, len, (flags & MSG_PEEK) != 0);
-}
-
 void sym_syscall_post(ThreadId tid, UInt no, UWord *a, SysRes res)
 {
 	UWord r = sr_Res(res);
 	struct vki_iovec one = { (void *)a[1], a[2] };
+	sym_carry_post(tid, no, a, res);
 	if (sr_isError(res))
 		return;
 	switch (no) {
-	case __NR_read: got((Int)a[0], &one, 1, -1, r); break;
-	case __NR_pread64: got((Int)a[0], &one, 1, (Long)a[3], r); break;
-	case __NR_readv: got((Int)a[0], (struct vki_iovec *)a[1], a[2], -1, r); break;
+	case __NR_read:
+	case __NR_pread64:
+	case __NR_recvfrom: got(tid, no, a, &one, 1, r); break;
+	case __NR_readv:
 	case __NR_preadv:
-	case NR_PREADV2: got((Int)a[0], (struct vki_iovec *)a[1], a[2], (Long)a[3], r); break;
-	case __NR_recvfrom:
-		if (is_connection((Int)a[0]))
-			got_socket(&one, 1, r, (a[3] & MSG_PEEK) != 0);
+	case NR_PREADV2: got(tid, no, a, (struct vki_iovec *)a[1], a[2], r); break;
+	case __NR_recvmsg:
+		got(tid, no, a, ((struct vki_msghdr *)a[1])->msg_iov,
+		    ((struct vki_msghdr *)a[1])->msg_iovlen, r);
 		break;
-	case __NR_recvmsg: took_message((Int)a[0], (const struct vki_msghdr *)a[1], a[2], r); break;
 	case __NR_accept:
-	case __NR_accept4: accepted((Int)r); break;
+	case __NR_accept4: accepted((Int)a[0], (Int)r); break;
 	case __NR_listen: sym_view_listens(); break;
 	case __NR_mmap: mapped(a, r); break;
 	case __NR_munmap: sym_unmapped(a[0], a[1]); break;
@@ -210,7 +216,7 @@ static void socket_pre(UInt no, const UWord *a)
 		return;
 	if (waits(no))
 		sym_first_use();
-	else if (!receives(no) || !is_connection((Int)a[0]))
+	else if (!receives(no) || !sym_is_connection((Int)a[0]))
 		return;
 	if (sym_process.role == SYM_BEFORE || has_news())
 		return;
@@ -383,8 +389,10 @@ void sym_syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 	socket_pre(no, a);
 	sym_names_go(no, a);
 	cuts(no, a);
+	sym_carry_pre(tid, no, a);
 	if (forks(no, a)) {
 		sym_process.children = True;
+		sym_carry_forks(tid);
 		sym_view_files();
 		sym_view_share();
 	}
@@ -398,12 +406,16 @@ void sym_syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 
 void sym_kernel_reads(CorePart part, ThreadId tid, const HChar *what, Addr a, SizeT len)
 {
-	if (sym_process.role == SYM_BEFORE && len && sym_any(a, len))
+	if (!len || (sym_process.role != SYM_BEFORE && !sym_process.forked) || !sym_any(a, len))
+		return;
+	if (sym_process.forked)
+		sym_control->child_used = 1;
+	else
 		sym_first_use();
 }
 
 void sym_kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a)
 {
-	if (sym_process.role == SYM_BEFORE && VG_(am_is_valid_for_client)(a, 1, VKI_PROT_READ))
+	if (VG_(am_is_valid_for_client)(a, 1, VKI_PROT_READ))
 		sym_kernel_reads(part, tid, what, a, VG_(strlen)((const HChar *)a) + 1);
 }

@@ -15,6 +15,10 @@ struct cell cell_of(UInt node, UInt at);
 /* The n bytes, at most 8, that are `v` in this run: a node, or 0 if none is symbolic. */
 UInt cell_join(struct cell *c, UInt n, ULong v);
 
+/* shadow.c: of a byte of memory. */
+struct cell cell_at(Addr);
+void cell_set(Addr, struct cell);
+
 /* In each word of a value. */
 static inline UInt cell_bytes(const struct sym_value *x)
 {

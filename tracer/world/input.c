@@ -238,6 +238,7 @@ void sym_start(ThreadId tid)
 		if (s->kind == SYM_SRC_ARG || s->kind == SYM_SRC_ENV)
 			sources.place[i] = find_string(s, sp);
 	}
+	sym_carry_start();
 	sym_fill();
 }
 

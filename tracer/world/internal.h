@@ -22,6 +22,30 @@ void sym_arrived(UInt s, ULong off, Addr a, SizeT len, Bool end);
 void sym_mapped(UInt s, ULong off, Addr a, SizeT len); /* … is mapped at a, from offset off */
 void sym_unmapped(Addr a, SizeT len);
 
+/* ---- calls.c ---- */
+Bool sym_is_source(Int fd);     /* a symbolic file */
+Bool sym_is_connection(Int fd); /* its bytes are input */
+
+/* ---- carry.c ---- */
+void sym_carry_start(void);
+void sym_carry_pre(ThreadId tid, UInt no, const UWord *args);
+void sym_carry_post(ThreadId tid, UInt no, const UWord *args, SysRes res);
+/* A system call has read `len` bytes of no source into these places. */
+void sym_carry_got(ThreadId tid, UInt no, const UWord *args, const struct vki_iovec *, UWord n,
+		   SizeT len);
+void sym_carry_forks(ThreadId tid);
+void sym_carry_end(void);
+void sym_left(enum sym_left how, UInt site, UInt ctx); /* input went there, unfollowed */
+
+/* ---- channel.c ---- */
+void sym_channels_start(void);
+void sym_channels_end(void);
+Bool sym_from_outside(Int fd); /* the program was started with it */
+void sym_socketpair(UWord domain, UWord type, const Int *fd);
+void sym_connects(ThreadId tid, Int fd, const HChar *address, UWord len);
+void sym_connected(ThreadId tid, Bool failed);
+Bool sym_accepted(Int listener, Int fd); /* True: the program's own connection */
+
 /* ---- server.c ---- */
 void sym_dirtied(const HChar *what); /* a later run could notice what this one has done */
 

@@ -40,6 +40,8 @@ void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Add
 	struct sym_operand arg[3];
 	Addr swapped[2];
 	Bool always = kind == SYM_PM_STORE || kind == SYM_FLUSH;
+	if (sym_process.forked)
+		sym_control->child_used = 1;
 	while (kind == SYM_COND && EXPR_OP(sym_args(node, arg)) == EXPR_NOT) {
 		node = arg[0].node;
 		value ^= 1;

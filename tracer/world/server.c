@@ -211,10 +211,12 @@ void sym_dirtied(const HChar *what)
 /* A process that the program has forked is killed when its parent ends. */
 void sym_forked(void)
 {
+	sym_process.forked = True;
 	VG_(do_syscall)(__NR_prctl, PR_SET_PDEATHSIG, VKI_SIGKILL, 0, 0, 0, 0, 0, 0);
 }
 
 void sym_end(void)
 {
+	sym_carry_end();
 	emit(TRACE_SYM_END, 0, 0, 0, 0, NULL, NULL, 0);
 }

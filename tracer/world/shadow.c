@@ -203,6 +203,17 @@ void sym_move(Addr from, Addr to, SizeT len)
 	}
 }
 
+struct cell cell_at(Addr a)
+{
+	const struct page *p = page_of(a, False);
+	return p ? p->cell[a % VKI_PAGE_SIZE] : (struct cell){ 0, 0 };
+}
+
+void cell_set(Addr a, struct cell c)
+{
+	set(a, c);
+}
+
 Bool sym_any(Addr a, SizeT len)
 {
 	Addr end = a + len, stop;

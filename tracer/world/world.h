@@ -9,6 +9,8 @@
  *   pin.c     values that could not be kept symbolic
  *   input.c   the sources: arguments, environment, files, sockets, memory
  *   calls.c   system calls that deliver their bytes, or could disturb other runs
+ *   carry.c   bytes that the kernel keeps for the program: in files, …
+ *   channel.c … pipes and Unix sockets; and those that are not followed
  *   server.c  the fork server, which waits before the first use of input, and its children
  *   view.c    a child's own memory and files: private mappings, mounts
  *   preload.c … its files, where it can have no mounts
@@ -98,6 +100,7 @@ extern struct sym_process {
 	enum sym_role role;
 	Bool forking;  /* the fork under way is the server's, not the program's */
 	Bool children; /* the program has forked */
+	Bool forked;   /* this process was forked by the program */
 	Addr tid_at;   /* where the C library keeps the thread's number; 0: nobody knows */
 } sym_process;
 /* A symbolic byte is about to be used. Becomes the server the first time; returns in children. */
