@@ -143,9 +143,6 @@ static void post_clo_init(void)
 		VG_(umsg)("holdfast: the tracer is started by `holdfast record`\n");
 		VG_(exit)(1);
 	}
-	/* A call must end its block for the callee's first instruction to begin one. */
-	if (VG_(sizeXA)(opt.watch) > 0)
-		VG_(clo_vex_control).guest_chase = False;
 	if (opt.loads) {
 		VG_(track_pre_mem_read)(kernel_reads);
 		VG_(track_pre_mem_read_asciiz)(kernel_reads_string);

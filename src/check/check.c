@@ -96,6 +96,7 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 	add_oracles(c);
 	c->defs = defs;
 	c->notes = o->notes;
+	c->include_libs = o->include_libs;
 	c->replay = o->replay;
 	c->model = model_new(o->model, defs, &watch);
 	c->srcloc = srcloc_trace_new(defs);

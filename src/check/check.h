@@ -14,6 +14,7 @@
 struct check_opts {
 	const struct model_ops *model;
 	bool notes;                /* also report what is only a note */
+	bool include_libs;         /* also report what libraries do in vain on their own account */
 	const char *const *plugin; /* shared objects */
 	size_t nplugin;
 	const char *replay; /* how to see a finding's events again; may be NULL */

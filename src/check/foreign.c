@@ -5,7 +5,10 @@
  * words (pmem_flush, pmemobj_persist) is the program's doing, wherever the instruction is.
  *
  * So a place is foreign if its instruction lies in such a library and the library was entered
- * through anything but a persist primitive. Only performance findings and warnings care.
+ * through anything but a persist primitive. Performance findings leave it out, without --include-libs.
+ *
+ * What libpmemobj stores on its own account it persists where it must: much of it is state of this run
+ * only (locks, lanes, what it rebuilds when a pool is opened). No store of its own is reported as lost.
  */
 #include "check/internal.h"
 
@@ -23,43 +26,65 @@ static const char *const allocating[] = { "pmemobj_*alloc*",         "pmemobj_*s
 					  "pmemobj_create*",         "pmemobj_open*",
 					  "pmemobj_list_insert_new", NULL };
 
-/* The frame through which the program entered the library that the place is in; the number of
- * frames: it is in none. */
-static size_t entry_of(const struct finding_place *p)
+/* PMDK's own libraries; and what they export, to know them where they are linked statically. */
+static const char *const pmdk[] = { "libpmem*.so*", NULL };
+static const char *const exported[] = { "pmemobj_*", NULL };
+
+enum { FOREIGN = 4, OF_PMDK = 8 }; /* beside the enum check_persister, in check.persister */
+
+/* How many of the innermost frames are a library's. */
+static size_t library_frames(const struct check *c, const struct finding_place *p)
 {
-	size_t i = 0;
-	while (i < p->n && check_in_module(&p->frame[i], libraries))
-		i++;
-	while (i > 1 && p->frame[i - 1].plt)
-		i--;
-	return i ? i - 1 : p->n;
+	size_t n = 0;
+	while (n < p->n && check_in_module(&p->frame[n], libraries))
+		n++;
+	for (size_t i = n; i < p->n && !(c->library & CHECK_PMEMOBJ); i++)
+		if (check_named(exported, p->frame[i].function))
+			n = i + 1;
+	return n;
+}
+
+static uint8_t classify(struct check *c, model_where w)
+{
+	const struct finding_place *p = check_place(c, w);
+	size_t n = library_frames(c, p), entry = n;
+	uint8_t what = CHECK_BY_LIBRARY | FOREIGN;
+	if (n == 0)
+		return CHECK_BY_PROGRAM;
+	while (entry > 1 && p->frame[entry - 1].plt)
+		entry--;
+	const char *name = p->frame[entry - 1].function;
+	if (check_named(primitives, name))
+		what = n < p->n ? CHECK_BY_PROGRAM : CHECK_BY_PROGRAM | FOREIGN;
+	else if (check_named(allocating, name))
+		what = CHECK_BY_ALLOCATOR | FOREIGN;
+	for (size_t i = 0; i < n && what & FOREIGN; i++)
+		if (check_in_module(&p->frame[i], pmdk) ||
+		    check_named(exported, p->frame[i].function))
+			what |= OF_PMDK;
+	return what;
+}
+
+static uint8_t known(struct check *c, model_where w)
+{
+	while (c->persister.n <= w)
+		VEC_PUSH(&c->persister, 0);
+	if (!c->persister.p[w])
+		c->persister.p[w] = classify(c, w);
+	return c->persister.p[w];
 }
 
 enum check_persister check_persister(struct check *c, model_where w)
 {
-	while (c->persister.n <= w)
-		VEC_PUSH(&c->persister, 0);
-	if (!c->persister.p[w]) {
-		const struct finding_place *p = check_place(c, w);
-		size_t i = entry_of(p);
-		c->persister.p[w] = i == p->n || check_named(primitives, p->frame[i].function)
-					    ? CHECK_BY_PROGRAM
-				    : check_named(allocating, p->frame[i].function)
-					    ? CHECK_BY_ALLOCATOR
-					    : CHECK_BY_LIBRARY;
-	}
-	return (enum check_persister)c->persister.p[w];
+	return (enum check_persister)(known(c, w) & 3);
 }
 
 bool check_foreign(struct check *c, model_where w)
 {
-	const struct finding_place *p = check_place(c, w);
-	size_t i = 0;
-	while (i < p->n && check_in_module(&p->frame[i], libraries))
-		i++;
-	if (i == 0 || i == p->n) /* the program's own; or nothing but the library */
-		return i != 0;
-	while (i > 1 && p->frame[i - 1].plt)
-		i--;
-	return !check_named(primitives, p->frame[i - 1].function);
+	return (known(c, w) & FOREIGN) && !c->include_libs;
+}
+
+bool check_by_pmdk(struct check *c, model_where w)
+{
+	return (known(c, w) & OF_PMDK) != 0;
 }

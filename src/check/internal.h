@@ -76,7 +76,7 @@ struct check {
 	struct srcloc_trace *srcloc;
 	const char *replay;
 	struct finding_helpers *helpers; /* as of the last report; NULL: there was none */
-	bool notes;
+	bool notes, include_libs;
 	struct trace_event last; /* the newest event, without arguments and data */
 	bool any;
 	struct oracle_state *state;        /* of each oracle */
@@ -85,7 +85,7 @@ struct check {
 	uint32_t statements;
 	VEC(model_where) wanted;       /* places that findings will name */
 	VEC(uint64_t) persisted;       /* files of which something became persistent */
-	VEC(uint8_t) persister;        /* by model_where: enum check_persister; 0: not known yet */
+	VEC(uint8_t) persister;        /* by model_where: what foreign.c knows; 0: not known yet */
 	VEC(uint8_t) flags;            /* by model_where: what is known of the place, origin.c */
 	VEC(struct runtime_lock) lock; /* by thread: the newest lock of the C or C++ runtime */
 	struct targets targets;
@@ -239,6 +239,7 @@ void check_evidence_add(const struct check_facts *, struct finding *);
 
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);
+bool check_by_pmdk(struct check *, model_where); /* … and is it one of PMDK's? */
 /* On whose account a flush is made; remembered, for those who ask while events go by. */
 enum check_persister {
 	CHECK_BY_PROGRAM = 1, /* in its own code, or by a primitive that it called */

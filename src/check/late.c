@@ -29,6 +29,8 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 			t[IN_TIME]++;
 			continue;
 		}
+		if (check_by_pmdk(l->check, s->line->store[w]))
+			continue;
 		t[LATE]++;
 		struct cause *k =
 			check_cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);

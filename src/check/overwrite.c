@@ -61,7 +61,7 @@ static void report(struct oracle_state *o, struct finding_set *out)
 	for (size_t i = 0; i < groups.n; i++) {
 		const struct check_group *g = &groups.p[i];
 		if (g->k.count < OFTEN || one_statement(o->check, &g->k) ||
-		    check_foreign(o->check, g->k.where))
+		    check_by_pmdk(o->check, g->k.where) || check_foreign(o->check, g->k.where))
 			continue;
 		struct finding *f = check_group_finding(
 			o->check, g,

@@ -82,7 +82,7 @@ static int launch_of(struct explore_setup *s, struct launch_opts *out, struct er
 		.pm = o->run.pm,
 		.follow_forks = o->run.follow_forks,
 		.no_pmem_force = o->run.no_pmem_force,
-		.no_pmemcheck = o->run.no_pmemcheck,
+		.pmemcheck = o->run.pmemcheck,
 	};
 	s->run.watch.p = xcalloc(o->run.watch.n + 1, sizeof *s->run.watch.p);
 	s->run.watch.n = o->run.watch.n;

@@ -33,7 +33,7 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 		.stdin_path = o->stdin_path,
 		.follow_forks = o->follow_forks,
 		.no_pmem_force = o->no_pmem_force,
-		.no_pmemcheck = o->no_pmemcheck,
+		.pmemcheck = o->pmemcheck,
 		.client = o->client,
 		.port = port_number(o->port),
 		.ready = o->ready,

@@ -11,54 +11,54 @@ struct run_opts {
 	const char *client, *port, *ready, *stop; /* a server */
 	uint64_t ready_timeout;
 	struct cli_list pm, watch;
-	bool follow_forks, no_pmem_force, no_pmemcheck;
+	bool follow_forks, no_pmem_force, pmemcheck;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct run_opts run`. RUN_PROGRAM_OPTIONS
  * are those that are not about servers. */
-#define RUN_PROGRAM_OPTIONS(T)                                                                              \
-	{ "pm",                                                                                             \
-	  0,                                                                                                \
-	  CLI_LIST,                                                                                         \
-	  "GLOB",                                                                                           \
-	  offsetof(T, run.pm),                                                                              \
-	  "only files whose path matches are persistent memory; may be given several times. "               \
-	  "Without it every writable shared mapping of a file is" },                                        \
-		{ "watch",                                                                                  \
-		  0,                                                                                        \
-		  CLI_LIST,                                                                                 \
-		  "GLOB",                                                                                   \
-		  offsetof(T, run.watch),                                                                   \
-		  "record calls and returns of functions whose name matches; may be given several times" }, \
-		{ "cpu",                                                                                    \
-		  0,                                                                                        \
-		  CLI_CHOICE,                                                                               \
-		  NULL,                                                                                     \
-		  offsetof(T, run.cpu),                                                                     \
-		  "the best flush instruction that the program sees in CPUID",                              \
-		  &choices_cpu },                                                                           \
-		{ "follow-forks",                                                                           \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.follow_forks),                                                            \
-		  "follow the program's child processes too" },                                             \
-		{ "no-pmem-force",                                                                          \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.no_pmem_force),                                                           \
-		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                      \
-		{ "no-pmemcheck",                                                                           \
-		  0,                                                                                        \
-		  CLI_FLAG,                                                                                 \
-		  NULL,                                                                                     \
-		  offsetof(T, run.no_pmemcheck),                                                            \
-		  "do not answer the requests that libraries make to pmemcheck: PMDK then copies memory "   \
-		  "as it does in production, but says nothing of its transactions and locks" },             \
-	{                                                                                                   \
-		"stdin", 0, CLI_FILE, "FILE", offsetof(T, run.stdin_path),                                  \
-			"the program's standard input"                                                      \
+#define RUN_PROGRAM_OPTIONS(T)                                                                                   \
+	{ "pm",                                                                                                  \
+	  0,                                                                                                     \
+	  CLI_LIST,                                                                                              \
+	  "GLOB",                                                                                                \
+	  offsetof(T, run.pm),                                                                                   \
+	  "only files whose path matches are persistent memory; may be given several times. "                    \
+	  "Without it every writable shared mapping of a file is" },                                             \
+		{ "watch",                                                                                       \
+		  0,                                                                                             \
+		  CLI_LIST,                                                                                      \
+		  "GLOB",                                                                                        \
+		  offsetof(T, run.watch),                                                                        \
+		  "record calls and returns of functions whose name matches; may be given several times" },      \
+		{ "cpu",                                                                                         \
+		  0,                                                                                             \
+		  CLI_CHOICE,                                                                                    \
+		  NULL,                                                                                          \
+		  offsetof(T, run.cpu),                                                                          \
+		  "the best flush instruction that the program sees in CPUID",                                   \
+		  &choices_cpu },                                                                                \
+		{ "follow-forks",                                                                                \
+		  0,                                                                                             \
+		  CLI_FLAG,                                                                                      \
+		  NULL,                                                                                          \
+		  offsetof(T, run.follow_forks),                                                                 \
+		  "follow the program's child processes too" },                                                  \
+		{ "no-pmem-force",                                                                               \
+		  0,                                                                                             \
+		  CLI_FLAG,                                                                                      \
+		  NULL,                                                                                          \
+		  offsetof(T, run.no_pmem_force),                                                                \
+		  "do not set PMEM_IS_PMEM_FORCE=1 for the program" },                                           \
+		{ "pmemcheck-requests",                                                                          \
+		  0,                                                                                             \
+		  CLI_FLAG,                                                                                      \
+		  NULL,                                                                                          \
+		  offsetof(T, run.pmemcheck),                                                                    \
+		  "let the program know that it runs under Valgrind, and PMDK that pmemcheck is there: it then " \
+		  "announces its transactions and locks, but copies memory as it never does in production" },    \
+	{                                                                                                        \
+		"stdin", 0, CLI_FILE, "FILE", offsetof(T, run.stdin_path),                                       \
+			"the program's standard input"                                                           \
 	}
 
 #define RUN_OPTIONS(T)                                                                                       \

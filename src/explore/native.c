@@ -261,7 +261,7 @@ static char *recorder(const struct launch_opts *o, const char *into)
 		buf_printf(&b, " --cpu %s", o->cpu);
 	buf_puts(&b, o->follow_forks ? " --follow-forks" : "");
 	buf_puts(&b, o->no_pmem_force ? " --no-pmem-force" : "");
-	buf_puts(&b, o->no_pmemcheck ? " --no-pmemcheck" : "");
+	buf_puts(&b, o->pmemcheck ? " --pmemcheck-requests" : "");
 	buf_puts(&b, " --");
 	buf_add(&b, "", 1);
 	return b.p;

@@ -25,7 +25,7 @@ struct launch_opts {
 	const char *stdin_path; /* NULL: ours */
 	bool follow_forks;
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */
-	bool no_pmemcheck;  /* do not answer pmemcheck's client requests */
+	bool pmemcheck;     /* have PMDK make pmemcheck's client requests */
 	bool loads;         /* record what is read from persistent memory, too */
 
 	/* A server: once it is ready the client is run, natively; then it is stopped. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Client requests, Holdfast's markers and pmemcheck's: requests POOL LOG own|pmemcheck|cpu
- * The log has the events that should be recorded; for `cpu`, what CPUID says.
+ * Client requests, Holdfast's markers and pmemcheck's: requests POOL LOG own|pmemcheck|cpu|valgrind
+ * The log has the events that should be recorded; for `cpu`, what CPUID says; for `valgrind`, whether it shows.
  */
 #include <cpuid.h>
 #include <immintrin.h>
@@ -35,6 +35,7 @@ enum {
 	REMOVE_THREAD_FROM_TX_N,
 	ADD_TO_GLOBAL_TX_IGNORE,
 	EMIT_LOG = REGISTER_MAPPING + 30,
+	RUNNING_ON_VALGRIND = 0x1001, /* Valgrind's own */
 };
 
 static NOINLINE unsigned long request(unsigned long number, unsigned long a, unsigned long b,
@@ -190,6 +191,8 @@ int main(int argc, char **argv)
 		own(pm);
 	else if (!strcmp(argv[3], "pmemcheck"))
 		pmemcheck(pm, fd);
+	else if (!strcmp(argv[3], "valgrind"))
+		LOG("valgrind %lu\n", request(RUNNING_ON_VALGRIND, 0, 0, 0, 0) % 12345);
 	else
 		cpu();
 	return 0;

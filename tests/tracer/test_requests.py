@@ -138,6 +138,50 @@ def pmdk_image():
     trace.same_image(folder / "pool", folder / "raw")
 
 
+def changes(stores):
+    """What each store adds to the pool, as copies.c logs it: offset and size of the bytes that are new."""
+    written = set()
+    for at, size in stores:
+        new = [at + i for i in range(size) if at + i not in written]
+        written.update(new)
+        if new:
+            yield f"{new[0]} {len(new)}"
+
+
+@case("libpmem copies with the same stores as natively")
+def pmdk_copies():
+    # Valgrind has no AVX-512, so it is the best that both have.
+    env = dict(os.environ, PMEM_IS_PMEM_FORCE="1", PMEM_AVX512F="0")
+    harness.run([harness.program("copies"), "pool", "step", "log"], env=env)
+    native = pathlib.Path("log").read_text().splitlines()
+    check(len(native) > 16, "stores, natively")
+    trace = harness.record([harness.program("copies"), "pool", "run"])
+    base = trace.kinds("map")[0]["args"]["addr"]
+    base = int(base, 16) if isinstance(base, str) else base
+    copied = [e for e in trace.stores() if set(e["data"]) == set("5a")]
+    same(list(changes((int(str(e["args"]["addr"]), 0) - base, e["size"]) for e in copied)), native, "stores")
+
+
+@case("nobody hears of Valgrind: RUNNING_ON_VALGRIND is false, unless pmemcheck's requests are wanted")
+def hidden():
+    for options, shown in (((), "0"), (("--pmemcheck-requests",), "1")):
+        _, native, log = record("valgrind", *options)
+        same(native, ["valgrind 0"], "natively")
+        same(log, [f"valgrind {shown}"], f"with {options}")
+
+
+@case("libpmemobj's transactions are known from its calls")
+def pmdk_transactions():
+    _, trace = pmdk()
+    begin, end = trace.kinds("tx-begin"), trace.kinds("tx-end")
+    same((len(begin), len(end)), (20, 20), "transactions")
+    check("insert" in harness.names(begin[0]), "where it begins")
+    same(len(trace.kinds("tx-add")), 20, "ranges added")
+    check(not trace.kinds("hint-map", "hint-clean", "hint-flush"), "PMDK makes no requests")
+    asked = harness.record([harness.program("pmdk"), "pool", "raw"], "--pmemcheck-requests")
+    check(asked.kinds("hint-map"), "PMDK makes requests if they are wanted")
+
+
 for best in ("clflushopt", "clflush"):
     def add_pmdk(cpu=best):
         @case(f"PMDK takes its {cpu} path with --cpu {cpu}")

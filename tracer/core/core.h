@@ -35,6 +35,11 @@ extern Bool VG_(clo_trace_children);
 extern Int VG_(count_living_threads)(void);
 extern Int VG_(kill)(Int pid, Int sig);
 extern DiEpoch VG_(current_DiEpoch)(void);
+extern Int VG_(DebugInfo_syms_howmany)(const DebugInfo *);
+extern void VG_(DebugInfo_syms_getidx)(const DebugInfo *, Int i, void *address, UInt *size,
+				       const HChar **name, const HChar ***more_names, Bool *text,
+				       Bool *indirect, Bool *global);
+extern VexControl vex_control; /* what VEX goes by after its start */
 extern XArray *VG_(args_for_client);
 extern const HChar *VG_(args_the_exename);
 

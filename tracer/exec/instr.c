@@ -23,7 +23,6 @@
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
 #define SLOW_INSNS 24
 
-extern VexControl vex_control;
 extern VexRegisterUpdates VG_(clo_px_file_backed);
 extern Addr __real_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap);
 extern Addr __wrap_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap);

@@ -26,7 +26,7 @@
 
 struct watch {
 	struct frame *frame;
-	UInt fn;
+	ULong what; /* WATCHED() */
 };
 
 struct thread {
@@ -80,16 +80,25 @@ static UInt node_intern(UInt parent, Addr call_ip, Addr target)
 	return *id;
 }
 
+static void watched_returned(ULong what, UInt flags, const struct frame *f, UInt node,
+			     const UWord result[2])
+{
+	ULong args[3] = { WATCHED_NAME(what), result[0], result[1] };
+	UInt site = emit_site(f->target, TRACE_SITE_OTHER, 0);
+	if (WATCHED_RECORDED(what))
+		emit(TRACE_RETURN, flags, site, node, 3, args, NULL, 0);
+	library_returned(WATCHED_ACT(what), site, node);
+}
+
 /* The watched functions of this frame will not return. */
 static void watched_left(const struct frame *f)
 {
+	static const UWord none[2];
 	for (Word n = VG_(sizeXA)(threads.cur->watches); n > 0; n--) {
 		struct watch *w = VG_(indexXA)(threads.cur->watches, n - 1);
 		if (w->frame != f)
 			break;
-		ULong args[3] = { w->fn, 0, 0 };
-		emit(TRACE_RETURN, TRACE_F_UNWOUND, emit_site(f->target, TRACE_SITE_OTHER, 0),
-		     f->node, 3, args, NULL, 0);
+		watched_returned(w->what, TRACE_F_UNWOUND, f, f->node, none);
 		VG_(dropTailXA)(threads.cur->watches, 1);
 	}
 }
@@ -155,9 +164,9 @@ UInt ctx_node(void)
 
 /* ---- watched functions ---- */
 
-void ctx_watch(UInt fn)
+void ctx_watch(ULong what)
 {
-	struct watch w = { record.top, fn };
+	struct watch w = { record.top, what };
 	if (record.top == threads.cur->base)
 		return; /* entered without a call: there will be no return */
 	record.top->flags |= FRAME_WATCHED;
@@ -181,10 +190,8 @@ static void watched_return(Bool normal)
 		struct watch *w = VG_(indexXA)(threads.cur->watches, n - 1);
 		if (w->frame < record.top)
 			break;
-		ULong args[3] = { w->fn, result[0], result[1] };
-		emit(TRACE_RETURN, normal ? 0 : TRACE_F_UNWOUND,
-		     emit_site(record.top->target, TRACE_SITE_OTHER, 0), ctx_node(), 3, args, NULL,
-		     0);
+		watched_returned(w->what, normal ? 0 : TRACE_F_UNWOUND, record.top, ctx_node(),
+				 result);
 		VG_(dropTailXA)(threads.cur->watches, 1);
 	}
 }

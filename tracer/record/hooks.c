@@ -61,10 +61,10 @@ VG_REGPARM(1) void on_fence(ULong pack)
 	record.fence_needed = False;
 }
 
-VG_REGPARM(2) void on_watched(ULong fn, ULong site)
+VG_REGPARM(2) void on_watched(ULong what, ULong site)
 {
 	ThreadId tid = VG_(get_running_tid)();
-	ULong args[7] = { fn };
+	ULong args[7] = { WATCHED_NAME(what) };
 	static const Int reg[6] = {
 		offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
 		offsetof(VexGuestAMD64State, guest_RDX), offsetof(VexGuestAMD64State, guest_RCX),
@@ -72,8 +72,10 @@ VG_REGPARM(2) void on_watched(ULong fn, ULong site)
 	};
 	for (UInt i = 0; i < 6; i++)
 		VG_(get_shadow_regs_area)(tid, (UChar *)&args[1 + i], 0, reg[i], 8);
-	emit(TRACE_CALL, 0, (UInt)site, ctx_node(), 7, args, NULL, 0);
-	ctx_watch((UInt)fn);
+	if (WATCHED_RECORDED(what))
+		emit(TRACE_CALL, 0, (UInt)site, ctx_node(), 7, args, NULL, 0);
+	library_called(WATCHED_ACT(what), (UInt)site, args + 1);
+	ctx_watch(what);
 }
 
 /* Valgrind hides clwb and clflushopt; show the ones that were asked for. */

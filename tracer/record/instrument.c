@@ -17,6 +17,8 @@
  * memory orders flushes too, but is only recorded when there is something to order.
  *
  * Calls and returns: the shadow stack of context.c is updated inline.
+ *
+ * Requests: whoever asks whether Valgrind is there is told that it is not.
  */
 #include "record.h"
 
@@ -381,6 +383,20 @@ static void end_indirect_jump(IRSB *sb)
 	call(sb, "ctx_resync", ctx_resync, 1, mkIRExprVec_1(sp), left);
 }
 
+/*
+ * RUNNING_ON_VALGRIND gives its default, as it does outside of Valgrind. PMDK and others ask for it, and take other
+ * paths if it is true: what is recorded shall be what runs in production.
+ */
+static void end_request(IRSB *sb)
+{
+	IRExpr *args = assign(sb, Ity_I64, IRExpr_Get(OFF(RAX), Ity_I64));
+	IRExpr *asks = assign(
+		sb, Ity_I1,
+		IRExpr_Binop(Iop_CmpEQ64, load64(sb, args), u64(VG_USERREQ__RUNNING_ON_VALGRIND)));
+	if (!opt.pmemcheck && sb->next->tag == Iex_Const)
+		addStmtToIRSB(sb, IRStmt_Exit(asks, Ijk_Boring, sb->next->Iex.Const.con, OFF(RIP)));
+}
+
 static void end_block(struct block *b, const VexGuestExtents *vge)
 {
 	IRSB *sb = b->out;
@@ -393,6 +409,7 @@ static void end_block(struct block *b, const VexGuestExtents *vge)
 		break;
 	case Ijk_Call: push_frame(b, sb->next); break;
 	case Ijk_Ret: end_return(sb); break;
+	case Ijk_ClientReq: end_request(sb); break;
 	case Ijk_Boring:
 		if (sb->next->tag != Iex_Const)
 			end_indirect_jump(sb);
@@ -407,13 +424,15 @@ static void end_block(struct block *b, const VexGuestExtents *vge)
 static void enter_function(struct block *b, Addr entry)
 {
 	const HChar *name;
-	if (VG_(sizeXA)(opt.watch) == 0 ||
-	    !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), entry, &name) ||
-	    !glob_any(opt.watch, name))
+	if (!VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), entry, &name))
 		return;
+	ULong what = library_watched(name);
+	if (!what)
+		return;
+	if (WATCHED_RECORDED(what))
+		what |= emit_string(name);
 	call(b->out, "on_watched", on_watched, 2,
-	     mkIRExprVec_2(u64(emit_string(name)), u64(emit_site(entry, TRACE_SITE_OTHER, 0))),
-	     NULL);
+	     mkIRExprVec_2(u64(what), u64(emit_site(entry, TRACE_SITE_OTHER, 0))), NULL);
 }
 
 /* A new instruction. If the last one was a call that VEX followed, its frame is due. */
@@ -460,6 +479,7 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
 			   { 0 },
 			   False };
 	Int i = 0;
+	library_scan();
 	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
 	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)

@@ -2,7 +2,7 @@
 /* Options of recording. */
 #include "record.h"
 
-struct options opt = { .cpu = TRACE_CPU_CLWB, .pmemcheck = True };
+struct options opt = { .cpu = TRACE_CPU_CLWB };
 
 void options_init(void)
 {
@@ -52,7 +52,7 @@ void options_usage(void)
 	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
 	 "    --hf-cpu=NAME            the best flush instruction in CPUID\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
-	 "    --hf-pmemcheck=yes|no    answer pmemcheck's client requests\n"
+	 "    --hf-pmemcheck=yes|no    have PMDK make pmemcheck's client requests\n"
 	 "    --hf-loads=yes|no        record loads too\n");
 }
 

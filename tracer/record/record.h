@@ -13,6 +13,7 @@
  *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
  *   request.c     client requests: markers, and those of pmemcheck
+ *   library.c     what calls of libpmemobj's functions say
  *   debuginfo.c   keeps Valgrind from reading debug information
  *   intern.c      numbers for instructions, contexts and the like
  *   emit.c        records -> the ring that holdfast drains
@@ -34,7 +35,7 @@ extern struct options {
 	XArray *watch;     /* const HChar *: globs of function names */
 	enum trace_cpu cpu;
 	Bool follow_forks;
-	Bool pmemcheck; /* answer pmemcheck's requests */
+	Bool pmemcheck; /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
 	Bool loads;     /* record what is read from PM, too */
 	Bool baseline;  /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
@@ -110,7 +111,7 @@ void ctx_switch(ThreadId tid);            /* what follows is tid's */
 void ctx_run(ThreadId tid, ULong blocks); /* tid is about to run client code */
 UInt ctx_thread_id(ThreadId tid);
 void ctx_signal(ThreadId tid, Int sig, Bool alt);
-void ctx_watch(UInt fn); /* the current frame belongs to a watched function */
+void ctx_watch(ULong what); /* the current frame belongs to a watched function: WATCHED() */
 extern void ctx_grow(void);
 extern VG_REGPARM(1) void ctx_return(Addr sp);
 extern VG_REGPARM(1) void ctx_resync(Addr sp);
@@ -178,6 +179,22 @@ void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
 
+/* Transactions without a number belong to the thread; numbered ones start above these. */
+#define TRANSACTION_OF(tid) ((ULong)1 << 63 | ctx_thread_id(tid))
+
+/* ---- library.c ---- */
+enum library_act {
+	LIBRARY_NOTHING,
+	LIBRARY_TX_BEGIN,
+	LIBRARY_TX_END,
+	LIBRARY_TX_ADD,
+	LIBRARY_VOLATILE,
+};
+ULong library_watched(const HChar *function); /* WATCHED() without the name, or 0 */
+void library_scan(void);                      /* before a block is instrumented */
+void library_called(enum library_act, UInt site, const ULong arg[6]);
+void library_returned(enum library_act, UInt site, UInt ctx);
+
 /* ---- decode.c ---- */
 enum insn {
 	INSN_OTHER,
@@ -215,7 +232,12 @@ extern VG_REGPARM(2) void on_store(Addr a, ULong pack);
 extern VG_REGPARM(3) void on_masked_store(Addr a, ULong lo, ULong hi, ULong pack);
 extern VG_REGPARM(2) void on_flush(Addr a, ULong pack); /* size: does it need a fence? */
 extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
-extern VG_REGPARM(2) void on_watched(ULong fn, ULong site);
+/* What is to be done at a watched function: its name's id, what its call means, whether the call is recorded. */
+#define WATCHED(name, act, recorded) ((ULong)(name) | (ULong)(act) << 32 | (ULong)(recorded) << 40)
+#define WATCHED_NAME(what) ((UInt)(what))
+#define WATCHED_ACT(what) ((enum library_act)((what) >> 32 & 0xff))
+#define WATCHED_RECORDED(what) ((what) >> 40)
+extern VG_REGPARM(2) void on_watched(ULong what, ULong site);
 extern void on_cpuid(VexGuestAMD64State *st);
 
 /* ---- loads.c ---- */

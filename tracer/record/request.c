@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Client requests: our own markers (include/holdfast.h), and those of pmemcheck, which
- * Debian's PMDK is compiled with. The numbers are those tools' published interface.
+ * Client requests: our own markers (include/holdfast.h), and those of pmemcheck, with which programs
+ * annotate their code. PMDK makes them, too, but only if RUNNING_ON_VALGRIND is true, which it is not
+ * without --hf-pmemcheck. The numbers are those tools' published interface.
  */
 #include "record.h"
 
@@ -30,9 +31,6 @@ enum {
 	PMC_DEEP_SYNC,
 	PMC_END,
 };
-
-/* Transactions without a number belong to the thread; numbered ones start above these. */
-#define IMPLICIT_TX(tid) ((ULong)1 << 63 | ctx_thread_id(tid))
 
 static void say(ThreadId tid, UInt kind, UInt nargs, ULong a, ULong b, ULong c)
 {
@@ -73,7 +71,7 @@ static UWord check_mapping(Addr a, SizeT len)
 
 static void handle_tx(ThreadId tid, UWord *a)
 {
-	ULong own = IMPLICIT_TX(tid);
+	ULong own = TRANSACTION_OF(tid);
 	switch (a[0]) {
 	case PMC_START_TX: say(tid, TRACE_TX_BEGIN, 1, own, 0, 0); break;
 	case PMC_START_TX_N: say(tid, TRACE_TX_BEGIN, 1, a[1], 0, 0); break;
@@ -120,7 +118,7 @@ Bool request_handle(ThreadId tid, UWord *args, UWord *ret)
 {
 	if (VG_IS_TOOL_USERREQ('H', 'F', args[0]))
 		return handle_own(tid, args, ret);
-	if (opt.pmemcheck && VG_IS_TOOL_USERREQ('P', 'C', args[0]))
+	if (VG_IS_TOOL_USERREQ('P', 'C', args[0]))
 		return handle_pmemcheck(tid, args, ret);
 	return False;
 }
