@@ -212,8 +212,14 @@ static int start_anyhow(struct runner *r, struct err *err)
 		return err_set(err, EXIT_PROGRAM,
 			       "%s, and cannot be shown the image %s. " POOL_ADVICE, why.text,
 			       want->text);
+	if (want && start_cells(r, want, &why))
+		return err_set(
+			err, why.status,
+			"the image cannot be shown %s, as --view %s asks: %s. Without --view the "
+			"best way that works here is taken",
+			want->text, want->name, why.text);
 	if (want)
-		return start_cells(r, want, err);
+		return 0;
 	for (size_t i = 0; (v = sandbox_view_at(i)); i++) {
 		bool moved = v->flags & SANDBOX_MOVED;
 		if (moved && pool)

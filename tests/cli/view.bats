@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Where namespaces are refused: programs-view/refuse.c makes such a place anywhere.
+load crash-common
+
+setup_file() {
+	build_app
+	build_corpus pmemobj/rbtree/clean pmemobj/rbtree/BUG_RBTREE_COUNT_OUTSIDE
+	${CC:-cc} -O1 -D_GNU_SOURCE -o "$BIN/refuse" "$HOLDFAST_SOURCE/tests/cli/programs-view/refuse.c"
+	"$BIN/refuse" true || skip "no filter of system calls is allowed here"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit
+	pool=$PWD/pool
+}
+
+refused() {
+	"$BIN/refuse" "$HOLDFAST" "$@"
+}
+
+# The pool stays as the program left it, whatever recovery did to its own.
+untouched() {
+	cmp "$pool" "$1"
+}
+
+@test "auto takes the next view, says so once, and finds the same" {
+	run -1 refused crash -o t --json r.json --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" order halves
+	output_has "recovery sees the image through a preloaded library"
+	[ "$(grep -c 'recovery sees' <<<"$output")" -eq 1 ]
+	diff <(cause r.json) <(cause_of atomicity halves; cause_of ordering order)
+	run -1 refused replay "$(first_id r.json)" t
+	rm "$pool"
+	run -0 refused crash -q -o u --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" good
+	wait_nothing_left
+}
+
+@test "a view that was asked for by name and is refused: status 3, with the reason" {
+	run -3 refused crash -o t --view mount --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" good
+	output_has "as --view mount asks: cannot make a sandbox: Operation not permitted"
+	run -3 refused crash -o u --view userns --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" good
+	output_has "not permitted"
+	wait_nothing_left
+}
+
+@test "recovery by a shell pipeline, and by an interpreter" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" order >/dev/null
+	cp "$pool" before
+	crash_json mount.json --recover "$BIN/app check $pool" t
+	run -1 refused crash --fresh --json r.json --recover "cat $pool | cat >copy && $BIN/app check copy 2>&1 | (! grep wrong)" t
+	[ "$(jq '.findings | length' r.json)" -eq 1 ]
+	untouched before
+	cat >judge.py <<'END'
+import subprocess, sys
+open(sys.argv[2], "r+b").close()
+sys.exit(subprocess.call([sys.argv[1], "check", sys.argv[2]]))
+END
+	run -1 refused crash --fresh --json r.json --recover "python3 judge.py $BIN/app $pool" t
+	same_findings mount.json r.json
+	untouched before
+	wait_nothing_left
+}
+
+@test "libpmemobj: clean, and its bug is found and replays" {
+	ops=$HOLDFAST_SOURCE/corpus/pmemobj/rbtree/ops/put.ops
+	run -0 refused crash -q -o t --budget 60 --random 2 --recover "$BIN/pmemobj/rbtree/clean recover $pool" \
+		-- "$BIN/pmemobj/rbtree/clean" run "$pool" "$ops"
+	rm -f "$pool"
+	bug=$BIN/pmemobj/rbtree/BUG_RBTREE_COUNT_OUTSIDE
+	run -1 refused crash -q -o u --json r.json --budget 60 --random 2 --recover "$bug recover $pool" -- "$bug" run "$pool" "$ops"
+	run -1 refused replay "$(first_id r.json)" u
+	wait_nothing_left
+}
+
+@test "a statically linked recovery: refused in words, and {pool} is the way out" {
+	${CC:-cc} -static -g -O0 -mclflushopt -o static "$APP_SOURCE"
+	run -3 refused crash -o t --recover "./static check $pool" -- ./static run "$pool" order
+	output_has "statically linked"
+	output_has "{pool}"
+	rm "$pool"
+	run -1 refused crash -o u --json r.json --view subst --recover "./static check {pool}" -- ./static run "$pool" order
+	diff <(cause r.json) <(cause_of ordering order)
+	wait_nothing_left
+}
