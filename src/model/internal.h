@@ -50,6 +50,12 @@ struct writers {
 	struct writer_step recent[WRITERS_RECENT];
 };
 
+/* What a line holds, as far as it is known: values.c. */
+struct model_bytes {
+	uint64_t known; /* one bit each */
+	uint8_t byte[TRACE_LINE];
+};
+
 struct model {
 	const struct model_ops *ops;
 	const struct trace_defs *defs;
@@ -65,6 +71,7 @@ struct model {
 	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
+	VEC(struct model_bytes) copy; /* of some lines, see model_line */
 	struct writers writers;
 	struct imap volatiles; /* locations that the program declared volatile */
 	struct imap hinted;    /* … or a library, until it takes it back */
@@ -93,6 +100,11 @@ void model_writers_add(struct model *, struct model_line *, uint64_t mask, model
 void model_writers_persisted(struct model *, struct model_line *, uint64_t mask);
 void model_writers_free(struct writers *);
 size_t model_writers_memory(const struct writers *);
+
+/* values.c; before `open` changes. data: what the line holds from its first byte on, where the mask is set. */
+void model_values_store(struct model *, const struct model_step *, const uint8_t *data);
+/* What these bytes are is not known any more. */
+void model_values_forget(struct model *, struct model_line *, uint64_t mask);
 
 /* ranges.c */
 struct process *model_process_new(struct model *, uint32_t process);

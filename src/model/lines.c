@@ -95,7 +95,8 @@ size_t model_lines(const struct model *m)
 size_t model_memory(const struct model *m)
 {
 	return m->block.n * LINE_BLOCK_BYTES + m->slots * sizeof *m->slot +
-	       m->extra.cap * sizeof *m->extra.p + model_writers_memory(&m->writers);
+	       m->extra.cap * sizeof *m->extra.p + m->copy.cap * sizeof *m->copy.p +
+	       model_writers_memory(&m->writers);
 }
 
 uint64_t model_key_file(uint64_t key)

@@ -45,6 +45,7 @@ void model_free(struct model *m)
 	VEC_FREE(&m->place);
 	VEC_FREE(&m->block);
 	VEC_FREE(&m->extra);
+	VEC_FREE(&m->copy);
 	model_writers_free(&m->writers);
 	imap_free(&m->volatiles);
 	imap_free(&m->hinted);
@@ -110,34 +111,6 @@ static void note_store(struct model_step *s)
 	}
 }
 
-/*
- * Bytes that get the very value that is guaranteed already lose nothing in a crash. Whether they do
- * is told by a hash of each word's newest store (which bytes of it, and what): 16 bits, so one
- * changed word in 65,536 may be taken for unchanged. What a file held before the run is not known.
- */
-uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned w)
-{
-	uint64_t word = mask & 0xffull << (w * 8), value = 0;
-	unsigned from = (unsigned)__builtin_ctzll(word);
-	unsigned n = 64 - (unsigned)__builtin_clzll(word) - from;
-	memcpy(&value, data, n);
-	return (uint16_t)(hash_mix(value, from * 8 + n) | 1);
-}
-
-static void note_value(const struct model_step *s, const uint8_t *data)
-{
-	struct model_line *l = s->line;
-	for (unsigned w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word)
-			continue;
-		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
-		bool known = (l->ever & word) == word && !(l->open & ~l->same & word);
-		l->same = known && l->newest[w] == hash ? l->same | word : l->same & ~word;
-		l->newest[w] = hash;
-	}
-}
-
 /* `data` is what the line holds from its first byte on, where the mask is set. */
 static void store_line(struct model *m, struct model_step *s, uint64_t key, uint64_t mask,
 		       const uint8_t *data)
@@ -153,7 +126,9 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	note_store(s);
 	model_unflush(m, l, mask);
 	if (data)
-		note_value(s, data);
+		model_values_store(m, s, data);
+	else
+		model_values_forget(m, l, mask);
 	l->open |= mask;
 	l->late &= ~mask;
 	model_writers_add(m, l, mask, s->where);
@@ -226,10 +201,7 @@ static void forget_piece(struct model *m, struct model_line *l, uint64_t mask, v
 {
 	(void)arg;
 	l->open &= ~mask;
-	l->same &= ~mask;
-	for (unsigned w = 0; w < MODEL_WORDS; w++)
-		if (mask >> (w * 8) & 0xff)
-			l->newest[w] = 0;
+	model_values_forget(m, l, mask);
 	model_unflush(m, l, mask);
 	model_writers_persisted(m, l, mask);
 }

@@ -45,6 +45,7 @@ struct model_line {
 	uint32_t more;      /* further threads' flushes that wait: index of a list, 0 is none */
 	uint32_t volatile_age; /* `unwatched` is as of this change of the volatile ranges */
 	uint32_t op;           /* operation that last listed the line in op_lines */
+	uint32_t copy;         /* number + 1 of what it holds, byte by byte; 0: values.c */
 	uint32_t writers;      /* who wrote the open bytes, see model_writers */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */

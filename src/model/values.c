@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores that change nothing: bytes that get the very value that is guaranteed already lose nothing in a crash.
+ *
+ * For whole words that is told by a hash of the newest store to each: 16 bits, so one changed word in 65,536
+ * may be taken for unchanged. Lines that are stored to in pieces of words (bytes of a string, a record that
+ * straddles words) get a copy of all that is stored there from then on, and are compared byte by byte; few
+ * programs have many of these. What a file held before the run is not known.
+ */
+#include <string.h>
+
+#include "model/internal.h"
+
+uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned w)
+{
+	uint64_t word = mask & 0xffull << (w * 8), value = 0;
+	unsigned from = (unsigned)__builtin_ctzll(word);
+	unsigned n = 64 - (unsigned)__builtin_clzll(word) - from;
+	memcpy(&value, data, n);
+	return (uint16_t)(hash_mix(value, from * 8 + n) | 1);
+}
+
+/* The copy of the line, made if the store has a piece of a word; NULL: there is none. */
+static struct model_bytes *copy_of(struct model *m, struct model_line *l, uint64_t mask)
+{
+	for (unsigned w = 0; !l->copy && w < MODEL_WORDS; w++) {
+		uint64_t word = mask >> (w * 8) & 0xff;
+		if (word && word != 0xff) {
+			VEC_PUSH(&m->copy, (struct model_bytes){ 0 });
+			l->copy = (uint32_t)m->copy.n;
+		}
+	}
+	return l->copy ? &m->copy.p[l->copy - 1] : NULL;
+}
+
+/* Takes the bytes over; returns those that are known to have been the same. */
+static uint64_t take(struct model_bytes *copy, uint64_t mask, const uint8_t *data)
+{
+	uint64_t equal = 0;
+	for (uint64_t left = mask; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		equal |= (uint64_t)(copy->byte[i] == data[i]) << i;
+		copy->byte[i] = data[i];
+	}
+	equal &= copy->known;
+	copy->known |= mask;
+	return equal;
+}
+
+void model_values_store(struct model *m, const struct model_step *s, const uint8_t *data)
+{
+	struct model_line *l = s->line;
+	struct model_bytes *copy = copy_of(m, l, s->mask);
+	uint64_t equal = copy ? take(copy, s->mask, data) : 0;
+	uint64_t guaranteed = l->ever & ~(l->open & ~l->same);
+	for (unsigned w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		if (!word)
+			continue;
+		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
+		if (l->newest[w] == hash && (guaranteed & word) == word)
+			equal |= word;
+		l->newest[w] = hash;
+	}
+	l->same = (l->same & ~s->mask) | (equal & guaranteed);
+}
+
+void model_values_forget(struct model *m, struct model_line *l, uint64_t mask)
+{
+	l->same &= ~mask;
+	for (unsigned w = 0; w < MODEL_WORDS; w++)
+		if (mask >> (w * 8) & 0xff)
+			l->newest[w] = 0;
+	if (l->copy)
+		m->copy.p[l->copy - 1].known &= ~mask;
+}
