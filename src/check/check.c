@@ -118,6 +118,8 @@ void check_free(struct check *c)
 		check_pairs_free(&c->state[i].pairs);
 		check_pairs_free(&c->state[i].locks);
 		check_pairs_free(&c->state[i].writers);
+		check_pairs_free(&c->state[i].awaited);
+		hmap_free(&c->state[i].wide);
 		hmap_free(&c->state[i].atom);
 		hmap_free(&c->state[i].storing);
 		VEC_FREE(&c->state[i].tally);
@@ -132,6 +134,7 @@ void check_free(struct check *c)
 		VEC_FREE(&c->listener[i]);
 	VEC_FREE(&c->place);
 	VEC_FREE(&c->statement);
+	VEC_FREE(&c->user);
 	VEC_FREE(&c->wanted);
 	VEC_FREE(&c->persisted);
 	VEC_FREE(&c->flags);

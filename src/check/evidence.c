@@ -40,6 +40,11 @@ static bool pointer(const struct check_facts *f)
 	return f->pointer;
 }
 
+static bool awaited(const struct check_facts *f)
+{
+	return f->awaited;
+}
+
 static bool lock(const struct check_facts *f)
 {
 	return f->lock;
@@ -70,6 +75,8 @@ static const struct row {
 	{ "perhaps-published", perhaps, 2,
 	  "what looks like an offset or a pointer in persistent memory leads to it" },
 	{ "pointer", pointer, 1, "what is stored is itself a pointer to persistent memory" },
+	{ "awaited", awaited, 2,
+	  "a fence right after it waits for nothing, as if its flush were missing" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
 	{ "atomic", atomic, -2, "an atomic instruction stores a small number, as into a lock" },
 	{ "by-chance", by_chance, 0,

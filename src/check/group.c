@@ -88,6 +88,57 @@ static void blame_helpers(struct check *c, const struct oracle_state *o)
 	hmap_free(&b.several);
 }
 
+/* ---- setters ---- */
+
+#define ABOVE 4u /* functions above a flush or a fence that have to do with it */
+
+/* The function stores with this statement; 0: it does something else as well. */
+static void note_function(struct hmap *setters, const struct srcloc_frame *f, uint32_t statement)
+{
+	uint64_t key = check_function_key(f), old;
+	bool other = hmap_get(setters, key, &old) && old != statement;
+	hmap_put(setters, key, other ? 0 : statement);
+}
+
+static void note_setters(struct check *c, struct hmap *setters)
+{
+	for (model_where w = 0; w < model_places(c->model); w++) {
+		const struct model_place *p = model_place(c->model, w);
+		const struct finding_place *at = check_place(c, w);
+		const struct srcloc_frame *main = finding_main_frame(at);
+		enum finding_act act;
+		if (!p->ip || !main || !finding_act_of(p->class, &act))
+			continue;
+		if (act == FINDING_STORES)
+			note_function(setters, main, c->statement.p[w]);
+		for (size_t i = 0; act != FINDING_STORES && i < at->n && i < ABOVE; i++)
+			note_function(setters, &at->frame[i], 0);
+	}
+}
+
+/*
+ * A setter does nothing to PM but store with one statement, and its callers flush, or do not: that some of them
+ * persist what it stored says nothing of the others. So what is counted for its statement is counted
+ * for each statement that calls it.
+ */
+static void find_users(struct check *c)
+{
+	struct hmap setters = { 0 };
+	note_setters(c, &setters);
+	c->user.n = 0;
+	for (model_where w = 0; w < model_places(c->model); w++) {
+		const struct finding_place *at = check_place(c, w);
+		const struct srcloc_frame *f = finding_main_frame(at);
+		uint64_t statement = 0, user = 0;
+		if (f && hmap_get(&setters, check_function_key(f), &statement) &&
+		    statement == c->statement.p[w])
+			while (!user && ++f < at->frame + at->n)
+				user = finding_is_library(f) ? 0 : statement_key(f);
+		VEC_PUSH(&c->user, user);
+	}
+	hmap_free(&setters);
+}
+
 void check_statements(struct check *c)
 {
 	struct hmap seen = { 0 };
@@ -104,6 +155,7 @@ void check_statements(struct check *c)
 		VEC_PUSH(&c->statement, (uint32_t)number);
 	}
 	hmap_free(&seen);
+	find_users(c);
 }
 
 /* The counters of all places of each statement. */
@@ -116,6 +168,23 @@ static uint32_t *add_tallies(const struct oracle_state *o)
 		for (size_t i = 0; i < TALLY; i++)
 			sum[c->statement.p[w] * TALLY + i] += o->tally.p[w * TALLY + i];
 	return sum;
+}
+
+/* Of a setter's statement only what its guilty callers did counts. */
+static void tally_users(const struct oracle_state *o, struct check_group *g)
+{
+	const struct check *c = o->check;
+	if (!c->user.p[g->k.where])
+		return;
+	memset(g->tally, 0, sizeof g->tally);
+	for (model_where w = 0; w < o->tally.n / TALLY; w++) {
+		bool mine = false;
+		for (size_t i = 0;
+		     i < g->member.n && c->statement.p[w] == c->statement.p[g->k.where]; i++)
+			mine |= c->user.p[w] == c->user.p[g->member.p[i].where];
+		for (size_t i = 0; mine && i < TALLY; i++)
+			g->tally[i] += o->tally.p[(size_t)w * TALLY + i];
+	}
 }
 
 static void add_cause(struct check_group *g, const struct cause *k)
@@ -153,6 +222,8 @@ check_groups check_group(struct oracle_state *o)
 		}
 		add_cause(&groups.p[n], k);
 	}
+	for (size_t i = 0; i < groups.n; i++)
+		tally_users(o, &groups.p[i]);
 	hmap_free(&at);
 	free(tally);
 	return groups;

@@ -83,6 +83,8 @@ struct check {
 	VEC(struct finding_place *) place; /* by model_where; resolved when asked for */
 	VEC(uint32_t) statement;           /* by model_where, as of the last report; from 1 */
 	uint32_t statements;
+	VEC(uint64_t)
+	user; /* by model_where: the statement that uses the setter it is in; 0: in none */
 	VEC(model_where) wanted;       /* places that findings will name */
 	VEC(uint64_t) persisted;       /* files of which something became persistent */
 	VEC(uint8_t) persister;        /* by model_where: what foreign.c knows; 0: not known yet */
@@ -110,6 +112,10 @@ void check_pairs_free(struct pairs *);
 /* One of the two works for the other: both are in one function, or one's function is among the
  * callers of the other, below main and its like. */
 bool check_related(struct check *, model_where, model_where);
+static inline uint64_t check_function_key(const struct srcloc_frame *f)
+{
+	return hash_mix((uintptr_t)f->function, (uintptr_t)f->file);
+}
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
 #define TALLY 4
@@ -117,9 +123,11 @@ struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, locks, writers;
-	struct hmap storing; /* functions that store to PM, as far as places were looked at */
-	model_where places;  /* … so many */
-	struct hmap atom;    /* word -> its newest change by an atomic instruction */
+	struct pairs awaited; /* a store, the fence in vain that follows it */
+	struct hmap wide;     /* places whose atomic instructions stored what no lock holds */
+	struct hmap storing;  /* functions that store to PM, as far as places were looked at */
+	model_where places;   /* … so many */
+	struct hmap atom;     /* word -> its newest change by an atomic instruction */
 	VEC(uint32_t) tally;
 };
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that
@@ -228,6 +236,7 @@ struct check_facts {
 	bool perhaps;   /* … or to something far before it, or a number that may be an offset */
 	bool object;    /* … of which the program persists other bytes */
 	bool pointer;   /* what is stored is a pointer to PM */
+	bool awaited;   /* a fence that has nothing to wait for follows it */
 	bool lock;      /* atomic instructions take turns with it, as with a lock */
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
 	bool by_chance; /* some were persisted, but together with something else or by a library */

@@ -25,7 +25,10 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 		if (!stored_in(s, w))
 			continue;
 		uint32_t *t = oracle_tally(l, s->line->store[w]);
-		if (!(s->line->open >> (w * 8) & 0xff)) {
+		uint64_t open = s->line->open & 0xffull << (w * 8);
+		if (open && !(open & ~s->line->same)) /* it has the value that is persistent */
+			continue;
+		if (!open) {
 			t[IN_TIME]++;
 			continue;
 		}

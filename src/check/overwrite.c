@@ -4,7 +4,8 @@
  * that keeps storing to the same location (a counter in a loop), or a place that time after
  * time replaces what another scalar store has just put there. Filling a structure with zeros
  * or copying it first is usual and cheap; block stores are not held against anybody. Nor are
- * stores in a transaction: they are persisted together when it commits.
+ * stores in a transaction: they are persisted together when it commits. An atomic instruction reads what
+ * it overwrites: that was of use, to other threads.
  */
 #include <inttypes.h>
 
@@ -19,8 +20,8 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	uint64_t word = s->mask & 0xffull << (w * 8);
 	const struct model_place *p = model_place(o->check->model, l->store[w]);
 	const struct trace_site_def *old;
-	if (!word || s->thread->tx || s->ev->size > 8 || (l->open & word) != word ||
-	    model_pending(o->check->model, l) & word)
+	if (!word || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx || s->ev->size > 8 ||
+	    (l->open & word) != word || model_pending(o->check->model, l) & word)
 		return false;
 	if (l->store[w] == s->where)
 		return model_again(l, w) + 1 >= OFTEN;

@@ -67,21 +67,19 @@ static size_t nearest(const struct finding_place *p, const struct srcloc_frame *
 	return n;
 }
 
-static uint64_t function_key(const struct srcloc_frame *f)
-{
-	return hash_mix((uintptr_t)f->function, (uintptr_t)f->file);
-}
-
-/* Functions that store to PM themselves: their flushes are for what they store. */
+/* Functions that store to PM, themselves or by one that copies to where it is told: their flushes are for
+ * what they store. */
 static void learn_stores(struct oracle_state *o)
 {
 	for (; o->places < model_places(o->check->model); o->places++) {
 		const struct model_place *p = model_place(o->check->model, o->places);
 		const struct srcloc_frame *f[NEAR];
 		enum finding_act act;
-		if (p->ip && finding_act_of(p->class, &act) && act == FINDING_STORES &&
-		    nearest(check_place(o->check, o->places), f))
-			hmap_put(&o->storing, function_key(f[0]), 1);
+		if (!p->ip || !finding_act_of(p->class, &act) || act != FINDING_STORES)
+			continue;
+		size_t n = nearest(check_place(o->check, o->places), f);
+		for (size_t i = 0; i < n && (!i || f[i - 1]->takes & SRCLOC_TAKES_COPY); i++)
+			hmap_put(&o->storing, check_function_key(f[i]), 1);
 	}
 }
 
@@ -107,7 +105,7 @@ static bool is_near(struct oracle_state *o, model_where store, model_where flush
 		    (n > 1 && !others && same_function(around[1], &f->frame[k])))
 			return true;
 		if (k + 1 < f->n)
-			others |= hmap_get(&o->storing, function_key(&f->frame[k]), &old);
+			others |= hmap_get(&o->storing, check_function_key(&f->frame[k]), &old);
 	}
 	return s->n <= 2 && !others; /* a setter and a helper, both called by main */
 }

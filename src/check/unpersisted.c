@@ -95,6 +95,8 @@ static void store(struct oracle_state *u, const struct model_step *s)
 	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
 	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
 	model_where last = s->line->store[w];
+	if (atomic && s->ev->data && !is_lock_value(s->ev))
+		hmap_put(&u->wide, s->where, 1);
 	if (!s->ev->data || !(s->line->open | s->line->ever) ||
 	    (!atomic && model_place(u->check->model, last)->class != TRACE_SITE_ATOMIC) ||
 	    !is_lock_value(s->ev))
@@ -109,6 +111,16 @@ static void store(struct oracle_state *u, const struct model_step *s)
 	}
 	if (atomic)
 		hmap_put(&u->atom, word, (uint64_t)from << 16 | to);
+}
+
+/* A store fence that has nothing to wait for was meant for the store before it. */
+static void fence(struct oracle_state *u, const struct model_step *s)
+{
+	const struct model_thread *t = s->thread;
+	if (model_place(u->check->model, s->where)->class == TRACE_SITE_SFENCE &&
+	    s->effect != MODEL_NOTHING && !t->waiting.n && t->flush_num <= t->fence_num &&
+	    t->store_num > t->fence_num)
+		check_pair_hit(&u->awaited, t->store, s->where, 1);
 }
 
 /* ---- what becomes persistent ---- */
@@ -139,6 +151,28 @@ static bool is_alone(const struct model_line *l)
 	return true;
 }
 
+/* Words that the flush is made for, by the functions that are on the path of both. */
+static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
+{
+	uint64_t near = 0, first = UINT64_MAX, last = 0, when;
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		if (!word || !check_near(u, s->line->store[w], s->line->flush))
+			continue;
+		near |= word;
+		when = model_when(s->line->when[w], s->ev->num);
+		first = when < first ? when : first;
+		last = when > last ? when : last;
+	}
+	/* What was stored between two of these belongs to them: compilers mix statements, and then say of a
+	 * store that it is in another inlined function. */
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		when = model_when(s->line->when[w], s->ev->num);
+		near |= when > first && when < last ? s->mask & 0xffull << (w * 8) : 0;
+	}
+	return near;
+}
+
 static void persist(struct oracle_state *u, const struct model_step *s)
 {
 	struct model_line *l = s->line;
@@ -146,7 +180,10 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 	bool synced = s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH;
 	enum check_persister by =
 		synced || !l->flush_when ? CHECK_BY_LIBRARY : check_persister(u->check, l->flush);
-	bool alone = by == CHECK_BY_PROGRAM && is_alone(l);
+	uint64_t purpose = by == CHECK_BY_LIBRARY                  ? s->mask
+			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
+			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
+								   : 0;
 	uint64_t meant = 0;
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
@@ -158,8 +195,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 			hit(u, FINDING_MISSING_FENCE, &one, l->store[w]);
 			continue;
 		}
-		bool on_purpose = by == CHECK_BY_LIBRARY || alone ||
-				  (by == CHECK_BY_PROGRAM && check_near(u, l->store[w], l->flush));
+		bool on_purpose = (purpose & word) != 0;
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED : BY_CHANCE]++;
 		meant |= on_purpose ? word : 0;
 	}
@@ -311,6 +347,17 @@ static bool has_pair(const struct oracle_state *u, const struct pairs *pairs, ui
 	return false;
 }
 
+/* A fence in vain follows the statement, in its function or in one that works with it. */
+static bool is_awaited(struct oracle_state *u, uint32_t statement)
+{
+	for (size_t i = 0; i < u->awaited.v.n; i++) {
+		const struct pair *p = &u->awaited.v.p[i];
+		if (u->check->statement.p[p->a] == statement && check_related(u->check, p->a, p->b))
+			return true;
+	}
+	return false;
+}
+
 /* Is the object that holds the example's bytes pointed to, and is something of it persisted? */
 static void look_at_object(struct check *c, const struct cause *k, struct check_facts *f)
 {
@@ -329,16 +376,19 @@ static void look_at_object(struct check *c, const struct cause *k, struct check_
 static struct check_facts facts_of(struct oracle_state *u, const struct check_group *g)
 {
 	uint32_t statement = u->check->statement.p[g->k.where];
+	uint64_t old;
 	struct check_facts f = {
 		.same_bytes = g->k.extra != 0,
 		.same_statement = g->tally[PERSISTED] != 0,
 		.by_chance = g->tally[BY_CHANCE] != 0,
 		.lock = has_pair(u, &u->locks, statement),
+		.awaited = is_awaited(u, statement),
 	};
 	for (size_t i = 0; i < g->member.n; i++) {
 		model_where w = g->member.p[i].where;
 		f.pointer |= check_targets_pointer(u->check, w);
-		f.atomic |= model_place(u->check->model, w)->class == TRACE_SITE_ATOMIC;
+		f.atomic |= model_place(u->check->model, w)->class == TRACE_SITE_ATOMIC &&
+			    !hmap_get(&u->wide, w, &old);
 	}
 	f.atomic &= !f.pointer;
 	look_at_object(u->check, &g->k, &f);
@@ -395,6 +445,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
 	.store = store,
+	.fence = fence,
 	.persist = persist,
 	.op_end = op_end,
 	.gone = gone,

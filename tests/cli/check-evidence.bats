@@ -74,6 +74,29 @@ is() {
 	jq -e '[.findings[].why[].row] | index("lock")' r.json
 }
 
+@test "bytes that are stored again as they are lose nothing; one that differs does" {
+	is piecemeal
+	is nibbled
+}
+
+@test "a flush for what a helper copied is not made for a hint beside it" {
+	is hinted
+}
+
+@test "that some callers of a setter persist what it stored says nothing of the others" {
+	is handed
+}
+
+@test "a number that no lock holds is not taken for one, whatever instruction stores it" {
+	is swapped
+}
+
+@test "a fence that has nothing to wait for was meant for the store before it" {
+	is awaited
+	check_json r.json -- "$BIN/plain" pool fine awaited
+	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | index("awaited"))' r.json
+}
+
 @test "an object that a pointer leads to and that is never persisted is an error" {
 	is published
 	check_json r.json -- "$BIN/plain" pool fine published

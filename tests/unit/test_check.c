@@ -3,6 +3,7 @@
  * The universal oracles on small histories, written as one string each:
  *
  *   sA@X    plain store of 8 bytes at slot A (64 bytes apart) by the statement X
+ *   zA@X    … of nothing but zeros   xA@X  an atomic one
  *   nA@X    non-temporal store       fA@X  clwb       cA@X  clflush
  *   F@X     sfence                   M@X   mfence     L@X   what a LOCK prefix implies
  *   vA@X    clwb of volatile memory  ( ) operation begins, ends    U  unmap    S  signal
@@ -69,14 +70,17 @@ static struct trace_event map_event(void)
 /* Reads one step of a history; returns the rest. */
 static const char *parse(const char *p, struct trace_event *e)
 {
-	static const char verbs[] = "sncfvFML()US";
+	static const char verbs[] = "sncfvFML()USzx";
 	static const uint8_t kind[] = { TRACE_STORE,    TRACE_STORE,  TRACE_FLUSH, TRACE_FLUSH,
 					TRACE_FLUSH,    TRACE_FENCE,  TRACE_FENCE, TRACE_FENCE,
-					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP, TRACE_SIGNAL };
+					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP, TRACE_SIGNAL,
+					TRACE_STORE,    TRACE_STORE };
 	static const uint8_t class[] = { TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH,
 					 TRACE_SITE_CLWB,   TRACE_SITE_CLWB,     TRACE_SITE_SFENCE,
 					 TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,   TRACE_SITE_OTHER,
-					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL,  TRACE_SITE_OTHER };
+					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL,  TRACE_SITE_OTHER,
+					 TRACE_SITE_STORE,  TRACE_SITE_ATOMIC };
+	static const uint8_t zeros[8];
 	*e = (struct trace_event){ .thread = 1, .data = (const uint8_t *)&value };
 	value += 0x10001;
 	if (*p >= '1' && *p <= '9')
@@ -92,11 +96,13 @@ static const char *parse(const char *p, struct trace_event *e)
 		letter = p[1], p += 2;
 	e->site = site(letter, (enum trace_site) class[v - verbs]);
 	e->ip = 0x400000 + (uint64_t)letter;
-	e->flags = verb == 'n'   ? TRACE_F_NT
-		   : verb == 'L' ? TRACE_F_ATOMIC
-		   : verb == 'v' ? TRACE_F_VOLATILE
-				 : 0;
+	e->flags = verb == 'n'                  ? TRACE_F_NT
+		   : verb == 'L' || verb == 'x' ? TRACE_F_ATOMIC
+		   : verb == 'v'                ? TRACE_F_VOLATILE
+						: 0;
 	e->size = e->kind == TRACE_STORE ? 8 : 0;
+	if (verb == 'z')
+		e->data = zeros;
 	if (verb == 'v')
 		e->arg[0] = 0x7000;
 	if (verb == 'U')
@@ -230,6 +236,8 @@ static void late_only_where_it_is_not_the_habit(void **state)
 	(void)state;
 	expect("(sA@a fA@b F@c) (sA@a fA@b F@c) (sA@a) (fA@b F@c)", "late-persist@a");
 	expect("(sA@a) (sA@a) (sA@a fA@b F@c)", "");
+	/* It has the value that is persistent. */
+	expect("(zA@a fA@b F@c) (zA@a fA@b F@c) (zA@a) (fA@b F@c)", "");
 }
 
 static void overwriting_again_and_again(void **state)
@@ -239,6 +247,8 @@ static void overwriting_again_and_again(void **state)
 	expect("sA@a sA@a fA@b F@c", "");
 	expect("(sA@a sA@d fA@b F@c) (sB@a sB@d fB@b F@c) (sC@a sC@d fC@b F@c)",
 	       "dirty-overwrite@d");
+	/* An atomic instruction reads what it overwrites. */
+	expect("(sA@a xA@d fA@b F@c) (sB@a xB@d fB@b F@c) (sC@a xC@d fC@b F@c)", "");
 }
 
 /* ---- performance ---- */

@@ -167,6 +167,27 @@ OFTEN void silent(struct apple *a)
 	a->stem = 5;
 }
 
+/* The same bytes again, one by one, in pieces of words. */
+OFTEN void piecemeal(struct apple *a)
+{
+	static const char same[] = "windfall pears";
+	volatile char *to = (volatile char *)a->leaf + 3;
+	pour((void *)to, same, sizeof same);
+	settle((void *)to, sizeof same);
+	for (size_t i = 0; i < sizeof same; i++)
+		to[i] = same[i];
+}
+
+/* … but for one of them. */
+OFTEN void nibbled(struct apple *a)
+{
+	volatile char *to = (volatile char *)a->leaf + 3;
+	pour((void *)to, "windfall pears", 14);
+	settle((void *)to, 14);
+	for (size_t i = 0; i < 14; i++)
+		to[i] = "windfall bears"[i]; /* @nibbled missing-flush-and-fence */
+}
+
 /* ---- locks, neighbours, counters ---- */
 
 OFTEN void locked(struct apple *a)
@@ -192,6 +213,48 @@ OFTEN void neighbour(struct apple *a)
 		fine(a);
 	}
 	count(a);
+}
+
+/* A hint that is persisted only because what works with its line is filled by a function that copies. */
+OFTEN void glance(struct apple *a)
+{
+	a->skin++; /* @hinted transient-data */
+}
+
+OFTEN void refill(struct apple *a)
+{
+	pour(a->leaf, "ABCDEFGH", 8);
+	settle(a->leaf, 8);
+}
+
+OFTEN void hinted(struct apple *a)
+{
+	glance(a);
+	refill(a);
+	glance(a);
+}
+
+/* One setter for what is persisted and for what is not. */
+OFTEN void hand(uint64_t *where, uint64_t n)
+{
+	*(volatile uint64_t *)where = n; /* @handed transient-data */
+}
+
+OFTEN void handed(struct apple *a)
+{
+	hand(&a->seed, 1);
+	settle(&a->seed, 8);
+	hand(&a[1].core, 2);
+	__asm__ volatile("");
+}
+
+/* What is swapped in is no lock's value: a number that large is a link and a count of changes. */
+OFTEN void swapped(struct apple *a)
+{
+	uint64_t old = 1ull << 40, new = 2ull << 40 | 8;
+	a->core = old;
+	settle(&a->core, 8);
+	__sync_bool_compare_and_swap(&a->core, old, new); /* @swapped missing-flush-and-fence */
 }
 
 /* ---- an object that is pointed to, and of which nothing is ever persisted ---- */
@@ -223,6 +286,13 @@ OFTEN void forgotten(struct apple *a)
 	breathe();
 }
 
+/* Nothing is ever persisted here; but somebody waits for it. */
+OFTEN void awaited(struct apple *a)
+{
+	*(volatile uint64_t *)&a[3].core = 8; /* @awaited missing-flush */
+	breathe();
+}
+
 /* Nothing but a lock inside the C library comes after the flush. */
 OFTEN void unfenced(struct apple *a)
 {
@@ -235,11 +305,13 @@ OFTEN void unfenced(struct apple *a)
 static const struct {
 	const char *word;
 	void (*go)(struct apple *);
-} ways[] = { { "fine", fine },         { "twice", twice },         { "spilt", spilt },
-	     { "many", many },         { "halves", halves },       { "over", over },
-	     { "silent", silent },     { "locked", locked },       { "neighbour", neighbour },
-	     { "empty", empty },       { "published", published }, { "forgotten", forgotten },
-	     { "unfenced", unfenced }, { "numbered", numbered },   { "ripe", ripe } };
+} ways[] = { { "fine", fine },           { "twice", twice },         { "spilt", spilt },
+	     { "many", many },           { "halves", halves },       { "over", over },
+	     { "silent", silent },       { "locked", locked },       { "neighbour", neighbour },
+	     { "empty", empty },         { "published", published }, { "forgotten", forgotten },
+	     { "unfenced", unfenced },   { "numbered", numbered },   { "ripe", ripe },
+	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
+	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited } };
 
 int main(int argc, char **argv)
 {
