@@ -34,7 +34,7 @@ bench: all
 	@bench/run
 
 eval: all
-	@corpus/eval $(if $(QUICK),--quick) $(EVALFLAGS)
+	@corpus/eval $(if $(QUICK)$(BLIND),--quick) $(if $(BLIND),--blind $(BLIND)) $(EVALFLAGS)
 
 # Every corpus program with both compilers, unoptimised and optimised, and under sanitizers.
 corpus: all

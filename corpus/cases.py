@@ -39,15 +39,17 @@ class Case:
     def name(self):
         return f"{self.subject}, {self.part}"
 
-    def request(self, binary, folder, port=0):
+    def request(self, tree, binary, folder, port=0):
         """As JSON. Nothing here but these arguments differs from one run to the next."""
-        info, pool = corpus.load_program(self.program), f"{folder}/pool"
-        sources = [*sorted((corpus.ROOT / self.program).glob("*.c")), *sorted((corpus.ROOT / "common").glob("*.c"))]
+        info, pool, effort = corpus.load_program(self.program), f"{folder}/pool", dict(self.effort)
+        sources = [tree.path(p) for p in [*corpus.sources(self.program), *corpus.sources("common")]]
+        if "only" in effort:
+            effort["only"] = tree.word(effort["only"])
         request = {"version": VERSION, "case": f"{self.program}/{self.flag}", "binary": binary, "pool": pool,
-                   "sources": [str(s) for s in sources], "include": [str(corpus.ROOT), str(INCLUDE)],
-                   "define": [] if self.flag == "clean" else [self.flag], "libs": shlex.split(info["libs"]),
+                   "sources": [str(s) for s in sources], "include": [str(tree.root), str(INCLUDE)],
+                   "define": [] if self.flag == "clean" else [tree.word(self.flag)], "libs": shlex.split(info["libs"]),
                    "library": self.program.split("/")[0], "model": info.get("model", "adr"),
-                   "analyses": self.analyses, "effort": self.effort, "patience": SHORT_PATIENCE if self.hangs else PATIENCE}
+                   "analyses": self.analyses, "effort": effort, "patience": SHORT_PATIENCE if self.hangs else PATIENCE}
         if self.replay:
             request["replay"] = self.replay
         if self.row:
@@ -98,10 +100,10 @@ class Plan:
         only = {"only": "run_op"} if program.startswith("pmemobj/") else {}
         return self.some() if self.quick else {"seconds": self.seconds, "all": True, **only}
 
-    def paths(self, bug):
+    def paths(self, bug, row):
         if not self.quick:
             return {"seconds": self.bug_seconds, "findings": 1} if bug else {"seconds": self.correct_seconds}
-        return {"paths": BUG_PATHS, "findings": 1} if bug else {"paths": CORRECT_PATHS}
+        return {"paths": BUG_PATHS, "findings": 1} if bug else {"paths": row.get("paths", CORRECT_PATHS)}
 
     # ---- cases ----
 
@@ -116,7 +118,7 @@ class Plan:
         row = self.table.get(label["id"])
         if "input" not in seen or (self.quick and not row.get("quick")):
             return
-        yield make("input", ["input"], {"crash_states": STATES, **self.paths(True)}, with_row(row), row=row, replay={"times": 1})
+        yield make("input", ["input"], {"crash_states": STATES, **self.paths(True, row)}, with_row(row), row=row, replay={"times": 1})
         if not self.quick:
             yield make("seed", ["misuse", "crash"] if row.get("recover") else ["misuse"], {"states": STATES}, with_row(row), row=row)
 
@@ -125,7 +127,8 @@ class Plan:
         yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
         if not self.quick:
             yield make("random 1", ["crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
-        yield make("input", ["input"], self.paths(False), with_row(self.table[program]), row=self.table[program])
+        row = self.table[program]
+        yield make("input", ["input"], self.paths(False, row), with_row(row), row=row)
 
     def clean(self, program):
         make, small = self.maker(program, {"program": program, "flag": "clean"}), ops_of(program)
@@ -138,7 +141,8 @@ class Plan:
                 yield make(path.stem, ["misuse", "oracle", "crash"], self.all(program), with_ops(path))
             yield make("random 1", ["misuse", "oracle", "crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
             yield make("random 2", ["misuse", "oracle"], {}, random_ops(program, 2, RANDOM_OPS))
-        yield make("input", ["input"], self.paths(False), with_row(self.table[program]), row=self.table[program])
+        row = self.table[program]
+        yield make("input", ["input"], self.paths(False, row), with_row(row), row=row)
 
     @staticmethod
     def maker(subject, about):

@@ -21,6 +21,38 @@ def load_programs():
     return {name: load_program(name) for name in names}
 
 
+def files(name):
+    """The sources and headers of a program."""
+    return sorted(p for p in (ROOT / name).iterdir() if p.suffix in (".c", ".h", ".cc", ".hpp"))
+
+
+def sources(name):
+    """What is compiled of a program: C, or C++ if it has any."""
+    return [p for p in files(name) if p.suffix in (".c", ".cc")]
+
+
+def common():
+    """What all programs share."""
+    return files("common")
+
+
+class Tree:
+    """What binaries are built from: the corpus as it is. blind.Tree has it under other names."""
+
+    root = ROOT
+
+    def word(self, name):
+        """What an identifier is called."""
+        return name
+
+    def path(self, path):
+        """Where a file of the corpus is."""
+        return path
+
+    def write(self):
+        """Makes the files."""
+
+
 def load_labels():
     """All labels in file order."""
     text = (ROOT / "labels.jsonl").read_text()

@@ -11,7 +11,8 @@ ordinary input that does not show the bug. Each line has `id` or `program`, and 
 Seed and commands are symbolic; `before` is what comes ahead of them and is not. `room`: bytes that the
 input may grow by. `recover`: the bug takes a crash, too, and the program's own recovery is the judge;
 with `after`, the output of these operations must be one of `accept`, for recovery itself does not see
-it. `range`: what symbolic bytes may be. `quick`: tried in the quick scoreboard as well.
+it. `range`: what symbolic bytes may be. `quick`: tried in the quick scoreboard as well. `paths`: so many in the
+quick scoreboard, of a correct program whose paths take long.
 """
 
 import json

@@ -53,8 +53,8 @@ class Stopped(Exception):
 class Runner:
     """Asks a tool, keeps its answers."""
 
-    def __init__(self, tool, binaries, kept):
-        self.tool, self.binaries, self.kept = tool, pathlib.Path(binaries), pathlib.Path(kept)
+    def __init__(self, tool, tree, binaries, kept):
+        self.tool, self.tree, self.binaries, self.kept = tool, tree, pathlib.Path(binaries), pathlib.Path(kept)
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-eval.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         self.live, self.lock, self.stopped = set(), threading.Lock(), False
         self.kept.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ class Runner:
         """Where the answer is kept."""
         key = self.tool.identity.copy()
         binary = self.binaries / case.program / case.flag
-        key.update(json.dumps([case.request("BINARY", "FOLDER"), case.more], sort_keys=True).encode())
+        key.update(json.dumps([case.request(self.tree, "BINARY", "FOLDER"), case.more], sort_keys=True).encode())
         for data in (binary.read_bytes(), *(case.files[name] for name in sorted(case.files))):
             key.update(hashlib.sha256(data).digest())
         return self.kept / f"{key.hexdigest()[:32]}.json"
@@ -101,7 +101,7 @@ class Runner:
     def ask_twice(self, case, folder, enough):
         for name, data in case.files.items():
             (folder / name).write_bytes(data)
-        request = case.request(str(self.binaries / case.program / case.flag), str(folder), free_port() if case.row else 0)
+        request = case.request(self.tree, str(self.binaries / case.program / case.flag), str(folder), free_port() if case.row else 0)
         first = self.ask(request, folder)
         if not (case.more and first["cut"] and "crash" in case.analyses) or enough(first["findings"]):
             return first
@@ -159,7 +159,7 @@ def free_port():
 
 def marker(label):
     """(file, line) of the marked statement."""
-    for path in sorted((corpus.ROOT / label["program"]).glob("*.[ch]")):
+    for path in corpus.files(label["program"]):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if label["marker"] in line:
                 return path, number
@@ -210,9 +210,9 @@ def by(answer, *analyses):
     return [f for f in answer["findings"] if f["analysis"] in analyses] if answer else []
 
 
-def judge_bug(label, answers, available):
-    """The verdicts on one bug, from the answers to its parts."""
-    place, seen, wanted = marker(label), set(label["seen_by"]), classes(label)
+def judge_bug(label, place, answers, available):
+    """The verdicts on one bug, from the answers to its parts. place: file and line of the marked statement, as built."""
+    (source, line), seen, wanted = marker(label), set(label["seen_by"]), classes(label)
     able = [a for a, held in ANALYSES.items() if held(seen)]
     ops, inputs = answers.get("ops"), answers.get("input")
     verdicts = {}
@@ -226,7 +226,7 @@ def judge_bug(label, answers, available):
         elif analysis == "input":
             verdicts[analysis] = verdict(by(inputs, "input"), lambda f: shows(f, label, place)) if inputs else "not tried"
     result = {"id": label["id"], "class": label["class"], "able": able, "verdicts": verdicts,
-              "place": f"{place[0].relative_to(corpus.ROOT.parent)}:{place[1]}"}
+              "place": f"{source.relative_to(corpus.ROOT.parent)}:{line}"}
     judge_crashes(result, by(ops, "crash"), wanted, place, seen)
     result["after"] = min((f["after"] for f in by(inputs, "input") if "after" in f and shows(f, label, place)), default=None)
     result["seed_shows"] = any(shows(f, label, place) for f in by(answers.get("seed"), "misuse", "crash"))

@@ -42,9 +42,10 @@ def frames(stack):
 def neutral(finding, analysis):
     """A finding of a JSON report in the words of the corpus."""
     related = [] if analysis in ("misuse", "oracle") else finding.get("related") or []
+    paths = [frames(p.get("stack")) for p in finding.get("paths") or []]  # more call paths to the same statement
     return {"analysis": analysis, "classes": CLASSES.get(finding["kind"], []), "kind": finding["kind"], "level": finding["level"],
             "id": finding["id"], "message": finding["message"], "stack": frames(finding["stack"]),
-            "related": [frames(r.get("stack")) for r in related if r["role"] in GUILTY]}
+            "related": [*paths, *(frames(r.get("stack")) for r in related if r["role"] in GUILTY)]}
 
 
 def crash_options(request):

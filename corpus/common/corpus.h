@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How an operation went; decides the result line. */
 enum corpus_result {
 	CORPUS_NEW,   /* "new"      the key was not there and is now */
@@ -61,5 +65,9 @@ void corpus_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)))
  */
 void *corpus_pool_map(const char *path, size_t size, uint64_t magic, void *hint, int *fresh);
 void corpus_pool_unmap(void *base, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -98,7 +98,7 @@ while request["case"].endswith("TWICE") and os.path.exists(os.environ["ASKED"] +
 		binary.write_text("1")
 
 		def place(**plan):
-		    runner = judge.Runner(judge.Tool(tool), work / "bin", work / "kept")
+		    runner = judge.Runner(judge.Tool(tool), corpus.Tree(), work / "bin", work / "kept")
 		    runner.close()
 		    return runner.place(next(cases.Plan(**{"quick": True, "seconds": 1, "bug_seconds": 1, "correct_seconds": 1, "replays": 1, **plan}).bug(label)))
 
@@ -239,4 +239,20 @@ pmemcheck_log() {
 	output_has "| missing-fence | 1 | 1 | 0 | 0 | 0 |"
 	output_has "log-fence-twice (ops): misuse: status 1"
 	output_has "1 of 10 bugs found, 0 false positives"
+}
+
+@test "with other names: files and flags have them, lines are the same, and places are found again" {
+	line=$(sed -n '/BUG(log-fence-twice)/=' "$CORPUS/raw/log/log.c")
+	adapter renamed "
+		text = json.dumps([request['sources'], request['define']])
+		assert 'log.c' not in text and 'BUG' not in text, text
+		assert all('pm_' not in open(s).read() for s in request['sources'])
+		findings.append({'analysis': 'misuse', 'classes': ['redundant-fence'], 'stack': [{'file': request['sources'][0], 'line': $line}]})"
+	sed -i 's/^\t*//' renamed
+	run -1 --separate-stderr eval_with ./renamed --blind 5 --builds gcc-O0
+	output_has "| redundant-fence | 1 | 1 | 0 | 0 | 0 |"
+	output_has "eval: gcc-O0: 1 of 10 bugs found"
+	[ ! -e results/blind-5/gcc-O0/bin ] # nobody needs them any more
+	run -2 eval_with ./renamed --blind --builds tcc
+	output_has "there are only gcc-O0, gcc-O2, clang-O0, clang-O2"
 }
