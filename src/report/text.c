@@ -231,10 +231,8 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 	report_text_labelled(o, "replay", columns, f->replay);
 }
 
-static void put_finding(const struct text_out *o, const struct finding *f)
+static void put_title(const struct text_out *o, const struct finding *f)
 {
-	const struct srcloc_frame *at = finding_main_frame(&f->place);
-
 	report_text_level(o, f->level);
 	report_text_color(o, BOLD);
 	report_text_put(o, f->kind->title, SIZE_MAX);
@@ -250,20 +248,52 @@ static void put_finding(const struct text_out *o, const struct finding *f)
 		report_text_put(o, f->message, SIZE_MAX);
 		fputc('\n', o->f);
 	}
-	if (at) {
-		char *where = report_where(at, true);
-		fputs("  at ", o->f);
-		report_text_put(o, where, SIZE_MAX);
-		if (at->function) {
-			fputs(" in ", o->f);
-			report_text_put(o, at->function, SIZE_MAX);
-		}
-		fputc('\n', o->f);
-		free(where);
-		report_text_excerpt(o, at, TEXT_CONTEXT);
+}
+
+static void put_at(const struct text_out *o, const struct srcloc_frame *at, uint32_t context)
+{
+	char *where = report_where(at, true);
+
+	fputs("  at ", o->f);
+	report_text_put(o, where, SIZE_MAX);
+	if (at->function) {
+		fputs(" in ", o->f);
+		report_text_put(o, at->function, SIZE_MAX);
 	}
+	fputc('\n', o->f);
+	free(where);
+	report_text_excerpt(o, at, context);
+}
+
+/* Without the blank line after it. */
+static void put_whole(const struct text_out *o, const struct finding *f)
+{
+	const struct srcloc_frame *at = finding_main_frame(&f->place);
+
+	put_title(o, f);
+	if (at)
+		put_at(o, at, TEXT_CONTEXT);
 	put_path(o, &f->place);
 	put_facts(o, f);
+}
+
+/* What is not about lost data needs no more, where there is much. */
+static void put_short(const struct text_out *o, const struct finding *f)
+{
+	const struct srcloc_frame *at = finding_main_frame(&f->place);
+	size_t columns = strlen("called by");
+
+	put_title(o, f);
+	if (at)
+		put_at(o, at, 0);
+	report_text_paths(o, f, columns);
+	report_text_labelled(o, "fix", columns, f->advice);
+	report_text_labelled(o, "id", columns, f->id);
+}
+
+static void put_finding(const struct text_out *o, const struct finding *f)
+{
+	put_whole(o, f);
 	fputc('\n', o->f);
 }
 
@@ -300,13 +330,19 @@ void report_show(const struct finding *f, FILE *file)
 static void put_findings(const struct text_out *o, const struct report *r)
 {
 	const struct finding_set *set = r->findings;
-	size_t shown = 0, lines = 0;
+	size_t shown = 0, lines = 0, notes = finding_count(set, FINDING_NOTE);
+	size_t all = 0;
 
+	for (int i = 0; i < FINDING_LEVELS; i++)
+		all += finding_count(set, (enum finding_level)i);
+	if (!r->top && all - notes >= MANY)
+		report_text_many(o, set, put_whole, put_short);
 	for (size_t i = 0; i < set->v.n; i++) {
 		const struct finding *f = set->v.p[i];
-		if (f->suppressed)
+		bool note = f->level == FINDING_NOTE;
+		if (f->suppressed || (!note && !r->top && all - notes >= MANY))
 			continue;
-		if (f->level != FINDING_NOTE && (!r->top || shown < r->top)) {
+		if (!note && (!r->top || shown < r->top)) {
 			put_finding(o, f);
 			shown++;
 		} else {
@@ -316,7 +352,7 @@ static void put_findings(const struct text_out *o, const struct report *r)
 	}
 	if (lines)
 		fputc('\n', o->f);
-	if (shown + lines >= MANY)
+	if (all >= MANY)
 		report_text_files(o, set);
 }
 

@@ -38,6 +38,11 @@ void report_text_why(const struct text_out *, const struct finding *, size_t col
 void report_text_paths(const struct text_out *, const struct finding *, size_t columns);
 void report_text_line(const struct text_out *, const struct finding *); /* all of it in one line */
 void report_text_files(const struct text_out *, const struct finding_set *);
+/* A long report without its notes: one of a kind and a function in full, or in short if no data is at
+ * stake, and those that are like it in a line each below it. */
+typedef void report_text_put_finding(const struct text_out *, const struct finding *);
+void report_text_many(const struct text_out *, const struct finding_set *,
+		      report_text_put_finding *whole, report_text_put_finding *brief);
 
 /* text_crash.c: what only a crash has; the columns that its labels need. */
 size_t report_text_crash_columns(void);

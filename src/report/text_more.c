@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What keeps a long report readable: the other call paths of a finding in a line each, notes in a
- * line each, and at the end a table of files.
+ * line each, alike findings together, and at the end a table of files.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +79,60 @@ void report_text_line(const struct text_out *o, const struct finding *f)
 	}
 	report_text_put(o, f->message ? f->message : f->kind->title, SIZE_MAX);
 	fprintf(o->f, " [%s]\n", f->kind->name);
+}
+
+/* ---- many findings ---- */
+
+/* The same in the same function; a crash or an input is a story of its own. */
+static bool alike(const struct finding *f, const struct finding *g)
+{
+	const struct srcloc_frame *a = finding_main_frame(&f->place);
+	const struct srcloc_frame *b = finding_main_frame(&g->place);
+
+	return f->kind == g->kind && f->level == g->level && !f->crash && !g->crash && !f->input &&
+	       !g->input && a && b && a->function && b->function && a->file && b->file &&
+	       !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
+}
+
+/* "  also  list.c:20  3f9c0a…  n->next = head;" */
+static void put_alike(const struct text_out *o, const struct finding *f)
+{
+	const struct srcloc_frame *at = finding_main_frame(&f->place);
+	char *where = report_where(at, true);
+	struct report_excerpt e = report_excerpt(at, 0);
+
+	report_text_label(o, "also", strlen("also"));
+	report_text_put(o, where, SIZE_MAX);
+	fprintf(o->f, ", %s", f->id);
+	if (e.n) {
+		const char *line = finding_source_line(at->file, at->line);
+		fputs("  ", o->f);
+		report_text_put(o, line + strspn(line, " \t"), TEXT_NAME_WIDTH);
+	}
+	fputc('\n', o->f);
+	free(where);
+}
+
+void report_text_many(const struct text_out *o, const struct finding_set *set,
+		      report_text_put_finding *whole, report_text_put_finding *brief)
+{
+	bool *put = xcalloc(set->v.n, sizeof *put);
+
+	for (size_t i = 0; i < set->v.n; i++) {
+		const struct finding *f = set->v.p[i];
+		if (put[i] || f->suppressed || f->level == FINDING_NOTE)
+			continue;
+		(f->level == FINDING_PERFORMANCE && !f->crash && !f->input ? brief : whole)(o, f);
+		for (size_t k = i + 1; k < set->v.n; k++) {
+			const struct finding *g = set->v.p[k];
+			if (!put[k] && !g->suppressed && alike(f, g)) {
+				put_alike(o, g);
+				put[k] = true;
+			}
+		}
+		fputc('\n', o->f);
+	}
+	free(put);
 }
 
 /* ---- the table of files ---- */

@@ -116,6 +116,33 @@ is() {
 	output_has "completed only by the lock in"
 }
 
+@test "a long report shows one of a function in full, the like below it, and ends with the files" {
+	{
+		echo '#include <fcntl.h>'
+		echo '#include <sys/mman.h>'
+		echo '#include <unistd.h>'
+		echo '#include <immintrin.h>'
+		echo 'static void many(volatile long *p)'
+		echo '{'
+		for i in {0..13}; do # each is persisted once, and then lost
+			echo "	for (int k = 0; k < 2; k++)"
+			echo "		p[$i * 8] = k + 1, k ? 0 : (_mm_clflush((void *)&p[$i * 8]), 0);"
+		done
+		echo '}'
+		echo 'int main(int c, char **v) { int fd = open(v[c - 1], O_RDWR | O_CREAT, 0600);'
+		echo 'if (ftruncate(fd, 4096)) return 9; many(mmap(0, 4096, 3, MAP_SHARED, fd, 0)); return 0; }'
+	} >many.c
+	build many many.c
+	run -1 holdfast check -- ./many pool
+	output_has "14 errors"
+	[ "$(grep -c '^error: ' <<<"$output")" -eq 1 ]
+	[ "$(grep -c '^  also  many.c:.*, [0-9a-f]*  p\[' <<<"$output")" -eq 13 ]
+	[ "$(wc -l <<<"$output")" -lt 60 ]
+	grep -q '^many.c  *14 ' <<<"$output"
+	run -1 holdfast check --top 20 -- ./many pool
+	[ "$(grep -c '^error: ' <<<"$output")" -eq 14 ]
+}
+
 @test "--top shows the gravest in full and the others in a line each" {
 	run -1 holdfast check --top 1 -- "$BIN/plain" pool fine over twice spilt
 	[ "$(grep -c '^  call path' <<<"$output")" -eq 1 ]
