@@ -156,6 +156,8 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=yes"));
 	if (o->loads)
 		VEC_PUSH(&v, xstrdup("--hf-loads=yes"));
+	if (o->load_bytes)
+		VEC_PUSH(&v, xstrdup("--hf-load-bytes=yes"));
 	if (o->cpu)
 		VEC_PUSH(&v, xasprintf("--hf-cpu=%s", o->cpu));
 	add_globs(&v, "--hf-pm", o->pm, o->npm);

@@ -27,6 +27,7 @@ struct launch_opts {
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */
 	bool pmemcheck;     /* have PMDK make pmemcheck's client requests */
 	bool loads;         /* record what is read from persistent memory, too */
+	bool load_bytes;    /* … to the byte, not to the line */
 
 	/* A server: once it is ready the client is run, natively; then it is stopped. */
 	const char *client; /* a shell command; NULL: not a server, and the rest is ignored */
@@ -81,8 +82,9 @@ int launch_record(const struct launch_opts *, const char *dir, bool force,
 /* ---- what a command reads ---- */
 
 struct launch_reads {
-	VEC(struct trace_read) read; /* lines of PM files, see there */
-	VEC(char *) file;            /* the files' paths */
+	VEC(struct trace_read) read;    /* lines of PM files, see there */
+	VEC(struct trace_read) written; /* … before they are read */
+	VEC(char *) file;               /* the files' paths */
 };
 /* Runs the command and all that it forks. Its end does not matter; -1: it could not be run. */
 int launch_reads(const struct launch_opts *, struct launch_reads *, struct err *);

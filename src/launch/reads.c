@@ -23,6 +23,9 @@ static void take(const struct look *l, struct launch_reads *out)
 
 	for (size_t i = 0; i < n; i++)
 		VEC_PUSH(&out->read, r[i]);
+	r = trace_reads_overwritten(l->reads, &n);
+	for (size_t i = 0; i < n; i++)
+		VEC_PUSH(&out->written, r[i]);
 	for (uint32_t i = 0; i < trace_files(l->defs); i++)
 		VEC_PUSH(&out->file, xstrdup(trace_file(l->defs, i)->path));
 }
@@ -66,4 +69,5 @@ void launch_reads_free(struct launch_reads *r)
 		free(r->file.p[i]);
 	VEC_FREE(&r->file);
 	VEC_FREE(&r->read);
+	VEC_FREE(&r->written);
 }

@@ -4,12 +4,16 @@
 
 #include "trace/internal.h"
 
+/* Lines, each once, in the order in which they were first met. */
+struct lines {
+	struct hmap at; /* line -> its index */
+	VEC(struct trace_read) v;
+};
+
 struct trace_reads {
 	const struct trace_defs *defs;
 	struct trace_maps *maps;
-	struct hmap written; /* line -> bits of its bytes */
-	struct hmap seen;    /* lines that are in the list */
-	VEC(struct trace_read) read;
+	struct lines read, written; /* a byte is in one of them at most */
 };
 
 struct trace_reads *trace_reads_new(const struct trace_defs *defs)
@@ -26,16 +30,23 @@ void trace_reads_free(struct trace_reads *r)
 	if (!r)
 		return;
 	trace_maps_free(r->maps);
-	hmap_free(&r->written);
-	hmap_free(&r->seen);
-	VEC_FREE(&r->read);
+	hmap_free(&r->read.at);
+	hmap_free(&r->written.at);
+	VEC_FREE(&r->read.v);
+	VEC_FREE(&r->written.v);
 	free(r);
 }
 
 const struct trace_read *trace_reads_all(const struct trace_reads *r, size_t *n)
 {
-	*n = r->read.n;
-	return r->read.p;
+	*n = r->read.v.n;
+	return r->read.v.p;
+}
+
+const struct trace_read *trace_reads_overwritten(const struct trace_reads *r, size_t *n)
+{
+	*n = r->written.v.n;
+	return r->written.v.p;
 }
 
 static uint64_t bits(uint64_t off, uint64_t n)
@@ -43,20 +54,40 @@ static uint64_t bits(uint64_t off, uint64_t n)
 	return (n >= 64 ? ~0ull : (1ull << n) - 1) << off % TRACE_LINE;
 }
 
+static uint64_t line_key(uint32_t file, uint64_t off)
+{
+	return (uint64_t)file << 44 | off / TRACE_LINE;
+}
+
+static uint64_t bytes_of(const struct lines *l, uint64_t key)
+{
+	uint64_t i;
+
+	return hmap_get(&l->at, key, &i) ? l->v.p[i].bytes : 0;
+}
+
+static void add_bytes(struct lines *l, uint32_t file, uint64_t off, uint64_t bytes)
+{
+	uint64_t i;
+
+	if (!bytes)
+		return;
+	if (!hmap_get(&l->at, line_key(file, off), &i)) {
+		hmap_put(&l->at, line_key(file, off), i = l->v.n);
+		VEC_PUSH(&l->v, ((struct trace_read){ file, off / TRACE_LINE * TRACE_LINE, 0 }));
+	}
+	l->v.p[i].bytes |= bytes;
+}
+
 static void touch(struct trace_reads *r, uint32_t file, uint64_t off, uint64_t len, bool write)
 {
+	struct lines *to = write ? &r->written : &r->read;
+	const struct lines *other = write ? &r->read : &r->written;
+
 	while (len) {
 		uint64_t room = TRACE_LINE - off % TRACE_LINE, n = room < len ? room : len;
-		uint64_t key = (uint64_t)file << 44 | off / TRACE_LINE, done = 0;
 
-		hmap_get(&r->written, key, &done);
-		if (write) {
-			hmap_put(&r->written, key, done | bits(off, n));
-		} else if (bits(off, n) & ~done && !hmap_get(&r->seen, key, NULL)) {
-			hmap_put(&r->seen, key, 1);
-			VEC_PUSH(&r->read,
-				 ((struct trace_read){ file, off / TRACE_LINE * TRACE_LINE }));
-		}
+		add_bytes(to, file, off, bits(off, n) & ~bytes_of(other, line_key(file, off)));
 		off += n;
 		len -= n;
 	}

@@ -108,16 +108,26 @@ void trace_maps_free(struct trace_maps *);
 
 /*
  * Which lines of PM files are read before they are written, in the order of the first reads, by the
- * events that were given: all of them, in order. It takes a run that records loads.
+ * events that were given: all of them, in order. It takes a run that records loads. And which are
+ * written before they are read, byte by byte.
  */
 struct trace_read {
 	uint32_t file;
-	uint64_t off; /* a multiple of TRACE_LINE */
+	uint64_t off;   /* a multiple of TRACE_LINE */
+	uint64_t bytes; /* of the line, one bit each */
+};
+/* What a command does to a line of a PM file: bytes, one bit each. */
+struct trace_use {
+	const char *path;
+	uint64_t off;     /* a multiple of TRACE_LINE */
+	uint64_t read;    /* before it writes them */
+	uint64_t written; /* without having read them */
 };
 struct trace_reads;
 struct trace_reads *trace_reads_new(const struct trace_defs *);
 int trace_reads_event(struct trace_reads *, const struct trace_event *, struct err *err);
 const struct trace_read *trace_reads_all(const struct trace_reads *, size_t *n);
+const struct trace_read *trace_reads_overwritten(const struct trace_reads *, size_t *n);
 void trace_reads_free(struct trace_reads *);
 
 /* The contents of a PM file as the trace knows it: initial contents plus replayed events. */

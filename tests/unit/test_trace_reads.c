@@ -196,6 +196,32 @@ static void test_forks(void **state)
 	ends_with(&r, "0:0 0:128 0:192");
 }
 
+/* A byte is read before it is written, or written before it is read, or neither; never both. */
+static void test_byte_by_byte(void **state)
+{
+	struct run r = begin();
+	const struct trace_read *read, *written;
+	size_t n;
+
+	(void)state;
+	store(&r, 0, POOL + 64, 4);
+	load(&r, 0, POOL + 62, 4);  /* two before it, two of it */
+	store(&r, 0, POOL + 60, 4); /* two of these were read */
+	store(&r, 0, OTHER, 1);
+	read = trace_reads_all(r.reads, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(read[0].off, 0);
+	assert_int_equal(read[0].bytes, 3ull << 62);
+	written = trace_reads_overwritten(r.reads, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(written[0].off, 64);
+	assert_int_equal(written[0].bytes, 0xf);
+	assert_int_equal(written[1].off, 0);
+	assert_int_equal(written[1].bytes, 3ull << 60);
+	assert_int_equal(written[2].file, 1);
+	ends_with(&r, "0:0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_mappings_change),
 		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_byte_by_byte),
 	};
 
 	return cmocka_run_group_tests_name("trace_reads", tests, NULL, NULL);

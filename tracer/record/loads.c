@@ -9,7 +9,8 @@
  *
  * The first load from a line without stores is recorded as a load of the whole line: one event
  * instead of eight, and an analysis of the lines that a program reads before it writes them
- * loses nothing. Later loads, and loads after a store, are recorded byte by byte:
+ * loses nothing (--hf-load-bytes is for others). Later loads, and loads after a store, are
+ * recorded byte by byte:
  *
  *   load  8 at 0x1000    load 64 at 0x1000
  *   load  8 at 0x1010    -
@@ -52,7 +53,7 @@ static void load_in(struct line *l, const struct region *r, Addr from, Addr to, 
 	ULong args[2];
 	if (!(bits(from, to) & ~l->loaded))
 		return;
-	if (!l->stored && r->lo <= lo && r->hi >= hi)
+	if (!opt.load_bytes && !l->stored && r->lo <= lo && r->hi >= hi)
 		from = lo, to = hi;
 	l->loaded |= bits(from, to);
 	args[0] = from, args[1] = to - from;

@@ -38,6 +38,7 @@ Bool options_take(const HChar *arg)
 	} else if (VG_BOOL_CLO(arg, "--hf-follow-forks", opt.follow_forks)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-load-bytes", opt.load_bytes)) {
 	} else {
 		return False;
 	}
@@ -53,7 +54,8 @@ void options_usage(void)
 	 "    --hf-cpu=NAME            the best flush instruction in CPUID\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
 	 "    --hf-pmemcheck=yes|no    have PMDK make pmemcheck's client requests\n"
-	 "    --hf-loads=yes|no        record loads too\n");
+	 "    --hf-loads=yes|no        record loads too\n"
+	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n");
 }
 
 /* A pattern without a slash is about the last part of a path. */

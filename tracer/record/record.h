@@ -35,9 +35,10 @@ extern struct options {
 	XArray *watch;     /* const HChar *: globs of function names */
 	enum trace_cpu cpu;
 	Bool follow_forks;
-	Bool pmemcheck; /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
-	Bool loads;     /* record what is read from PM, too */
-	Bool baseline;  /* CPUID shows no extension beyond SSE2, and no random numbers */
+	Bool pmemcheck;  /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
+	Bool loads;      /* record what is read from PM, too */
+	Bool load_bytes; /* … to the byte */
+	Bool baseline;   /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
 void options_init(void);
 Bool options_take(const HChar *arg); /* False: not one of these */
