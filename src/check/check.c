@@ -98,6 +98,8 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 	c->notes = o->notes;
 	c->include_libs = o->include_libs;
 	c->replay = o->replay;
+	if (o->recovery)
+		check_recovery_known(c, o->recovery, o->nrecovery);
 	c->model = model_new(o->model, defs, &watch);
 	c->srcloc = srcloc_trace_new(defs);
 	c->plugins = check_plugins_load(c, o->plugin, o->nplugin, err);
@@ -141,6 +143,7 @@ void check_free(struct check *c)
 	VEC_FREE(&c->persister);
 	VEC_FREE(&c->lock);
 	check_targets_free(&c->targets);
+	hmap_free(&c->recovery_at);
 	free(c->state);
 	srcloc_trace_free(c->srcloc);
 	model_free(c->model);

@@ -17,7 +17,9 @@ struct check_opts {
 	bool include_libs;         /* also report what libraries do in vain on their own account */
 	const char *const *plugin; /* shared objects */
 	size_t nplugin;
-	const char *replay; /* how to see a finding's events again; may be NULL */
+	const char *replay;               /* how to see a finding's events again; may be NULL */
+	const struct trace_use *recovery; /* what the program's recovery does; NULL: not known */
+	size_t nrecovery;
 };
 
 struct check;

@@ -60,6 +60,21 @@ static bool by_chance(const struct check_facts *f)
 	return f->by_chance && !f->same_bytes && !f->same_statement;
 }
 
+static bool recovery_reads(const struct check_facts *f)
+{
+	return f->recovery_reads;
+}
+
+static bool recovery_overwrites(const struct check_facts *f)
+{
+	return f->recovery_overwrites;
+}
+
+static bool recovery_ignores(const struct check_facts *f)
+{
+	return f->recovery_ignores;
+}
+
 static const struct row {
 	const char *name;
 	bool (*speaks)(const struct check_facts *);
@@ -79,6 +94,11 @@ static const struct row {
 	  "a fence right after it waits for nothing, as if its flush were missing" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
 	{ "atomic", atomic, -2, "an atomic instruction stores a small number, as into a lock" },
+	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
+	{ "recovery-overwrites", recovery_overwrites, -1,
+	  "recovery overwrites it without reading it" },
+	{ "recovery-ignores", recovery_ignores, 0,
+	  "recovery, run on what the program left, does not look at it" },
 	{ "by-chance", by_chance, 0,
 	  "some of it was persisted, but only by a library or together with something else in the line" },
 };

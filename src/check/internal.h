@@ -91,7 +91,9 @@ struct check {
 	VEC(uint8_t) flags;            /* by model_where: what is known of the place, origin.c */
 	VEC(struct runtime_lock) lock; /* by thread: the newest lock of the C or C++ runtime */
 	struct targets targets;
-	unsigned library; /* that the program uses */
+	const struct trace_use *recovery;
+	struct hmap recovery_at; /* path and offset -> which of these */
+	unsigned library;        /* that the program uses */
 	struct plugins *plugins;
 };
 
@@ -240,11 +242,18 @@ struct check_facts {
 	bool lock;      /* atomic instructions take turns with it, as with a lock */
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
 	bool by_chance; /* some were persisted, but together with something else or by a library */
+	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
+	 * all of them without reading any, or leaves them alone. */
+	bool recovery_reads, recovery_overwrites, recovery_ignores;
 };
 enum check_verdict { CHECK_ERROR, CHECK_SUSPICION, CHECK_TRANSIENT };
 /* What the rows say; adds those that speak to the finding. */
 enum check_verdict check_evidence(const struct check_facts *);
 void check_evidence_add(const struct check_facts *, struct finding *);
+
+/* recovery.c: what the recovery does to the example's bytes; nothing if that is not known. */
+void check_recovery_known(struct check *, const struct trace_use *, size_t n);
+void check_recovery_look(const struct check *, const struct cause *, struct check_facts *);
 
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);

@@ -392,7 +392,14 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 	}
 	f.atomic &= !f.pointer;
 	look_at_object(u->check, &g->k, &f);
+	check_recovery_look(u->check, &g->k, &f);
 	return f;
+}
+
+static void add_store(struct check *c, struct finding *f, model_where w)
+{
+	const struct model_place *p = model_place(c->model, w);
+	finding_add_store(f, (struct finding_store){ p->process, p->site, p->ctx });
 }
 
 /* Those whose value was overwritten before it was persistent. */
@@ -404,6 +411,8 @@ static void add_writers(struct oracle_state *u, const struct check_group *g, str
 		const struct pair *p = &u->writers.v.p[i];
 		bool old = statement[p->a] != statement[g->k.where] ||
 			   statement[p->b] == statement[g->k.where];
+		if (!old)
+			add_store(u->check, f, p->b);
 		for (size_t k = 0; k < named.n; k++)
 			old |= named.p[k] == statement[p->b];
 		if (old)
@@ -427,6 +436,8 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 	if (verdict == CHECK_SUSPICION)
 		f->level = FINDING_WARNING;
 	check_evidence_add(&facts, f);
+	for (size_t k = 0; k < g->member.n; k++)
+		add_store(u->check, f, g->member.p[k].where);
 	add_writers(u, g, f);
 	return f;
 }

@@ -23,6 +23,9 @@ enum finding_level {
 };
 const char *finding_level_name(enum finding_level);
 const char *finding_level_about(enum finding_level);
+/* The next one down: an error that did no harm is a suspicion, and what only costs time is no longer
+ * worth a failed build. */
+enum finding_level finding_level_down(enum finding_level);
 
 /*
  * The kinds. X(NAME, "name", LEVEL, "title", "what it means and what to do").
@@ -165,6 +168,22 @@ struct finding_why {
 	int weight;      /* what speaks for an error is positive */
 	char *text;      /* a sentence without its full stop */
 };
+/* An instruction in its calling context, as events name it: one that made stores the finding is about. */
+struct finding_store {
+	uint32_t process, site, ctx;
+};
+/* What crashing says of a misuse: are there states that lose just its stores, and does recovery handle them? */
+enum finding_proof { FINDING_PROVED, FINDING_HARMLESS, FINDING_OPEN, FINDING_PROOFS };
+const char *finding_proof_name(enum finding_proof);
+struct finding_verdict {
+	enum finding_proof proof;
+	uint64_t states; /* that recovery ran on */
+	uint64_t stores; /* that may be lost … */
+	uint64_t lost;   /* … and that were, in some state, without the others */
+	char *text;      /* a sentence without its full stop */
+};
+/* "harmless for this recovery: it handles …"; malloc'ed. */
+char *finding_verdict_text(const struct finding_verdict *);
 struct finding {
 	const struct finding_kind_info *kind;
 	enum finding_level level; /* the kind's, unless the evidence says otherwise */
@@ -182,10 +201,12 @@ struct finding {
 	VEC(struct finding_step) steps;
 	char *cause;         /* part of the identity: what fails, in stable words; may be NULL */
 	const char *witness; /* "trace", "crash", "input" */
-	struct finding_crash *crash; /* NULL: not found by a crash */
-	struct finding_input *input; /* NULL: not found by exploring inputs */
-	char *replay;                /* a command that shows it again; may be NULL */
-	bool suppressed;             /* by a suppression or the baseline */
+	struct finding_crash *crash;      /* NULL: not found by a crash */
+	struct finding_input *input;      /* NULL: not found by exploring inputs */
+	VEC(struct finding_store) stores; /* that it is about; none if it is not about stores */
+	struct finding_verdict *verdict;  /* NULL: nobody asked for one */
+	char *replay;                     /* a command that shows it again; may be NULL */
+	bool suppressed;                  /* by a suppression or the baseline */
 	uint64_t shape;        /* what the identity is made from, hashed; set by finding_add */
 	uint64_t position;     /* private to the set: tells findings of one shape apart, */
 	struct finding *after; /* … and the next of them */
@@ -200,6 +221,8 @@ struct finding_set {
 struct finding *finding_new(const struct finding_kind_info *);
 /* Makes it one that a crash shows, and returns the crash to fill in. */
 struct finding_crash *finding_crash(struct finding *);
+/* … and one that none shows again. */
+void finding_uncrash(struct finding *);
 /* Makes it one that an input shows, on one path; a crash stays what it is found by. */
 struct finding_input *finding_input(struct finding *);
 void finding_free(struct finding *);
@@ -207,7 +230,10 @@ void finding_free(struct finding *);
 void finding_add_path(struct finding *, const struct finding_place *, uint64_t count);
 /* Adds a piece of evidence; takes the text. */
 void finding_add_why(struct finding *, const char *row, int weight, char *text);
-int finding_weight(const struct finding *); /* of all the evidence */
+int finding_weight(const struct finding *);                     /* of all the evidence */
+void finding_add_store(struct finding *, struct finding_store); /* one that is there stays one */
+/* Takes the verdict and its text, in the place of an earlier one; NULL: none. */
+void finding_judge(struct finding *, const struct finding_verdict *);
 struct finding_place finding_place_copy(struct srcloc_where path);
 struct finding_place finding_place_clone(const struct finding_place *);
 /* The frame that people think of as the place: the first with a source file that is neither a

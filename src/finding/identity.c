@@ -10,7 +10,7 @@
  *   statement        the main frame's source line without comments and with white space made
  *                    one blank, and its number among equal lines of the same function
  *
- * For a crash, also:
+ * For a crash, also (but not where it only proves a misuse, which stays what it was):
  *
  *   partners         the same of each store that survives and each that is lost, as a set: how
  *                    many lines or rounds of a loop it took does not matter
@@ -203,7 +203,7 @@ uint64_t finding_shape(const struct finding *f, bool *by_position)
 	*by_position = !add_place(&f->place, &what);
 	if (!f->place.n && f->message && !f->cause) /* about the run, not about a place */
 		buf_printf(&what, "\n%s", f->message);
-	if (f->crash)
+	if (f->crash && !f->verdict)
 		add_partners(f, &what);
 	if (f->cause)
 		buf_printf(&what, "\n!%s", f->cause);

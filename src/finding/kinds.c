@@ -37,6 +37,11 @@ const char *finding_level_name(enum finding_level level)
 	return level < FINDING_LEVELS ? levels[level].name : "?";
 }
 
+enum finding_level finding_level_down(enum finding_level level)
+{
+	return level < FINDING_WARNING ? FINDING_WARNING : FINDING_NOTE;
+}
+
 const char *finding_level_about(enum finding_level level)
 {
 	return level < FINDING_LEVELS ? levels[level].about : "?";

@@ -45,7 +45,7 @@ static void input_free(struct finding_input *input)
 	free(input);
 }
 
-static void crash_free(struct finding_crash *crash)
+static void free_crash(struct finding_crash *crash)
 {
 	if (!crash)
 		return;
@@ -54,6 +54,13 @@ static void crash_free(struct finding_crash *crash)
 	free(crash->backtrace);
 	free(crash->state);
 	free(crash);
+}
+
+void finding_uncrash(struct finding *f)
+{
+	free_crash(f->crash);
+	f->crash = NULL;
+	f->witness = f->input ? "input" : "trace";
 }
 
 void finding_free(struct finding *f)
@@ -74,13 +81,15 @@ void finding_free(struct finding *f)
 	VEC_FREE(&f->why);
 	VEC_FREE(&f->related);
 	VEC_FREE(&f->steps);
+	VEC_FREE(&f->stores);
+	finding_judge(f, NULL);
 	free(f->place.frame);
 	free(f->message);
 	free(f->advice);
 	free(f->data);
 	free(f->replay);
 	free(f->cause);
-	crash_free(f->crash);
+	free_crash(f->crash);
 	input_free(f->input);
 	free(f);
 }
@@ -206,6 +215,8 @@ static void merge(struct finding *kept, struct finding *f)
 	kept->level = f->level < kept->level ? f->level : kept->level;
 	for (size_t i = 0; i < f->paths.n; i++)
 		finding_add_path(kept, &f->paths.p[i].place, f->paths.p[i].count);
+	for (size_t i = 0; i < f->stores.n; i++)
+		finding_add_store(kept, f->stores.p[i]);
 	if (kept->crash && f->crash) {
 		kept->crash->states += f->crash->states;
 		kept->crash->recoveries += f->crash->recoveries;
