@@ -46,6 +46,7 @@ void campaign_close(struct campaign *c)
 
 	if (!c)
 		return;
+	campaign_check_free(c);
 	crash_free(c->crash); /* needs the runner still */
 	runner_free(c->runner);
 	if (campaign_db_close(c->db, &err))
@@ -126,7 +127,7 @@ static int run(struct campaign *c, struct err *err)
 	    crash_run(c->crash, c->runner, &c->hooks, err))
 		return -1;
 	if (!interrupted && !crash_counts(c->crash)->failed)
-		c->blind = crash_is_blind(c->crash);
+		c->blind = c->uses_known ? c->uses_nothing : crash_is_blind(c->crash);
 	return 0;
 }
 
@@ -149,11 +150,6 @@ int campaign_run(struct campaign *c, campaign_watch *watch, void *arg, struct er
 }
 
 /* ---- results ---- */
-
-void campaign_report(struct campaign *c, struct finding_set *set)
-{
-	crash_report(c->crash, c->dir, set);
-}
 
 const char *campaign_dir(const struct campaign *c)
 {

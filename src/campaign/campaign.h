@@ -58,9 +58,19 @@ typedef void campaign_watch(void *, const struct campaign_progress *);
 /* Sanity, then all states; the results are kept. SIGINT, SIGTERM and SIGHUP end it early. `watch`
  * (may be NULL) hears a few times a second how far it is. */
 int campaign_run(struct campaign *, campaign_watch *, void *, struct err *);
+/*
+ * Between campaign_start and campaign_run, if check looks at the trace as well: what recovery does to the
+ * files, for its evidence (crash_uses has more); and what it found, which the campaign takes: it
+ * proves or refutes what is suspected of stores first of all, and reports it with the rest.
+ */
+struct trace_use *campaign_uses(struct campaign *, size_t *n);
+void campaign_checked(struct campaign *, struct finding_set *);
+bool campaign_was_checked(const struct campaign *); /* in an earlier run */
+/* The strategy is one that makes nothing of a campaign without check. */
+bool campaign_proves_only(const struct campaign_settings *);
 bool campaign_interrupted(void);                 /* one of these signals came, in this process */
 bool campaign_is_blind(const struct campaign *); /* recovery never looked at the files */
-/* Adds what was found. */
+/* Adds what was found, once, at the end. */
 void campaign_report(struct campaign *, struct finding_set *);
 
 /* What it is made of; NULL: not there yet. */
@@ -72,7 +82,7 @@ struct runner *campaign_runner(const struct campaign *);
 
 /* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */
 char *campaign_find(const char *dir, struct err *);
-/* The finding whose id begins so; it has a crash state. */
+/* The finding whose id begins so, if it has a crash state; otherwise err says why there is none. */
 struct finding *campaign_finding(struct campaign *, const char *id, struct err *);
 /* Starts one cell with the image of a crash state (finding_crash.state). The second runs recovery on
  * it, or another command, under an interactive gdb if asked; runner_interactive has more. */
@@ -80,9 +90,7 @@ int campaign_build(struct campaign *, const char *state, struct err *);
 int campaign_replay(struct campaign *, bool gdb, const char *command, struct runner_result *,
 		    struct err *);
 
-/* The set has a crash that shows what comes of this misuse. */
-bool campaign_shown_by_crash(const struct finding_set *, const struct finding *);
-/* Adds what check found, but for what a crash shows; `checked` is empty afterwards. */
-void campaign_merge(struct finding_set *, struct finding_set *checked);
+/* The crash in the set that shows what comes of this misuse: a store at the same place is lost; or NULL. */
+struct finding *campaign_shown_by_crash(const struct finding_set *, const struct finding *);
 
 #endif

@@ -60,6 +60,17 @@ struct campaign_options {
 int campaign_options_set(struct campaign_options *, const struct campaign_settings *, struct err *);
 void campaign_options_free(struct campaign_options *);
 
+/* Something that check found. */
+struct campaign_check {
+	struct finding *f;
+	size_t suspect; /* its number to src/crash, from 1; 0: it is not about stores */
+	bool shown;     /* a crash says all of it */
+	/* As check had it, before any verdict. */
+	enum finding_level level;
+	size_t related;
+	char *replay;
+};
+
 struct campaign {
 	char *dir; /* as given */
 	struct campaign_settings settings;
@@ -76,7 +87,21 @@ struct campaign {
 	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;
 	bool blind; /* recovery never looked at the files */
+	/* prove.c */
+	bool uses_known;   /* recovery was watched on the image of the normal end */
+	bool uses_nothing; /* … and read nothing of it */
+	bool checked;      /* check has looked at the trace as well */
+	VEC(struct campaign_check) check;
+	size_t suspects;
+	uint64_t proofs[FINDING_PROOFS]; /* findings with each verdict */
+	struct hmap witness;             /* crashes that prove a suspicion, while judging */
+	VEC(struct finding *) merged;    /* … which a set may still point to */
 };
+
+/* prove.c: gives a verdict on everything that is suspected, and takes the crashes that prove something out
+ * of the set. */
+void campaign_judge(struct campaign *, struct finding_set *crashes);
+void campaign_check_free(struct campaign *);
 
 /* keep.c */
 int campaign_save(struct campaign *, struct err *);   /* the settings of a new one */

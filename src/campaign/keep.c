@@ -84,7 +84,12 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 {
 	const struct crash_counts *n = crash_counts(c->crash);
 
-	return campaign_db_set(c->db, "state", state, err) ||
+	for (int i = 0; c->checked && i < FINDING_PROOFS; i++)
+		if (put_number(c, finding_proof_name((enum finding_proof)i), (double)c->proofs[i],
+			       err))
+			return -1;
+	return (c->checked && campaign_db_set(c->db, "verb", "test", err)) ||
+	       campaign_db_set(c->db, "state", state, err) ||
 	       campaign_db_set(c->db, "at", n->strategy ? n->strategy : "sanity", err) ||
 	       put_number(c, "points", (double)n->points, err) ||
 	       put_number(c, "point", (double)n->point, err) ||
@@ -96,22 +101,37 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 	       put_number(c, "seconds", now_seconds() - c->started, err);
 }
 
+/* All that is known now, in the order of a report. */
+static struct finding_set gather(struct campaign *c, struct finding_set *crashes)
+{
+	struct finding_set all = { 0 };
+
+	crash_report(c->crash, c->dir, crashes);
+	campaign_judge(c, crashes);
+	for (size_t i = 0; i < crashes->v.n; i++)
+		VEC_PUSH(&all.v, crashes->v.p[i]);
+	for (size_t i = 0; i < c->check.n; i++)
+		if (!c->check.p[i].shown)
+			VEC_PUSH(&all.v, c->check.p[i].f);
+	finding_sort(&all);
+	return all;
+}
+
 static int put_findings(struct campaign *c, struct err *err)
 {
-	struct finding_set set = { 0 };
-	int bad;
+	struct finding_set crashes = { 0 }, all = gather(c, &crashes);
+	int bad = campaign_db_clear_findings(c->db, err);
 
-	campaign_report(c, &set);
-	bad = campaign_db_clear_findings(c->db, err);
-	for (size_t i = 0; i < set.v.n && !bad; i++) {
-		struct finding *f = set.v.p[i];
+	for (size_t i = 0; i < all.v.n && !bad; i++) {
+		struct finding *f = all.v.p[i];
 		char *json = report_finding_json(f);
-		struct campaign_db_finding row = { f->id, json, f->crash->state };
+		struct campaign_db_finding row = { f->id, json, f->crash ? f->crash->state : NULL };
 
 		bad = campaign_db_put_finding(c->db, &row, err);
 		free(json);
 	}
-	finding_set_free(&set);
+	VEC_FREE(&all.v); /* the findings are others' */
+	finding_set_free(&crashes);
 	return bad;
 }
 

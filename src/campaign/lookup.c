@@ -66,6 +66,18 @@ char *campaign_db_finding_json(struct campaign_db *db, const char *id, struct er
 	return l.json;
 }
 
+/* Why there is no image to look at. */
+static int no_image(const struct finding *f, struct err *err)
+{
+	char *why = f->verdict ? finding_verdict_text(f->verdict)
+			       : xstrdup("it is about the run, not about a store that is lost");
+
+	err_set(err, EXIT_USAGE, "finding %s has no crash image; %s%s%s", f->id, why,
+		f->replay ? "; what led to it: " : "", f->replay ? f->replay : "");
+	free(why);
+	return -1;
+}
+
 struct finding *campaign_finding(struct campaign *c, const char *id, struct err *err)
 {
 	char *json = campaign_db_finding_json(c->db, id, err);
@@ -74,7 +86,7 @@ struct finding *campaign_finding(struct campaign *c, const char *id, struct err 
 	free(json);
 	if (!f || (f->crash && f->crash->state))
 		return f;
-	err_set(err, EXIT_USAGE, "finding %s was not found by a crash", id);
+	no_image(f, err);
 	finding_free(f);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What check and crash both found is one finding. */
+/* What check and crash both found: the same store, in both their words. */
 #include <string.h>
 
 #include "campaign/internal.h"
@@ -23,26 +23,12 @@ static bool is_missing(const struct finding *f)
 	       is(f, FINDING_MISSING_FLUSH_AND_FENCE);
 }
 
-/* A store that both found to be unpersisted: the crash shows what comes of it. */
-bool campaign_shown_by_crash(const struct finding_set *set, const struct finding *f)
+struct finding *campaign_shown_by_crash(const struct finding_set *set, const struct finding *f)
 {
 	if (!is_missing(f) && !is(f, FINDING_TRANSIENT_DATA) && !is(f, FINDING_LATE_PERSIST))
-		return false;
+		return NULL;
 	for (size_t i = 0; i < set->v.n; i++)
 		if (set->v.p[i]->crash && is_missing(set->v.p[i]) && same_place(set->v.p[i], f))
-			return true;
-	return false;
-}
-
-void campaign_merge(struct finding_set *set, struct finding_set *checked)
-{
-	for (size_t i = 0; i < checked->v.n; i++) {
-		struct finding *f = checked->v.p[i];
-
-		if (campaign_shown_by_crash(set, f))
-			finding_free(f);
-		else
-			finding_add(set, f);
-	}
-	checked->v.n = 0;
+			return set->v.p[i];
+	return NULL;
 }

@@ -7,8 +7,10 @@
 #include "cli/run.h"
 
 struct check_folder {
-	const struct cli_list *oracle;
+	const struct cli_list *oracle; /* may be NULL */
 	bool notes;
+	const struct trace_use *recovery; /* what recovery does to the files; NULL: not known */
+	size_t nrecovery;
 };
 /* Adds what check finds in a trace. */
 int check_folder(const char *dir, const char *model, const struct check_folder *,

@@ -23,9 +23,11 @@ static struct check *start(struct check_run *r, const struct trace_defs *defs, c
 	struct check_opts co = {
 		.model = model_find(r->model),
 		.notes = r->how.notes,
-		.plugin = r->how.oracle->p,
-		.nplugin = r->how.oracle->n,
+		.plugin = r->how.oracle ? r->how.oracle->p : NULL,
+		.nplugin = r->how.oracle ? r->how.oracle->n : 0,
 		.replay = replay,
+		.recovery = r->how.recovery,
+		.nrecovery = r->how.nrecovery,
 	};
 	return check_new(&co, defs, err);
 }

@@ -26,7 +26,8 @@ const struct cli_verb verb_diff = {
 	.about =
 		"Shows in which fields the crash image of the finding ID differs from the image with "
 		"nothing lost at the same moment: each store that is lost, with its statement, the "
-		"type that the debug information tells, and the value in either image.",
+		"type that the debug information tells, and the value in either image. What check found has a "
+		"crash image only where a crash proved it; otherwise the reason is said, with status 2.",
 	.examples = "holdfast diff 3f9c app-0.hft\twhich stores are missing?\n",
 	.options = diff_options,
 };

@@ -37,7 +37,8 @@ const struct cli_verb verb_replay = {
 		"For a finding of 'holdfast explore' it runs the program with the input that shows it, first "
 		"as it is, with the terminal as its own and its files private, then under 'holdfast check' "
 		"if that is what found it; and says if the run took another way than the exploration's.\n\n"
-		"The status is 1 if it fails or is found again, 0 if not.",
+		"The status is 1 if it fails or is found again, 0 if not, and 2 if there is no crash image: what check "
+		"found has one only where a crash proved it.",
 	.examples = "holdfast replay 3f9c app-0.hft\tsee it fail\n"
 		    "holdfast replay --gdb 3f9c app-0.hft\tdebug it\n"
 		    "holdfast replay --keep image 3f9c app-0.hft\tkeep the image for other tools\n",

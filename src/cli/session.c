@@ -11,7 +11,6 @@ struct work {
 	struct campaign *campaign;
 	struct output out;
 	struct finding_set set;
-	struct finding_set checked; /* what check found */
 	struct launch_recording rec;
 	char *dir;
 	bool live; /* a program was run: its stdout is its own */
@@ -108,7 +107,6 @@ static int report(struct work *w)
 	bool broken = false;
 	char *notes[CAMPAIGN_NOTES], *why = incomplete(w, &broken), *seen = NULL;
 	campaign_report(c, &w->set);
-	campaign_merge(&w->set, &w->checked);
 	output_filter(&w->out, &w->set);
 	if (finding_suppressed(&w->set) == w->set.v.n)
 		seen = looked(c);
@@ -141,6 +139,24 @@ static int report(struct work *w)
 
 /* ---- all of it ---- */
 
+/* What check finds, with what recovery looks at as evidence. One who goes on with a test wants it too. */
+static int check(struct work *w, struct err *err)
+{
+	static const struct check_folder plain;
+	struct check_folder how = w->s->check ? *w->s->check : plain;
+	struct finding_set set = { 0 };
+	if (!w->s->check && !(w->s->crash->resume && campaign_was_checked(w->campaign)))
+		return 0;
+	struct trace_use *uses = campaign_uses(w->campaign, &how.nrecovery);
+	how.recovery = uses;
+	int bad = check_folder(w->dir, campaign_model(w->campaign), &how, &set, err);
+	if (!bad)
+		campaign_checked(w->campaign, &set);
+	finding_set_free(&set);
+	free(uses);
+	return bad;
+}
+
 static int crash(struct work *w, const struct campaign_settings *settings, struct err *err)
 {
 	const struct campaign_opts *o = w->s->crash;
@@ -151,6 +167,8 @@ static int crash(struct work *w, const struct campaign_settings *settings, struc
 	if (!w->campaign || campaign_start(w->campaign, (unsigned)o->jobs, err))
 		return -1;
 	campaign_say_view(w->campaign);
+	if (check(w, err))
+		return -1;
 	int bad = campaign_run(w->campaign, campaign_say_progress, NULL, err);
 	progress_end();
 	return bad;
@@ -162,6 +180,9 @@ static int check_options(const struct session *s, bool trace,
 {
 	if (!s->crash->recover_client && run_server_misuse(s->run))
 		return err_set(err, EXIT_USAGE, "%s", run_server_misuse(s->run));
+	if (!s->check && !s->crash->resume && campaign_proves_only(settings))
+		return err_set(err, EXIT_USAGE,
+			       "the strategy 'proof' needs what check finds: use holdfast test");
 	if (s->crash->resume && s->crash->fresh)
 		return err_set(err, EXIT_USAGE, "--resume and --fresh exclude each other");
 	if (s->crash->resume && !trace)
@@ -184,9 +205,7 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 		 : s->folder ? xstrdup(s->folder)
 			     : launch_folder_default(argv[0]);
 	int bad = check_options(s, trace, &settings, err) || output_open(&w->out, s->output, err) ||
-		  (!trace && record(w, argv, err)) ||
-		  (s->check && check_folder(w->dir, s->crash->model, s->check, &w->checked, err)) ||
-		  crash(w, &settings, err);
+		  (!trace && record(w, argv, err)) || crash(w, &settings, err);
 	campaign_settings_free(&settings);
 	return bad ? -1 : 0;
 }
@@ -201,7 +220,6 @@ int session_run(struct session *s, int argc, char **argv)
 	campaign_close(w.campaign);
 	output_close(&w.out);
 	finding_set_free(&w.set);
-	finding_set_free(&w.checked);
 	free(w.dir);
 	return status;
 }

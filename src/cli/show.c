@@ -24,7 +24,8 @@ const struct cli_verb verb_show = {
 	.usage = "[options] [ID] [DIR]",
 	.about =
 		"Shows the finding ID of the crash campaign or exploration in DIR: the stores that explain "
-		"it, what recovery said, or the input, and how to replay it. The beginning of an ID is enough. Without ID it lists all "
+		"it, what recovery said, or the input, and how to replay it; of 'holdfast test' also what check found, "
+		"with its evidence and what crashes made of it. The beginning of an ID is enough. Without ID it lists all "
 		"findings; without DIR it takes the newest campaign in the current folder.",
 	.examples = "holdfast show 3f9c app-0.hft\tone finding\n"
 		    "holdfast show app-0.hft\tall of them, a line each\n",

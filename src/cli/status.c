@@ -31,10 +31,11 @@ const struct cli_verb verb_status = {
 };
 
 /* What is kept of it; the first ones are no numbers. */
-static const char *const keys[] = { "state",  "at",        "recover",    "verb",       "points",
-				    "point",  "generated", "tested",     "resumed",    "failed",
-				    "causes", "runs",      "paths",      "candidates", "queries",
-				    "blocks", "pm_sites",  "behaviours", "findings",   "seconds" };
+static const char *const keys[] = { "state",    "at",        "recover",    "verb",       "points",
+				    "point",    "generated", "tested",     "resumed",    "failed",
+				    "causes",   "runs",      "paths",      "candidates", "queries",
+				    "blocks",   "pm_sites",  "behaviours", "findings",   "proved",
+				    "harmless", "open",      "seconds" };
 #define KEYS (sizeof keys / sizeof *keys)
 #define TEXTS 4
 
@@ -76,6 +77,13 @@ static bool print_state(struct campaign_db *db, const char *dir)
 	return running || strcmp(state, "finished") == 0;
 }
 
+static void print_proofs(struct campaign_db *db)
+{
+	printf("misuse of stores: %s proved", kept(db, "proved", "0"));
+	printf(", %s harmless for this recovery", kept(db, "harmless", "0"));
+	printf(", %s open\n", kept(db, "open", "0"));
+}
+
 static void print_campaign(struct campaign_db *db, const char *dir)
 {
 	bool over = print_state(db, dir);
@@ -88,9 +96,11 @@ static void print_campaign(struct campaign_db *db, const char *dir)
 	printf(" in %.0f s", atof(kept(db, "seconds", "0")));
 	printf("; states failed: %s", kept(db, "failed", "0"));
 	printf("; causes: %s\n", kept(db, "causes", "0"));
+	if (campaign_db_get(db, "proved"))
+		print_proofs(db);
 	printf("recovery: %s\n", kept(db, "recover", "?"));
 	if (!over)
-		printf("go on with: holdfast crash --resume %s\n", dir);
+		printf("go on with: holdfast %s --resume %s\n", kept(db, "verb", "crash"), dir);
 }
 
 static void print_exploration(struct campaign_db *db, const char *dir)

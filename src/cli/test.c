@@ -36,7 +36,11 @@ const struct cli_verb verb_test = {
 	.about =
 		"Runs PROGRAM once and records it, or reads the trace in DIR; looks for misuse in it "
 		"as 'holdfast check' does, crashes it as 'holdfast crash' does, and reports all "
-		"findings together. See there for what the options mean.",
+		"findings together. See there for what the options mean.\n\n"
+		"What check suspects of a store is tried out first, by crashes that lose just this store. "
+		"The finding is then 'proved', an error with a crash that can be replayed; 'harmless for this "
+		"recovery', which handles all of these crashes, and one level down: an error is a warning, "
+		"which does not make the status 1 unless --fail-on says so; or 'open'.",
 	.examples = "holdfast test --recover './app check pool' -- ./app run pool\t"
 		    "everything, with one command\n",
 	.options = test_options,

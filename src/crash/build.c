@@ -27,15 +27,39 @@ static uint32_t thread_of(struct build *b, const struct trace_event *e)
 	return (uint32_t)b->thread.n - 1;
 }
 
-static uint32_t intern_place(struct crash_history *h, const struct trace_event *e)
+/* The key under which a place is, or would be. */
+static uint64_t place_key(const struct crash_history *h, uint32_t process, uint32_t site,
+			  uint32_t ctx, uint32_t *found)
 {
-	uint64_t key = hash_mix((uint64_t)e->site << 32 | e->ctx, e->process), id;
+	uint64_t key = hash_mix((uint64_t)site << 32 | ctx, process), id;
 
+	*found = UINT32_MAX;
 	for (; hmap_get(&h->place_at, key, &id); key++) {
 		const struct crash_place *p = &h->place.p[id];
-		if (p->process == e->process && p->site == e->site && p->ctx == e->ctx)
-			return (uint32_t)id;
+		if (p->process == process && p->site == site && p->ctx == ctx) {
+			*found = (uint32_t)id;
+			break;
+		}
 	}
+	return key;
+}
+
+uint32_t crash_place_find(const struct crash_history *h, uint32_t process, uint32_t site,
+			  uint32_t ctx)
+{
+	uint32_t found;
+
+	(void)place_key(h, process, site, ctx, &found);
+	return found;
+}
+
+static uint32_t intern_place(struct crash_history *h, const struct trace_event *e)
+{
+	uint32_t found;
+	uint64_t key = place_key(h, e->process, e->site, e->ctx, &found);
+
+	if (found != UINT32_MAX)
+		return found;
 	hmap_put(&h->place_at, key, h->place.n);
 	VEC_PUSH(&h->place, ((struct crash_place){ e->process, e->site, e->ctx, e->ip }));
 	return (uint32_t)h->place.n - 1;
@@ -282,10 +306,10 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_FLUSH: flush_event(b); return 0;
 	case TRACE_FENCE: fence_event(b); return 0;
 	case TRACE_SYNC: sync_event(b); return 0;
-	case TRACE_OP_BEGIN:
 	case TRACE_OP_END:
-	case TRACE_TX_BEGIN:
-	case TRACE_TX_END: mark(b); return 0;
+	case TRACE_TX_END: b->h->operations = true; /* fall through */
+	case TRACE_OP_BEGIN:
+	case TRACE_TX_BEGIN: mark(b); return 0;
 	case TRACE_MAP: map_event(b); return trace_image_apply(b->h->initial, e, err);
 	case TRACE_UNMAP:
 	case TRACE_FORK: return trace_image_apply(b->h->initial, e, err);

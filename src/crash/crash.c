@@ -73,6 +73,8 @@ void crash_free(struct crash *c)
 	for (size_t i = 0; i < c->cause.n; i++)
 		crash_cause_free(&c->cause.p[i]);
 	VEC_FREE(&c->cause);
+	VEC_FREE(&c->told);
+	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
 	VEC_FREE(&c->statement);
@@ -233,16 +235,21 @@ static int find_created(struct crash *c, struct err *err)
 	return 0;
 }
 
+void crash_use(struct crash *c, struct runner *r)
+{
+	c->runner = r;
+	if (!c->cell)
+		c->cell = xcalloc(runner_cells(r), sizeof *c->cell);
+}
+
 int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *hooks,
 		 struct err *err)
 {
 	struct crash_state start = { 0 };
 	char *output = NULL, what[512];
 
-	c->runner = r;
+	crash_use(c, r);
 	c->hooks = hooks;
-	if (!c->cell)
-		c->cell = xcalloc(runner_cells(r), sizeof *c->cell);
 	if (check_end(c, err) || crash_try(c, &start, false, &c->empty, &output, err))
 		return free(output), -1;
 	describe(c->empty, output, what, sizeof what);

@@ -83,6 +83,31 @@ struct crash_hooks {
 };
 
 struct crash;
+/*
+ * Stores that somebody suspects to be missing a flush or a fence: `n` places that made them, and one of
+ * these events. States that lose them, and as little else as possible, are tested before all others.
+ * To be said before crash_run, all in one order; they are numbered from 0.
+ */
+void crash_suspect(struct crash *, const struct finding_store *, size_t n, uint64_t event);
+struct crash_proof {
+	uint64_t stores;   /* that may be lost … */
+	uint64_t lost;     /* … and that were to be, each without the others */
+	uint64_t planned;  /* states */
+	uint64_t tested;   /* … that recovery ran on, … */
+	uint64_t accepted; /* … and handles, … */
+	uint64_t failed;   /* … or does not, for whatever reason */
+	/* Of the last crash_report: the findings about the loss of these stores and of no others; and one
+	 * that explains a state which fails for another reason, or NULL. */
+	VEC(struct finding *) finding;
+	const struct finding *other;
+	const struct finding
+		*part; /* … that is about their loss as well, but not about that alone */
+	/* A witness that is no finding of the report, because the program's own order of stores passes through
+	 * such a state as well, which is one; or NULL. The caller's to free. */
+	struct finding *own;
+};
+void crash_proof(struct crash *, size_t suspect, struct crash_proof *out);
+
 /* The reader must stay open. NULL and err: cannot be crash-tested. */
 struct crash *crash_new(struct trace_reader *, const struct crash_opts *, struct err *);
 void crash_free(struct crash *);
@@ -102,6 +127,9 @@ size_t crash_memory(const struct crash *);
 int crash_sanity(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* Generates and tests. 0: done or cut; -1: err. */
 int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
+/* What recovery does to the files at the normal end, malloc'ed; the paths live as long as the crash.
+ * NULL: it cannot be told. */
+struct trace_use *crash_uses(struct crash *, struct runner *, size_t *n);
 /* Recovery reads nothing of the files, even at the normal end; false if that cannot be told. */
 bool crash_is_blind(struct crash *);
 /* Adds what is known so far; `dir` is where the trace is, for the replay command. */

@@ -39,7 +39,7 @@ static int tick(struct crash *c, struct err *err)
 	return c->hooks->progress ? c->hooks->progress(c->hooks->arg, &c->counts, err) : 0;
 }
 
-static bool known(struct crash *c, uint64_t hash, struct crash_verdict *v)
+bool crash_known(struct crash *c, uint64_t hash, struct crash_verdict *v)
 {
 	uint64_t packed;
 
@@ -118,7 +118,7 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 
 	crash_cursor_move(&c->building, s->event);
 	hash = crash_state_hash(s, &c->building);
-	if (!fresh && !output && known(c, hash, v))
+	if (!fresh && !output && crash_known(c, hash, v))
 		return 0;
 	if (start(c, s, TRY_TAG, err))
 		return -1;
@@ -188,7 +188,7 @@ static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, 
 	job->strategy = c->counts.strategy;
 	job->seq = c->seq++;
 	VEC_PUSH(&c->job, job);
-	if (known(c, hash, &job->verdict)) {
+	if (crash_known(c, hash, &job->verdict)) {
 		job->done = true;
 		return 0;
 	}
@@ -284,6 +284,7 @@ static struct crash_world look_at(struct crash *c)
 					     .budget = c->opts.budget_states ||
 						       c->opts.budget_seconds > 0 },
 				 .seed = c->opts.seed,
+				 .suspects = &c->suspects,
 				 .reads = runner_calls(c->runner) ? crash_reads_lines : NULL,
 				 .reads_arg = c };
 
@@ -291,19 +292,30 @@ static struct crash_world look_at(struct crash *c)
 	return w;
 }
 
+static int run_named(struct crash *c, struct crash_world *world, const char *name, struct err *err)
+{
+	struct crash_gen *gen = crash_gen_new(world, name);
+	int bad = run_strategy(c, gen, err);
+
+	crash_gen_free(gen);
+	return bad;
+}
+
 int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks, struct err *err)
 {
+	const struct crash_strategy *proof = crash_strategy_find("proof");
 	struct crash_world world;
-	struct crash_gen *gen;
-	int bad;
+	int bad = 0;
 
 	c->runner = r;
 	c->hooks = hooks;
 	c->started = now_seconds();
 	world = look_at(c);
-	gen = crash_gen_new(&world, c->opts.strategy);
-	bad = run_strategy(c, gen, err);
-	crash_gen_free(gen);
+	crash_suspects_plan(&c->suspects, c->h, &c->points);
+	if (c->suspects.plan.n && crash_strategy_find(c->opts.strategy) != proof)
+		bad = run_named(c, &world, proof->name, err) || crash_suspects_confirm(c, err);
+	if (!bad)
+		bad = run_named(c, &world, c->opts.strategy, err);
 	crash_cursor_free(&world.cursor);
 	if (bad && hooks->stop && hooks->stop(hooks->arg)) {
 		c->stopping = true; /* what was in flight is given up */

@@ -25,8 +25,10 @@ struct fate {
 
 #define FIRST_AFTER(v, number) BISECT(k, (v).n, (v).p[k].event <= (number))
 
-static uint64_t operation_end(const struct crash_history *h, const struct crash_piece *p)
+uint64_t crash_operation_end(const struct crash_history *h, const struct crash_piece *p)
 {
+	if (!h->operations)
+		return UINT64_MAX;
 	for (size_t i = FIRST_AFTER(h->mark, p->event); i < h->mark.n; i++) {
 		const struct crash_mark *m = &h->mark.p[i];
 		if (m->thread == p->thread && (m->kind == TRACE_OP_END || m->kind == TRACE_TX_END))
@@ -48,7 +50,7 @@ static const struct crash_flush *flush_after(const struct crash_history *h,
 uint32_t crash_flush_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
-	const struct crash_flush *f = flush_after(h, p, operation_end(h, p));
+	const struct crash_flush *f = flush_after(h, p, crash_operation_end(h, p));
 
 	return f ? f->place : UINT32_MAX;
 }
@@ -57,7 +59,7 @@ static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
 	uint32_t number = crash_number_of(h, piece);
-	struct fate f = { .end = operation_end(h, p) };
+	struct fate f = { .end = crash_operation_end(h, p) };
 	const struct crash_flush *flush = flush_after(h, p, f.end);
 
 	f.flush = flush ? flush->event + 1 : 0;
@@ -70,6 +72,31 @@ static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
 			f.covered = h->raise.p[i].event + 1;
 	return f;
+}
+
+static bool is_barrier(const struct crash_mark *m, const struct crash_piece *p)
+{
+	return m->thread == p->thread &&
+	       (m->kind == TRACE_FENCE || m->kind == TRACE_SYNC || m->kind == TRACE_FILE_SYNC);
+}
+
+bool crash_is_abandoned(const struct crash_history *h, uint32_t piece)
+{
+	const struct crash_piece *p = &h->piece.p[piece];
+	uint64_t covered = fate_of(h, piece).covered;
+	size_t i = FIRST_AFTER(h->mark, p->event);
+
+	if (!covered)
+		return true;
+	while (i < h->mark.n && h->mark.p[i].event < covered && !is_barrier(&h->mark.p[i], p))
+		i++;
+	if (i < h->mark.n && h->mark.p[i].event < covered)
+		return h->mark.p[i].event != covered - 1;
+	i = BISECT(k, h->flush.n, h->flush.p[k].event < covered - 1);
+	for (; i < h->flush.n && h->flush.p[i].event == covered - 1; i++)
+		if (h->flush.p[i].thread == p->thread) /* it needs no fence */
+			return false;
+	return p->event != covered - 1; /* nor does a store that is persistent at once */
 }
 
 static enum finding_kind kind_of(const struct crash_cause *cause, const struct fate *f)
@@ -277,7 +304,7 @@ static void add_also(struct crash *c, struct finding *f, const struct crash_caus
 	}
 }
 
-static struct finding *finding_of(struct crash *c, const struct crash_cause *cause)
+struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *cause)
 {
 	struct fate fate = { 0 };
 	uint32_t main_piece = cause->persisted;
@@ -321,13 +348,12 @@ static struct finding *finding_of(struct crash *c, const struct crash_cause *cau
 
 void crash_report(struct crash *c, const char *dir, struct finding_set *set)
 {
+	c->told.n = 0;
 	for (size_t i = 0; i < c->cause.n; i++)
-		finding_add(set, finding_of(c, &c->cause.p[i]));
-	for (size_t i = 0; dir && i < set->v.n; i++) {
-		struct finding *f = set->v.p[i];
+		VEC_PUSH(&c->told, finding_add(set, crash_cause_finding(c, &c->cause.p[i])));
+	for (size_t i = 0; dir && i < c->told.n; i++) {
+		struct finding *f = c->told.p[i];
 
-		if (!f->crash)
-			continue;
 		free(f->replay);
 		f->replay = xasprintf("holdfast replay %s %s", f->id, dir);
 	}

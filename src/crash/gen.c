@@ -120,6 +120,17 @@ uint64_t crash_gen_random(struct crash_gen *gen)
 	return splitmix64(&gen->rng);
 }
 
+bool crash_gen_planned(struct crash_gen *gen, size_t k, struct crash_state *out)
+{
+	const struct crash_suspects *all = gen->w->suspects;
+
+	if (!all || k >= all->plan.n)
+		return false;
+	crash_state_copy(out, &all->plan.p[k].state);
+	crash_gen_go(gen, out->event, out);
+	return true;
+}
+
 /* ---- lines ---- */
 
 uint32_t crash_gen_lo(const struct crash_gen *gen, uint32_t line)

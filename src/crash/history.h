@@ -93,6 +93,7 @@ struct crash_history {
 	VEC(struct crash_raise) raise;
 	VEC(struct crash_flush) flush;
 	VEC(struct crash_mark) mark;
+	bool operations; /* some of these end one */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file;
 	VEC(struct crash_place) place;

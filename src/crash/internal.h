@@ -13,6 +13,10 @@
 /* build.c: 0, or -1 and err: the trace is damaged, or cannot be crash-tested (EXIT_PROGRAM). */
 int crash_history_read(struct crash_history *, struct srcloc_trace *, struct err *);
 
+/* The place of that number, UINT32_MAX if the history has none. */
+uint32_t crash_place_find(const struct crash_history *, uint32_t process, uint32_t site,
+			  uint32_t ctx);
+
 /* points.c: where to crash. */
 struct crash_point {
 	uint64_t event; /* crash just before it; the number of events: after the last */
@@ -27,6 +31,40 @@ struct crash_points {
 int crash_points_find(const struct crash_history *, const struct crash_opts *,
 		      struct srcloc_trace *, struct crash_points *, struct err *);
 
+struct crash_cause;
+
+/*
+ * suspect.c and suspect_plan.c: stores that are suspected to be missing, and the states that lose them
+ * while everything else is as up to date as it may be.
+ */
+struct crash_suspect {
+	VEC(uint32_t) place; /* that made them, sorted */
+	uint64_t event;      /* one of them */
+	uint64_t stores;     /* that may be lost: events */
+	uint64_t lost;       /* … that the plan loses, one at a time */
+	struct crash_cause
+		*own; /* it fails, though it would before the store was made, too; or NULL */
+};
+struct crash_plan {
+	struct crash_state state;
+	uint64_t hash; /* of its image */
+	uint32_t suspect;
+	uint8_t rank; /* the lower, the earlier */
+};
+struct crash_suspects {
+	VEC(struct crash_suspect) v;
+	VEC(struct crash_plan) plan; /* in the order in which they are to be tested */
+};
+/* Makes the plan for all of them; `points` are where a crash may matter. */
+void crash_suspects_plan(struct crash_suspects *, const struct crash_history *,
+			 const struct crash_points *);
+/* The places of a history, as numbers; those that it does not have are left out. */
+void crash_suspects_add(struct crash_suspects *, const struct crash_history *,
+			const struct finding_store *, size_t n, uint64_t event);
+void crash_suspects_free(struct crash_suspects *);
+/* After the plan was tested: what proves a suspicion by itself. */
+int crash_suspects_confirm(struct crash *, struct err *);
+
 /* ---- strategies ---- */
 
 /* What they look at; all parts of one share the cursor. */
@@ -36,6 +74,7 @@ struct crash_world {
 	struct crash_cursor cursor;
 	struct crash_wishes wishes;
 	uint64_t seed;
+	const struct crash_suspects *suspects; /* may be NULL */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
 };
@@ -118,6 +157,8 @@ struct crash {
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
 	VEC(struct crash_cause) cause;
+	struct crash_suspects suspects;
+	VEC(struct finding *) told;      /* by cause: the finding that the last report made of it */
 	struct crash_verdict empty;      /* what recovery says of the initial image */
 	uint64_t created;                /* event from which on recovery's refusals count */
 	struct finding_helpers *helpers; /* NULL: not looked for yet */
@@ -127,6 +168,9 @@ struct crash {
 	bool stopping;
 };
 
+/* crash.c: this runner has the cells from now on. */
+void crash_use(struct crash *, struct runner *);
+
 /* image.c: makes a cell's image that of a state. */
 int crash_materialise(struct crash *, unsigned cell, const struct crash_state *, struct err *);
 void crash_cells_free(struct crash *);
@@ -135,6 +179,8 @@ void crash_cells_free(struct crash *);
  * wanted, is malloc'ed. */
 int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
 	      char **output, struct err *);
+/* The verdict on an image, of this run or an earlier one of the campaign. */
+bool crash_known(struct crash *, uint64_t hash, struct crash_verdict *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
 
 /* reads.c: what recovery reads of a state's image before it writes it, in the order of the first
@@ -158,6 +204,11 @@ bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_s
 uint32_t crash_number_of(const struct crash_history *, uint32_t piece);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
 uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
+/* explain.c: its thread has gone on without a guarantee for the piece: the operation has ended, or a fence or
+ * sync of the thread has come and gone. Whoever guarantees it later does so by chance. */
+bool crash_is_abandoned(const struct crash_history *, uint32_t piece);
+/* The end of the operation that made a piece; UINT64_MAX: there is none. */
+uint64_t crash_operation_end(const struct crash_history *, const struct crash_piece *);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
 /* place.c: the call path of a place, with helpers marked; lives as long as the crash. */
 const struct finding_place *crash_path(struct crash *, uint32_t place);
@@ -166,5 +217,7 @@ void crash_paths_free(struct crash *);
 char *crash_state_text(const struct crash *, const struct crash_state *);
 int crash_state_parse(const struct crash *, const char *, struct crash_state *, struct err *);
 void crash_cause_free(struct crash_cause *);
+/* explain.c: a cause in words. */
+struct finding *crash_cause_finding(struct crash *, const struct crash_cause *);
 
 #endif

@@ -7,6 +7,7 @@
 /* The default is the first. */
 #define STRATEGIES(X)                                                                              \
 	X(auto)                                                                                    \
+	X(proof)                                                                                   \
 	X(prefix)                                                                                  \
 	X(lost)                                                                                    \
 	X(ahead)                                                                                   \

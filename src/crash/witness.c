@@ -11,9 +11,7 @@ int crash_build(struct crash *c, struct runner *r, unsigned cell, const char *wi
 	struct crash_state s = { 0 };
 	int bad;
 
-	c->runner = r;
-	if (!c->cell)
-		c->cell = xcalloc(runner_cells(r), sizeof *c->cell);
+	crash_use(c, r);
 	bad = crash_state_parse(c, witness, &s, err);
 	if (uncrashed)
 		s.at.n = 0;

@@ -100,6 +100,17 @@ static cJSON *why(const struct finding *f)
 	return a;
 }
 
+static void add_verdict(cJSON *to, const struct finding_verdict *v)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, "verdict");
+
+	report_add_text(o, "state", finding_proof_name(v->proof));
+	add_number(o, "states", v->states);
+	add_number(o, "stores", v->stores);
+	add_number(o, "lost", v->lost);
+	report_add_text(o, "text", v->text);
+}
+
 static cJSON *paths(const struct finding *f, bool whole)
 {
 	cJSON *a = cJSON_CreateArray();
@@ -200,6 +211,8 @@ cJSON *report_finding_tree(const struct finding *f, bool whole)
 		report_add_text(o, "data", f->data);
 	if (f->why.n)
 		cJSON_AddItemToObject(o, "why", why(f));
+	if (f->verdict)
+		add_verdict(o, f->verdict);
 	if (f->paths.n > 1)
 		cJSON_AddItemToObject(o, "paths", paths(f, whole));
 	add_place(o, &f->place, whole);

@@ -23,6 +23,7 @@
     node.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return node;
   }
+  const PROOFS = { proved: "proved", harmless: "harmless for this recovery", open: "open" };
   const ROLES = { persisted: "persistent", "also-persisted": "also persistent", "also-lost": "also lost" };
   const words = (text) => ROLES[text] || text.replace(/-/g, " ");
   const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -119,6 +120,8 @@
       f.witness.says ? crashPicture(f) : null,
       ...(f.witness.says ? recovery(f) : []),
       ...(f.witness.paths ? input(f) : []),
+      f.verdict ? el("h3", {}, "Verdict") : null,
+      f.verdict ? el("p.verdict", {}, el("b", {}, PROOFS[f.verdict.state] + ": "), f.verdict.text) : null,
       f.why ? el("h3", {}, "Why " + f.level) : null,
       f.why ? el("ul", {}, ...f.why.map((row) => el("li", {}, row.text))) : null,
       f.stack.length ? el("h3", {}, "Source") : null,

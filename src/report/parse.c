@@ -145,6 +145,21 @@ static void add_why(struct finding *f, const cJSON *o)
 	}
 }
 
+static void add_verdict(struct finding *f, const cJSON *o)
+{
+	const char *state = text(o, "state");
+	struct finding_verdict v = { .states = number(o, "states"),
+				     .stores = number(o, "stores"),
+				     .lost = number(o, "lost") };
+
+	while (state && v.proof < FINDING_PROOFS && strcmp(state, finding_proof_name(v.proof)))
+		v.proof++;
+	if (!state || v.proof == FINDING_PROOFS || !text(o, "text"))
+		return;
+	v.text = own_text(o, "text");
+	finding_judge(f, &v);
+}
+
 static void add_paths(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
@@ -246,6 +261,7 @@ static struct finding *finding(const cJSON *o)
 	f->place = place(o);
 	f->level = level_of(o, f->kind->level);
 	add_why(f, o);
+	add_verdict(f, field(o, "verdict"));
 	add_paths(f, o);
 	add_related(f, o);
 	add_steps(f, o);

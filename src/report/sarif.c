@@ -15,6 +15,7 @@
  * what happened to the data, in the order of time.
  */
 #include <ctype.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,12 @@ static void add_result_message(cJSON *result, const struct finding *f)
 		buf_printf(&text, "\nRecovery %s.", verdict);
 		free(verdict);
 	}
+	if (f->verdict) {
+		char *verdict = finding_verdict_text(f->verdict);
+		*verdict = (char)toupper((unsigned char)*verdict);
+		buf_printf(&text, "\n%s.", verdict);
+		free(verdict);
+	}
 	if (f->advice)
 		buf_printf(&text, "\n%s", f->advice);
 	buf_add(&text, "", 1);
@@ -215,6 +222,10 @@ static void add_properties(cJSON *result, const struct finding *f)
 		report_add_text(p, "input", f->input->text);
 	if (f->input && f->input->folder)
 		report_add_text(p, "inputFolder", f->input->folder);
+	if (f->verdict) {
+		report_add_text(p, "proof", finding_proof_name(f->verdict->proof));
+		cJSON_AddNumberToObject(p, "proofStates", (double)f->verdict->states);
+	}
 	if (!f->crash)
 		return;
 	report_add_text(p, "verdict", f->crash->verdict);

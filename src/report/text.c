@@ -183,6 +183,8 @@ static size_t label_columns(const struct finding *f)
 	bool wide = f->crash || (f->input && f->input->backtrace);
 	size_t columns = wide ? report_text_crash_columns() : strlen("replay");
 
+	if (f->verdict && columns < strlen("verdict"))
+		columns = strlen("verdict");
 	if (f->why.n && columns < strlen("why ") + strlen(finding_level_name(f->level)))
 		columns = strlen("why ") + strlen(finding_level_name(f->level));
 	if (f->paths.n > 1 && columns < strlen("called by"))
@@ -198,7 +200,7 @@ static size_t label_columns(const struct finding *f)
 
 static char *seen(const struct finding *f)
 {
-	if (f->crash)
+	if (f->crash && !f->verdict)
 		return report_text_crash_seen(f);
 	if (f->input && f->input->paths)
 		return xasprintf(
@@ -221,6 +223,7 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 		report_text_crash(o, f->crash, columns);
 	if (f->input)
 		report_text_input(o, f->input, columns);
+	report_text_verdict(o, f, columns);
 	report_text_why(o, f, columns);
 	report_text_paths(o, f, columns);
 	report_text_labelled(o, "data", columns, f->data);

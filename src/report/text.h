@@ -35,6 +35,7 @@ void report_text_level(const struct text_out *, enum finding_level); /* "error: 
 
 /* text_more.c */
 void report_text_why(const struct text_out *, const struct finding *, size_t columns);
+void report_text_verdict(const struct text_out *, const struct finding *, size_t columns);
 void report_text_paths(const struct text_out *, const struct finding *, size_t columns);
 void report_text_line(const struct text_out *, const struct finding *); /* all of it in one line */
 void report_text_files(const struct text_out *, const struct finding_set *);

@@ -21,6 +21,15 @@ void report_text_why(const struct text_out *o, const struct finding *f, size_t c
 	buf_free(&label);
 }
 
+void report_text_verdict(const struct text_out *o, const struct finding *f, size_t columns)
+{
+	if (!f->verdict)
+		return;
+	char *text = finding_verdict_text(f->verdict);
+	report_text_labelled(o, "verdict", columns, text);
+	free(text);
+}
+
 /* "insert (list.c:20) ← main (list.c:40)": from the main frame's caller on. */
 static char *callers(const struct finding_place *place)
 {

@@ -233,6 +233,44 @@ static void round_trip(const struct finding *f)
 	finding_free(back);
 }
 
+/* A misuse that a crash proved is still the same finding; all three verdicts come back as they were. */
+static void test_proofs(void **state)
+{
+	(void)state;
+	for (int proof = 0; proof < FINDING_PROOFS; proof++) {
+		struct finding_set set = { 0 };
+		struct finding *f = finding_new(finding_kind_info(FINDING_MISSING_FLUSH));
+		struct finding_verdict v = { .proof = (enum finding_proof)proof,
+					     .states = 5,
+					     .stores = 40,
+					     .lost = 12,
+					     .text = xstrdup("it was tried") };
+		struct srcloc_frame frame = { .function = "put", .file = "/p/a.c", .line = 3 };
+		char id[17], *text;
+
+		f->message = xstrdup("the store was not flushed");
+		f->place = finding_place_copy((struct srcloc_where){ &frame, 1 });
+		f = finding_add(&set, f);
+		memcpy(id, f->id, sizeof id);
+		finding_judge(f, &v);
+		if (proof == FINDING_PROVED)
+			finding_crash(f)->verdict = xstrdup("failed");
+		round_trip(f);
+		text = shown(f);
+		assert_non_null(strstr(text, proof == FINDING_PROVED ? "proved: it was tried"
+					     : proof == FINDING_HARMLESS
+						     ? "harmless for this recovery: it was tried"
+						     : "open: it was tried"));
+		free(text);
+		set.v.n = 0;
+		hmap_free(&set.by_shape);
+		hmap_free(&set.first);
+		f = finding_add(&set, f);
+		assert_string_equal(f->id, id);
+		finding_set_free(&set);
+	}
+}
+
 static struct finding *of_an_input(void)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_PROGRAM_CRASH));
@@ -390,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_long_output),
 		cmocka_unit_test(test_input),
+		cmocka_unit_test(test_proofs),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_shown_as_in_the_report),
 		cmocka_unit_test(test_every_frame_kind),
