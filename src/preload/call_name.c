@@ -255,9 +255,13 @@ static int move(struct place *old, struct place *new)
 EXPORT int renameat2(int fromfd, const char *from, int tofd, const char *to, unsigned flags)
 {
 	struct way old, new;
-	if (preload_see(&old, fromfd, from, SEE_NAME | SEE_ANY) ||
-	    preload_see(&new, tofd, to, SEE_NAME | SEE_ANY))
-		return -1;
+	unsigned layers;
+	do { /* the second may be the input, and with it comes a layer */
+		layers = preload_layers();
+		if (preload_see(&old, fromfd, from, SEE_NAME | SEE_ANY) ||
+		    preload_see(&new, tofd, to, SEE_NAME | SEE_ANY))
+			return -1;
+	} while (layers != preload_layers());
 	if (!old.ours && !new.ours)
 		return (int)preload_result(preload_sys(SYS_renameat2, old.dirfd, old.path,
 						       new.dirfd, new.path, flags));

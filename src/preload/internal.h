@@ -46,6 +46,8 @@ char *preload_digits(char buf[PRELOAD_DIGITS], unsigned); /* somewhere in buf */
 /* view.c */
 #define VIEW_PATH PRELOAD_TEXT_MAX /* longer paths are refused */
 extern struct preload_view preload_state;
+/* How many of our own; the tracer may add one during any system call. */
+unsigned preload_layers(void);
 bool preload_on(void);
 size_t preload_copy(char to[VIEW_PATH], const char *from); /* its length; VIEW_PATH: too long */
 bool preload_is_input(const char *path); /* of an exploration; it is shared by all runs */

@@ -332,7 +332,7 @@ static void find_root(struct place *p)
 			p->layers &= ~(1u << i);
 }
 
-int preload_resolve(struct place *p, int dirfd, const char *path, int follow)
+static int resolve(struct place *p, int dirfd, const char *path, int follow)
 {
 	char rest[VIEW_PATH], outside[VIEW_PATH];
 	p->slash = p->moved = false;
@@ -359,4 +359,13 @@ int preload_resolve(struct place *p, int dirfd, const char *path, int follow)
 	if (found > 0 && p->n == p->folder->n)
 		find_root(p);
 	return found;
+}
+
+/* To look at the input is to use it: a child of the fork server, with a layer of its own, goes on from
+ * there, and looks again. */
+int preload_resolve(struct place *p, int dirfd, const char *path, int follow)
+{
+	unsigned layers = preload_layers();
+	int found = resolve(p, dirfd, path, follow);
+	return layers == preload_layers() ? found : resolve(p, dirfd, path, follow);
 }

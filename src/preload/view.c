@@ -67,6 +67,11 @@ __attribute__((constructor)) void preload_start(void)
 		explored = holdfast_request(PRELOAD_REQUEST_VIEW, (unsigned long)&preload_state, 0);
 }
 
+unsigned preload_layers(void)
+{
+	return *(volatile const __typeof__(preload_state.base.n) *)&preload_state.base.n;
+}
+
 bool preload_on(void)
 {
 	preload_start();

@@ -44,7 +44,7 @@ server() {
 	home=$(mktemp -d /tmp/holdfast-test-server.XXXXXX)
 	printf 'put 1 11\nput 2 22\nput 3 33\nput 1 44\n' >"$home/ops"
 	cp "$bin" "$home/kvserver"
-	[ "$who" = root ] || chown -R 65534:65534 "$home"
+	[ "$who" = root ] || [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 "$home"
 	local command=("$HOLDFAST" crash -q -o t --json r.json --budget 150 --random 2 --port "$port"
 		--client "./kvserver client $port ops" --stop TERM
 		--recover "./kvserver serve pool $port" --recover-client "./kvserver client $port ops && ./kvserver recover pool"

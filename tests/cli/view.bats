@@ -82,3 +82,8 @@ END
 	diff <(cause r.json) <(cause_of ordering order)
 	wait_nothing_left
 }
+
+@test "explore: runs, the pool and a renamed input are kept apart there as well" {
+	run -0 "$BIN/refuse" "${HOLDFAST%/*}/tests/tracer/explorer_more"
+	run -0 "$BIN/refuse" "${HOLDFAST%/*}/tests/tracer/explorer"
+}
