@@ -7,7 +7,7 @@
  * each file is loaded and takes addresses as the program sees them.
  *
  * The priority of an instruction is 1 if it modifies PM (a flush, a fence, a non-temporal store,
- * a store that was seen to hit PM), plus the largest priority reachable from it: along its function,
+ * a store that was seen to hit PM, or whose address may come from there: flow.h), plus the largest priority reachable from it: along its function,
  * with cycles collapsed (all that is in a cycle counts once), and, at a call, what the callee can
  * do plus what follows the call.
  */
@@ -51,6 +51,8 @@ bool binary_view_saw_pm(struct binary_view *, uint64_t ip); /* the store at ip h
 /* The same, with the call instructions that led there, innermost first: when the C library's
  * memcpy() and its like write PM, it is the program's call that counts as modifying it. */
 bool binary_view_saw_pm_in(struct binary_view *, uint64_t ip, const uint64_t *calls, size_t n);
+/* PM was mapped in these calls, innermost first: what they return may be its address. */
+bool binary_view_saw_map(struct binary_view *, const uint64_t *calls, size_t n);
 bool binary_view_saw_call(struct binary_view *, uint64_t ip, uint64_t target);
 bool binary_view_saw_jump(struct binary_view *, uint64_t ip, uint64_t target);
 /* Brings priorities up to date; cheap when nothing was learnt. */
@@ -61,6 +63,12 @@ uint32_t binary_view_priority(const struct binary_view *, uint64_t ip);
 uint32_t binary_view_priority_in(const struct binary_view *, uint64_t ip, const uint64_t *calls,
 				 size_t n);
 bool binary_view_modifies_pm(const struct binary_view *, uint64_t ip);
+enum binary_mark {
+	BINARY_NOT,
+	BINARY_MAY, /* a store that no run has seen to hit PM, whose address may come from there */
+	BINARY_PM,  /* it modifies PM */
+};
+enum binary_mark binary_view_mark(const struct binary_view *, uint64_t ip);
 /* The basic block that holds ip: [lo, hi). False: unknown. */
 bool binary_view_block(const struct binary_view *, uint64_t ip, uint64_t *lo, uint64_t *hi);
 /* Totals, for the live line: basic blocks and PM-modifying instructions of the first file loaded. */
@@ -68,6 +76,7 @@ size_t binary_view_blocks(const struct binary_view *);
 size_t binary_view_pm(const struct binary_view *);
 /* All instructions of the first file with their priorities, by address. */
 void binary_view_each(const struct binary_view *,
-		      void (*each)(void *, uint64_t ip, uint32_t priority, bool pm), void *);
+		      void (*each)(void *, uint64_t ip, uint32_t priority, enum binary_mark),
+		      void *);
 
 #endif

@@ -19,7 +19,7 @@
 #include "binary/internal.h"
 
 #define MAGIC "HFBINARY"
-#define VERSION 1u
+#define VERSION 2u
 
 struct head {
 	char magic[8];

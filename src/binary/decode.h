@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that see Zydis: decode.c, pm.c, table.c and writes.c. */
+/* The files that see Zydis: decode.c, flow_build.c, pm.c, table.c and writes.c. */
 #ifndef HOLDFAST_BINARY_DECODE_H
 #define HOLDFAST_BINARY_DECODE_H
 

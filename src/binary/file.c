@@ -48,6 +48,15 @@ uint32_t binary_block_from(const struct binary *b, uint32_t pos)
 	return i != NONE && b->block.p[i].pos == pos ? i : NONE;
 }
 
+uint32_t binary_last_pos(const struct binary *b, const struct block *block)
+{
+	uint32_t pos = block->pos + block->len - 1;
+
+	while (pos > block->pos && !bit_get(b->code, pos))
+		pos--;
+	return pos;
+}
+
 void binary_show(struct binary *b)
 {
 	b->shown = xcalloc(b->func.n ? b->func.n : 1, sizeof *b->shown);
@@ -59,29 +68,28 @@ void binary_show(struct binary *b)
 	}
 }
 
-/* All code of the file, end to end. */
-static uint8_t *copy_code(const struct elf *e, struct binary *b)
+uint8_t *binary_code_bytes(const struct elf *e, const struct binary *b)
 {
-	uint8_t *bytes;
+	uint8_t *bytes = xmalloc(b->ncode ? b->ncode : 1);
 
-	for (size_t i = 0; i < b->text.n; i++)
-		b->ncode += b->text.p[i].len;
-	bytes = xmalloc(b->ncode ? b->ncode : 1);
 	for (size_t i = 0; i < b->text.n; i++) {
 		const struct text *t = &b->text.p[i];
 
 		memcpy(bytes + t->pos, binary_elf_at(e, t->addr, t->len), t->len);
 	}
-	b->code = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *b->code);
-	b->pm = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *b->pm);
 	return bytes;
 }
 
 static void decode_file(struct binary *b, struct elf *e)
 {
 	struct build build = { .elf = e, .out = b };
-	uint8_t *bytes = copy_code(e, b);
+	uint8_t *bytes;
 
+	for (size_t i = 0; i < b->text.n; i++)
+		b->ncode += b->text.p[i].len;
+	b->code = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *b->code);
+	b->pm = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *b->pm);
+	bytes = binary_code_bytes(e, b);
 	build.bytes = bytes;
 	binary_decode_start(&build);
 	binary_symbols_functions(&build);

@@ -140,11 +140,13 @@ static inline void bit_set(uint64_t *bits, uint32_t i)
 
 uint32_t binary_pos(const struct binary *, uint64_t addr); /* NONE: no code */
 uint64_t binary_addr(const struct binary *, uint32_t pos);
-uint32_t binary_func_of(const struct binary *, uint32_t pos);    /* index; NONE: in none */
-uint32_t binary_block_of(const struct binary *, uint32_t pos);   /* the block that holds it */
-uint32_t binary_block_from(const struct binary *, uint32_t pos); /* that begins there */
-void binary_show(struct binary *);                               /* fills shown */
-void binary_drop(struct binary *);                               /* frees what it points to */
+uint32_t binary_func_of(const struct binary *, uint32_t pos);          /* index; NONE: in none */
+uint32_t binary_block_of(const struct binary *, uint32_t pos);         /* the block that holds it */
+uint32_t binary_block_from(const struct binary *, uint32_t pos);       /* that begins there */
+uint32_t binary_last_pos(const struct binary *, const struct block *); /* its last instruction */
+uint8_t *binary_code_bytes(const struct elf *, const struct binary *); /* end to end; xmalloc'ed */
+void binary_show(struct binary *);                                     /* fills shown */
+void binary_drop(struct binary *);                                     /* frees what it points to */
 
 /* ---- decoding ---- */
 enum insn_kind {

@@ -51,12 +51,17 @@ static void count_static(struct binary_view *v, uint32_t file, uint32_t from, ui
 	}
 }
 
-static bool is_quiet(const struct binary_view *v, const struct ref *at)
+bool binary_learn_quiet(const struct binary_view *v, uint32_t file, uint32_t pos)
 {
-	const struct binary *b = v->file.p[at->file].b;
-	uint32_t func = binary_func_of(b, at->pos);
+	const struct binary *b = v->file.p[file].b;
+	uint32_t func = binary_func_of(b, pos);
 
 	return func != NONE && (b->func.p[func].flags & FUNC_QUIET);
+}
+
+static bool is_quiet(const struct binary_view *v, const struct ref *at)
+{
+	return binary_learn_quiet(v, at->file, at->pos);
 }
 
 static void apply_store(struct binary_view *v, const struct ref *at)
@@ -65,6 +70,7 @@ static void apply_store(struct binary_view *v, const struct ref *at)
 	uint32_t func = binary_func_of(b, at->pos);
 
 	count_pm(v, at->file, at->pos);
+	binary_flow_saw(v, at, false);
 	if (is_quiet(v, at))
 		count_static(v, at->file, b->func.p[func].pos,
 			     b->func.p[func].pos + b->func.p[func].len, true);
@@ -103,6 +109,26 @@ bool binary_view_saw_pm_in(struct binary_view *v, uint64_t ip, const uint64_t *c
 		if (binary_view_find(v, calls[i], &at) && !is_quiet(v, &at))
 			return binary_view_saw_pm(v, calls[i]);
 	return false;
+}
+
+/* What maps PM for another file returns its address: the innermost call in each file counts. */
+bool binary_view_saw_map(struct binary_view *v, const uint64_t *calls, size_t n)
+{
+	uint32_t inner = NONE;
+	bool new = false;
+
+	for (size_t i = 0; i < n; i++) {
+		struct ref at;
+
+		if (!binary_view_find(v, calls[i], &at) || at.file == inner)
+			continue;
+		inner = at.file;
+		if (v->file.p[at.file].b->flags & (BINARY_LIBC | BINARY_LINKER))
+			continue;
+		binary_flow_saw(v, &at, true);
+		new = true;
+	}
+	return new;
 }
 
 /* --- calls and jumps --- */

@@ -148,7 +148,9 @@ static bool ends_well(const struct block *block, uint8_t last)
 	case INSN_JUMP_UNKNOWN:
 	case INSN_PLAIN:
 	case INSN_COND: return !block->nedge && block->call != BLOCK_CALLS;
-	case INSN_JUMP: return !block->nedge && block->call == BLOCK_UNKNOWN;
+	case INSN_JUMP:
+		return !block->nedge &&
+		       (block->call == BLOCK_UNKNOWN || block->call == BLOCK_IMPORT);
 	default: return false;
 	}
 }

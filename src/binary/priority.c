@@ -32,7 +32,7 @@ uint32_t binary_priority_at(const struct binary_view *v, const struct ref *at)
 
 	if (f->shape[at->block] & BLOCK_CYCLIC)
 		return priority;
-	before = binary_view_bits(f->pm, f->b->block.p[at->block].pos, at->pos);
+	before = binary_view_weight(f, f->b->block.p[at->block].pos, at->pos);
 	return priority > before ? priority - before : 0;
 }
 
@@ -239,7 +239,7 @@ static void close_component(struct work *w, size_t first)
 		uint32_t callee = callee_priority(w, member[i], &recurs), to;
 		uint64_t state = 0;
 
-		sum = add(sum, binary_view_bits(f->pm, b->pos, b->pos + b->len));
+		sum = add(sum, binary_view_weight(f, b->pos, b->pos + b->len));
 		if (!b->tail)
 			sum = add(sum, callee);
 		else if (callee > best)

@@ -22,6 +22,7 @@ static void free_file(struct file *f)
 	free(f->unit_first);
 	free(f->unit_block);
 	free(f->pm);
+	free(f->may);
 	free(f->import);
 	hmap_free(&f->learnt);
 	free(f->priority);
@@ -44,6 +45,8 @@ void binary_view_free(struct binary_view *v)
 	VEC_FREE(&v->target);
 	VEC_FREE(&v->fact);
 	VEC_FREE(&v->pending);
+	VEC_FREE(&v->evidence);
+	binary_flow_free(v->flow);
 	imap_free(&v->map);
 	hmap_free(&v->ignored);
 	hmap_free(&v->export);
@@ -80,6 +83,7 @@ static uint32_t add_file(struct binary_view *v, const char *path, struct binary 
 
 	list_units(&f);
 	f.pm = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *f.pm);
+	f.may = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *f.may);
 	f.priority = xcalloc(b->block.n + 1, sizeof *f.priority);
 	f.shape = xcalloc(b->block.n + 1, 1);
 	f.import = xcalloc(b->import.n + 1, sizeof *f.import);
@@ -188,12 +192,13 @@ uint32_t binary_view_unit(const struct binary_view *v, const struct ref *at)
 	return f->unit0 + f->b->block.p[at->block].unit;
 }
 
-uint32_t binary_view_bits(const uint64_t *bits, uint32_t from, uint32_t to)
+/* Set in one or the other. */
+static uint32_t bits(const uint64_t *a, const uint64_t *b, uint32_t from, uint32_t to)
 {
 	uint32_t n = 0;
 
 	while (from < to) {
-		uint64_t word = bits[from / 64] >> from % 64;
+		uint64_t word = (a[from / 64] | b[from / 64]) >> from % 64;
 		uint32_t here = 64 - from % 64;
 
 		if (here > to - from)
@@ -206,10 +211,21 @@ uint32_t binary_view_bits(const uint64_t *bits, uint32_t from, uint32_t to)
 	return n;
 }
 
+uint32_t binary_view_bits(const uint64_t *b, uint32_t from, uint32_t to)
+{
+	return bits(b, b, from, to);
+}
+
+uint32_t binary_view_weight(const struct file *f, uint32_t from, uint32_t to)
+{
+	return bits(f->pm, f->may, from, to);
+}
+
 void binary_view_update(struct binary_view *v)
 {
 	if (v->new_files)
 		binary_learn_pending(v);
+	binary_flow_update(v);
 	if (v->new_files || v->new_calls)
 		binary_priority_order(v);
 	if (v->new_files || v->new_calls || v->new_weights)
@@ -283,8 +299,21 @@ size_t binary_view_pm(const struct binary_view *v)
 	return v->file.n ? binary_view_bits(v->file.p[0].pm, 0, v->file.p[0].b->ncode) : 0;
 }
 
+static enum binary_mark mark_at(const struct file *f, uint32_t pos)
+{
+	return bit_get(f->pm, pos) ? BINARY_PM : bit_get(f->may, pos) ? BINARY_MAY : BINARY_NOT;
+}
+
+enum binary_mark binary_view_mark(const struct binary_view *v, uint64_t ip)
+{
+	struct ref at;
+
+	return binary_view_find(v, ip, &at) ? mark_at(&v->file.p[at.file], at.pos) : BINARY_NOT;
+}
+
 void binary_view_each(const struct binary_view *v,
-		      void (*each)(void *, uint64_t ip, uint32_t priority, bool pm), void *arg)
+		      void (*each)(void *, uint64_t ip, uint32_t priority, enum binary_mark),
+		      void *arg)
 {
 	uint64_t bias = 0;
 
@@ -300,6 +329,6 @@ void binary_view_each(const struct binary_view *v,
 		struct ref at = { 0, pos, binary_block_of(f->b, pos) };
 		if (at.block != NONE)
 			each(arg, binary_addr(f->b, pos) + bias, binary_priority_at(v, &at),
-			     bit_get(f->pm, pos));
+			     mark_at(f, pos));
 	}
 }

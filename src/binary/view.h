@@ -22,6 +22,8 @@ struct file {
 	uint32_t unit0;                    /* its units are unit0 … unit0+nunit-1 of the view */
 	uint32_t *unit_first, *unit_block; /* blocks of each unit */
 	uint64_t *pm;                      /* a bit a position: counts as modifying PM */
+	uint64_t *may;                     /* … a store that may, by flow analysis */
+	bool no_flow;                      /* … which is not possible */
 	struct ref *import;                /* file NONE: not resolved */
 	struct hmap learnt;                /* block → first of its targets */
 	uint32_t *priority;                /* at the beginning of each block */
@@ -38,6 +40,13 @@ struct place {
 	uint64_t bias; /* what to take off an address of the program */
 };
 
+/* What a run has shown: a store to PM, or a call in which PM was mapped. */
+struct evidence {
+	struct ref at;
+	bool map;
+};
+
+struct flow;
 struct binary_view {
 	char *cache;
 	VEC(struct file) file;
@@ -46,10 +55,12 @@ struct binary_view {
 	struct hmap ignored; /* hashes of paths that are no ELF files */
 	struct hmap export;  /* hash of a name → file, block */
 	VEC(struct target) target;
-	struct hmap known; /* hashes of facts */
-	fact_vec fact;     /* learnt here, or in earlier runs of this program */
-	fact_vec pending;  /* … about files that are not there (yet) */
-	size_t nsaved;     /* facts that the cache has */
+	struct hmap known;             /* hashes of facts */
+	fact_vec fact;                 /* learnt here, or in earlier runs of this program */
+	fact_vec pending;              /* … about files that are not there (yet) */
+	size_t nsaved;                 /* facts that the cache has */
+	VEC(struct evidence) evidence; /* that flow analysis has not heard of */
+	struct flow *flow;             /* NULL: there was none yet */
 	/* what to bring up to date */
 	uint8_t *dirty; /* a byte a unit */
 	uint32_t nunit;
@@ -63,6 +74,7 @@ struct binary_view {
 bool binary_view_find(const struct binary_view *, uint64_t ip, struct ref *); /* of known code */
 uint32_t binary_view_unit(const struct binary_view *, const struct ref *);
 uint32_t binary_view_bits(const uint64_t *bits, uint32_t from, uint32_t to); /* set in [from, to) */
+uint32_t binary_view_weight(const struct file *, uint32_t from, uint32_t to); /* of pm or may */
 
 /* learn.c */
 void binary_learn_file(struct binary_view *, uint32_t file); /* a new one: its own facts, imports */
@@ -73,6 +85,13 @@ bool binary_learn_callee(const struct binary_view *, uint32_t file, uint32_t blo
 /* Ways on from a block in its unit; start with 0. */
 bool binary_learn_way(const struct binary_view *, uint32_t file, uint32_t block, uint64_t *state,
 		      uint32_t *to);
+
+bool binary_learn_quiet(const struct binary_view *, uint32_t file, uint32_t pos); /* FUNC_QUIET */
+
+/* flow.c */
+void binary_flow_saw(struct binary_view *, const struct ref *, bool map);
+void binary_flow_update(struct binary_view *);
+void binary_flow_free(struct flow *);
 
 /* priority.c */
 void binary_priority_order(struct binary_view *);

@@ -10,7 +10,8 @@ struct listing {
 	const char *function, *file; /* of the row that is being put together */
 	uint32_t line, priority;
 	uint64_t from;
-	bool pm, any;
+	enum binary_mark mark;
+	bool any;
 };
 
 static void put_row(struct listing *l)
@@ -22,8 +23,8 @@ static void put_row(struct listing *l)
 	}
 	const char *text = l->file && l->line ? finding_source_line(l->file, l->line) : NULL;
 	const char *base = l->file ? strrchr(l->file, '/') : NULL;
-	fprintf(l->out, "%8u %c 0x%-8" PRIx64 " %-20s ", l->priority, l->pm ? '*' : ' ', l->from,
-		l->function ? l->function : "?");
+	fprintf(l->out, "%8u %c 0x%-8" PRIx64 " %-20s ", l->priority, " +*"[l->mark], l -> from,
+		l -> function ? l -> function : "?");
 	if (l->file && l->line)
 		fprintf(l->out, "%s:%-5u %s", base ? base + 1 : l->file, l->line,
 			text ? text + strspn(text, " \t") : "");
@@ -38,7 +39,7 @@ static bool same_text(const char *a, const char *b)
 
 /* Instructions of one source line, one behind the other, are one row with the highest priority. */
 static void put_instruction(void *arg, const struct srcloc_frame *f, uint64_t ip, uint32_t priority,
-			    bool pm)
+			    enum binary_mark mark)
 {
 	struct listing *l = arg;
 	if (l->any && (!same_text(f->function, l->function) || !same_text(f->file, l->file) ||
@@ -50,11 +51,11 @@ static void put_instruction(void *arg, const struct srcloc_frame *f, uint64_t ip
 		l->line = f->line;
 		l->from = ip;
 		l->priority = 0;
-		l->pm = false;
+		l->mark = BINARY_NOT;
 		l->any = true;
 	}
 	l->priority = priority > l->priority ? priority : l->priority;
-	l->pm = l->pm || pm;
+	l->mark = mark > l->mark ? mark : l->mark;
 }
 
 void explore_priorities_print(struct explore *x, FILE *out)

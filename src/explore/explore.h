@@ -172,7 +172,7 @@ struct symbolic_stats explore_stats(const struct explore *);
 /* In hooks.round: the program's instructions by address, how much PM can still be modified from each
  * on, and where it is in the source. */
 typedef void explore_priority_each(void *, const struct srcloc_frame *, uint64_t ip,
-				   uint32_t priority, bool pm);
+				   uint32_t priority, enum binary_mark);
 void explore_priorities(struct explore *, explore_priority_each *, void *);
 /* All inputs that took a path of their own, each in a folder of its own below dir. */
 int explore_export(const struct explore_opts *, struct explore_folder *, const char *dir,

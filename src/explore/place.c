@@ -86,11 +86,11 @@ struct listing {
 	void *arg;
 };
 
-static void list_one(void *arg, uint64_t ip, uint32_t priority, bool pm)
+static void list_one(void *arg, uint64_t ip, uint32_t priority, enum binary_mark mark)
 {
 	struct listing *l = arg;
 	struct srcloc_where w = srcloc_trace_at(l->places, 0, ip);
-	l->each(l->arg, &w.frame[w.n - 1], ip, priority, pm);
+	l->each(l->arg, &w.frame[w.n - 1], ip, priority, mark);
 }
 
 void explore_place_each(const struct explore_slot *s, struct binary_view *view,

@@ -195,6 +195,15 @@ void symbolic_cover_pm(struct symbolic *s, const struct trace_event *e, uint32_t
 		c->own_pm += is_own(c, site);
 }
 
+void symbolic_cover_map(struct symbolic *s, const struct trace_event *e, uint32_t stack)
+{
+	const struct stack *st = &s->cover.stacks.stack.p[stack];
+
+	if (e->flags & TRACE_F_PM && first_time(&s->cover.pm_in, hash_mix(e->ip, stack)) &&
+	    binary_view_saw_map(s->view, s->cover.stacks.ip.p + st->at, st->n))
+		s->learnt = true;
+}
+
 /* ---- call stacks ---- */
 
 static uint32_t intern(struct stacks *st, const uint64_t *ip, uint32_t n)

@@ -102,6 +102,8 @@ void symbolic_cover_follows(struct symbolic *, uint32_t way, uint64_t ip);
 void symbolic_cover_module(struct symbolic *, const struct trace_defs *,
 			   const struct trace_event *);
 void symbolic_cover_pm(struct symbolic *, const struct trace_event *, uint32_t stack);
+/* PM was mapped there. */
+void symbolic_cover_map(struct symbolic *, const struct trace_event *, uint32_t stack);
 /* The call stack of a context, as a number; tells the view of calls on the way. */
 uint32_t symbolic_cover_stack(struct symbolic *, const struct trace_defs *, uint32_t process,
 			      uint32_t ctx, struct hmap *seen);

@@ -216,6 +216,7 @@ static void on_pm_event(struct symbolic_run *run, const struct trace_event *e)
 	case TRACE_FENCE: symbolic_cover_pm(run->s, e, stack); break;
 	case TRACE_SYNC:
 	case TRACE_FILE_SYNC: symbolic_miss_flush(run, e, effect, 0); break;
+	case TRACE_MAP: symbolic_cover_map(run->s, e, stack); break;
 	case TRACE_MODULE_LOAD: symbolic_cover_module(run->s, run->defs, e); break;
 	case TRACE_EXIT: run->died = e->arg[1] != 0; break;
 	default: break;

@@ -248,6 +248,9 @@ void symbolic_prefix(struct symbolic *s, const struct trace_defs *defs, const st
 	if (e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE)
 		symbolic_cover_pm(s, e,
 				  symbolic_cover_stack(s, defs, e->process, e->ctx, &s->contexts));
+	if (e->kind == TRACE_MAP)
+		symbolic_cover_map(s, e,
+				   symbolic_cover_stack(s, defs, e->process, e->ctx, &s->contexts));
 	symbolic_behave_event(&s->before, e, model_effect(s->opts.model, e, model_class(defs, e)));
 	s->before.seq.n = 0;
 }

@@ -90,7 +90,7 @@ struct listing {
 	uint32_t most;
 };
 
-static void list_one(void *arg, uint64_t ip, uint32_t prio, bool pm)
+static void list_one(void *arg, uint64_t ip, uint32_t prio, enum binary_mark mark)
 {
 	struct listing *l = arg;
 	uint64_t lo, hi;
@@ -99,10 +99,10 @@ static void list_one(void *arg, uint64_t ip, uint32_t prio, bool pm)
 	assert_true(binary_view_block(l->v, ip, &lo, &hi));
 	assert_true(lo <= ip && ip < hi);
 	assert_int_equal(prio, binary_view_priority(l->v, ip));
-	assert_int_equal(pm, binary_view_modifies_pm(l->v, ip));
+	assert_int_equal(mark == BINARY_PM, binary_view_modifies_pm(l->v, ip));
 	l->last = ip;
 	l->n++;
-	l->pm += pm;
+	l->pm += mark == BINARY_PM;
 	l->most = prio > l->most ? prio : l->most;
 }
 
