@@ -392,7 +392,6 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 	}
 	f.atomic &= !f.pointer;
 	look_at_object(u->check, &g->k, &f);
-	check_recovery_look(u->check, &g->k, &f);
 	return f;
 }
 
@@ -429,9 +428,11 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 {
 	struct check_group *g = &groups->p[i];
 	struct check_facts facts = facts_of(u, g);
+	if (check_evidence(&facts) == CHECK_TRANSIENT &&
+	    !check_file_was_persisted(u->check, g->k.key))
+		return whole_file(u, groups, i); /* whatever recovery does with it */
+	check_recovery_look(u->check, &g->k, &facts);
 	enum check_verdict verdict = check_evidence(&facts);
-	if (verdict == CHECK_TRANSIENT && !check_file_was_persisted(u->check, g->k.key))
-		return whole_file(u, groups, i);
 	struct finding *f = verdict == CHECK_TRANSIENT ? transient(u, g) : missing(u, g);
 	if (verdict == CHECK_SUSPICION)
 		f->level = FINDING_WARNING;

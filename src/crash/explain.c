@@ -80,23 +80,34 @@ static bool is_barrier(const struct crash_mark *m, const struct crash_piece *p)
 	       (m->kind == TRACE_FENCE || m->kind == TRACE_SYNC || m->kind == TRACE_FILE_SYNC);
 }
 
-bool crash_is_abandoned(const struct crash_history *h, uint32_t piece)
+uint64_t crash_cover_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
-	uint64_t covered = fate_of(h, piece).covered;
+	uint32_t number = crash_number_of(h, piece);
+	size_t i = BISECT(k, h->raise.n, h->raise.p[k].event < p->event);
+
+	for (; i < h->raise.n; i++)
+		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
+			return h->raise.p[i].event;
+	return h->events;
+}
+
+bool crash_is_abandoned(const struct crash_history *h, uint32_t piece, uint64_t cover)
+{
+	const struct crash_piece *p = &h->piece.p[piece];
 	size_t i = FIRST_AFTER(h->mark, p->event);
 
-	if (!covered)
+	if (cover == h->events || cover >= crash_operation_end(h, p))
 		return true;
-	while (i < h->mark.n && h->mark.p[i].event < covered && !is_barrier(&h->mark.p[i], p))
+	while (i < h->mark.n && h->mark.p[i].event <= cover && !is_barrier(&h->mark.p[i], p))
 		i++;
-	if (i < h->mark.n && h->mark.p[i].event < covered)
-		return h->mark.p[i].event != covered - 1;
-	i = BISECT(k, h->flush.n, h->flush.p[k].event < covered - 1);
-	for (; i < h->flush.n && h->flush.p[i].event == covered - 1; i++)
+	if (i < h->mark.n && h->mark.p[i].event <= cover)
+		return h->mark.p[i].event != cover;
+	i = BISECT(k, h->flush.n, h->flush.p[k].event < cover);
+	for (; i < h->flush.n && h->flush.p[i].event == cover; i++)
 		if (h->flush.p[i].thread == p->thread) /* it needs no fence */
 			return false;
-	return p->event != covered - 1; /* nor does a store that is persistent at once */
+	return p->event != cover; /* nor does a store that is persistent at once */
 }
 
 static enum finding_kind kind_of(const struct crash_cause *cause, const struct fate *f)

@@ -38,10 +38,11 @@ struct crash_cause;
  * while everything else is as up to date as it may be.
  */
 struct crash_suspect {
-	VEC(uint32_t) place; /* that made them, sorted */
-	uint64_t event;      /* one of them */
-	uint64_t stores;     /* that may be lost: events */
-	uint64_t lost;       /* … that the plan loses, one at a time */
+	VEC(uint32_t) place;     /* that made them, sorted */
+	VEC(uint32_t) statement; /* one place for each statement; none: not looked up yet */
+	uint64_t event;          /* one of them */
+	uint64_t stores;         /* that may be lost: events */
+	uint64_t lost;           /* … that the plan loses, one at a time */
 	struct crash_cause
 		*own; /* it fails, though it would before the store was made, too; or NULL */
 };
@@ -55,6 +56,14 @@ struct crash_suspects {
 	VEC(struct crash_suspect) v;
 	VEC(struct crash_plan) plan; /* in the order in which they are to be tested */
 };
+/* suspect_stores.c: the stores of those places that are wanted (not 0), in order. */
+struct crash_store {
+	uint64_t cover; /* the event that guarantees some of it, or the end of the run */
+	uint32_t place;
+	uint32_t piece; /* the first of its event */
+};
+typedef VEC(struct crash_store) crash_stores;
+void crash_stores_of(const struct crash_history *, const uint32_t *wanted, crash_stores *out);
 /* Makes the plan for all of them; `points` are where a crash may matter. */
 void crash_suspects_plan(struct crash_suspects *, const struct crash_history *,
 			 const struct crash_points *);
@@ -204,9 +213,11 @@ bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_s
 uint32_t crash_number_of(const struct crash_history *, uint32_t piece);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
 uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
-/* explain.c: its thread has gone on without a guarantee for the piece: the operation has ended, or a fence or
- * sync of the thread has come and gone. Whoever guarantees it later does so by chance. */
-bool crash_is_abandoned(const struct crash_history *, uint32_t piece);
+/* explain.c: the event that guarantees a piece; that of the end of the run if nothing does. */
+uint64_t crash_cover_of(const struct crash_history *, uint32_t piece);
+/* Its thread has gone on without a guarantee for the piece, which comes with event `cover`: the operation has
+ * ended, or a fence or sync of the thread has come and gone. Whoever guarantees it then does so by chance. */
+bool crash_is_abandoned(const struct crash_history *, uint32_t piece, uint64_t cover);
 /* The end of the operation that made a piece; UINT64_MAX: there is none. */
 uint64_t crash_operation_end(const struct crash_history *, const struct crash_piece *);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);

@@ -42,6 +42,7 @@ void crash_suspects_free(struct crash_suspects *all)
 {
 	for (size_t i = 0; i < all->v.n; i++) {
 		VEC_FREE(&all->v.p[i].place);
+		VEC_FREE(&all->v.p[i].statement);
 		if (all->v.p[i].own)
 			crash_cause_free(all->v.p[i].own);
 		free(all->v.p[i].own);
@@ -59,17 +60,29 @@ void crash_suspect(struct crash *c, const struct finding_store *store, size_t n,
 
 /* ---- what came of it ---- */
 
-static bool is_suspected(struct crash *c, const struct crash_suspect *s, uint32_t place)
+/* One place stands for all of its statement. */
+static void find_statements(struct crash *c, struct crash_suspect *s)
 {
-	if (s->place.n && bsearch(&place, s->place.p, s->place.n, sizeof place, by_number))
-		return true;
-	for (size_t i = 0; i < s->place.n; i++)
-		if (crash_same_statement(c, place, s->place.p[i]))
+	for (size_t i = 0, k; i < s->place.n; i++) {
+		for (k = 0; k < s->statement.n; k++)
+			if (crash_same_statement(c, s->statement.p[k], s->place.p[i]))
+				break;
+		if (k == s->statement.n)
+			VEC_PUSH(&s->statement, s->place.p[i]);
+	}
+}
+
+static bool is_suspected(struct crash *c, struct crash_suspect *s, uint32_t place)
+{
+	if (!s->statement.n)
+		find_statements(c, s);
+	for (size_t i = 0; i < s->statement.n; i++)
+		if (crash_same_statement(c, place, s->statement.p[i]))
 			return true;
 	return false;
 }
 
-static bool proves(struct crash *c, const struct crash_cause *cause, const struct crash_suspect *s)
+static bool proves(struct crash *c, const struct crash_cause *cause, struct crash_suspect *s)
 {
 	if (cause->prefix || cause->flaky || !cause->lost.n)
 		return false;
@@ -77,7 +90,9 @@ static bool proves(struct crash *c, const struct crash_cause *cause, const struc
 		const struct crash_piece *p = &c->h->piece.p[cause->lost.p[i]];
 
 		if (!is_suspected(c, s, p->place) ||
-		    (p->event != s->event && !crash_is_abandoned(c->h, cause->lost.p[i])))
+		    (p->event != s->event &&
+		     !crash_is_abandoned(c->h, cause->lost.p[i],
+					 crash_cover_of(c->h, cause->lost.p[i]))))
 			return false;
 	}
 	return true;
@@ -86,8 +101,8 @@ static bool proves(struct crash *c, const struct crash_cause *cause, const struc
 /* ---- states that are proof enough ---- */
 
 /* Lists the first lost store of each line; false: some that is lost is not suspected. */
-static bool list_lost(struct crash *c, const struct crash_suspect *s,
-		      const struct crash_state *state, struct crash_cause *out)
+static bool list_lost(struct crash *c, struct crash_suspect *s, const struct crash_state *state,
+		      struct crash_cause *out)
 {
 	crash_cursor_move(&c->searching, state->event);
 	for (size_t i = 0; i < state->at.n; i++) {
@@ -130,7 +145,7 @@ static int try_state(struct crash *c, struct crash_suspect *s, const struct cras
 	return 0;
 }
 
-static bool has_cause(struct crash *c, const struct crash_suspect *s)
+static bool has_cause(struct crash *c, struct crash_suspect *s)
 {
 	for (size_t i = 0; i < c->cause.n; i++)
 		if (proves(c, &c->cause.p[i], s))
@@ -156,8 +171,7 @@ int crash_suspects_confirm(struct crash *c, struct err *err)
 /* ---- all together ---- */
 
 /* Suspected stores are lost in a cause that does not prove the suspicion. */
-static bool has_part(struct crash *c, const struct crash_cause *cause,
-		     const struct crash_suspect *s)
+static bool has_part(struct crash *c, const struct crash_cause *cause, struct crash_suspect *s)
 {
 	for (size_t i = 0; i < cause->lost.n && !cause->prefix; i++)
 		if (is_suspected(c, s, c->h->piece.p[cause->lost.p[i]].place))
@@ -197,7 +211,7 @@ static void count_states(struct crash *c, size_t suspect, struct crash_proof *ou
 
 void crash_proof(struct crash *c, size_t suspect, struct crash_proof *out)
 {
-	const struct crash_suspect *s = &c->suspects.v.p[suspect];
+	struct crash_suspect *s = &c->suspects.v.p[suspect];
 
 	*out = (struct crash_proof){ .stores = s->stores, .lost = s->lost };
 	count_states(c, suspect, out);

@@ -21,21 +21,15 @@
 
 #include "crash/internal.h"
 
-#define MOST_STORES 12u   /* that are lost one at a time */
-#define MOST_LOOKED 4096u /* guaranteed stores that are looked at: was it too late? */
+#define MOST_STORES 12u /* that are lost one at a time */
 #define NOBODY UINT32_MAX
 
 enum { RANK_ALL, RANK_ALONE, RANK_LAST, RANK_OPERATION, RANK_NEXT, RANK_MIDDLE };
 
-struct store {
-	uint32_t place;
-	uint32_t piece; /* the first of its event */
-};
 /* Stores of one suspicion. */
 struct stores {
-	VEC(struct store) open;    /* that nothing ever guarantees */
-	VEC(struct store) covered; /* that something does */
-	VEC(struct store) chosen;
+	crash_stores open; /* that nothing guarantees in time */
+	crash_stores chosen;
 };
 
 /* A state to be made. */
@@ -50,8 +44,8 @@ struct planner {
 	struct crash_suspects *all;
 	const struct crash_history *h;
 	const struct crash_points *points;
-	struct crash_cursor end; /* after the last event, then wherever states are made */
-	struct stores *stores;   /* by suspect */
+	struct crash_cursor at_state;
+	struct stores *stores; /* by suspect */
 	VEC(struct wish) wish;
 	VEC(struct crash_at) at; /* of the state that is being made */
 };
@@ -90,37 +84,28 @@ static struct links link_places(const struct crash_suspects *all, size_t places)
 	return l;
 }
 
-static bool is_open(const struct planner *p, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++)
-		if (crash_number_of(p->h, (uint32_t)i) > p->end.lo[p->h->piece.p[i].line])
-			return true;
-	return false;
-}
-
+/* Those that matter: nothing guarantees them, or only by chance; and the one that was named. */
 static void collect(struct planner *p)
 {
 	struct links l = link_places(p->all, p->h->place.n);
+	crash_stores all = { 0 };
 
-	for (size_t i = 0, next; i < p->h->piece.n; i = next) {
-		struct store store = { p->h->piece.p[i].place, (uint32_t)i };
-		uint32_t at = l.first[store.place];
+	crash_stores_of(p->h, l.first, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct crash_store *s = &all.p[i];
+		uint64_t event = p->h->piece.p[s->piece].event;
+		bool open = crash_is_abandoned(p->h, s->piece, s->cover);
 
-		next = event_end(p->h, i);
-		if (!at)
-			continue;
-		bool open = is_open(p, i, next);
-		for (; at; at = l.v.p[at - 1].next) {
-			struct stores *s = &p->stores[l.v.p[at - 1].suspect];
+		for (uint32_t at = l.first[s->place]; at; at = l.v.p[at - 1].next) {
+			uint32_t suspect = l.v.p[at - 1].suspect;
 
-			if (open)
-				VEC_PUSH(&s->open, store);
-			else
-				VEC_PUSH(&s->covered, store);
+			if (open || event == p->all->v.p[suspect].event)
+				VEC_PUSH(&p->stores[suspect].open, *s);
 		}
 	}
 	free(l.first);
 	VEC_FREE(&l.v);
+	VEC_FREE(&all);
 }
 
 /* Index i of `take` that lie evenly in n, the first and the last among them. */
@@ -131,7 +116,7 @@ static size_t evenly(size_t i, size_t take, size_t n)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct store *x = a, *y = b;
+	const struct crash_store *x = a, *y = b;
 
 	if (x->place != y->place)
 		return x->place < y->place ? -1 : 1;
@@ -139,9 +124,9 @@ static int by_place(const void *a, const void *b)
 }
 
 /* A share for each call path, evenly in time. */
-static void choose_by_place(struct stores *s)
+static void choose(struct stores *s)
 {
-	const struct store *open = s->open.p;
+	const struct crash_store *open = s->open.p;
 	size_t n = s->open.n, places = 0, share;
 
 	qsort(s->open.p, n, sizeof *s->open.p, by_place);
@@ -162,49 +147,7 @@ static void choose_by_place(struct stores *s)
 	s->chosen.n = MOST_STORES;
 }
 
-/* Of those that are guaranteed: the one that was named, and those that were so only by chance. */
-static void add_late(struct planner *p, struct stores *s, uint64_t event)
-{
-	size_t take = s->covered.n < MOST_LOOKED ? s->covered.n : MOST_LOOKED;
-
-	for (size_t i = 0; i < s->covered.n; i++)
-		if (p->h->piece.p[s->covered.p[i].piece].event == event)
-			VEC_PUSH(&s->open, s->covered.p[i]);
-	for (size_t i = 0; i < take; i++) {
-		struct store store = s->covered.p[evenly(i, take, s->covered.n)];
-
-		if (p->h->piece.p[store.piece].event != event &&
-		    crash_is_abandoned(p->h, store.piece))
-			VEC_PUSH(&s->open, store);
-	}
-}
-
-static void choose(struct planner *p, uint32_t suspect)
-{
-	struct stores *s = &p->stores[suspect];
-
-	add_late(p, s, p->all->v.p[suspect].event);
-	p->all->v.p[suspect].stores = s->open.n;
-	if (s->open.n)
-		choose_by_place(s);
-}
-
 /* ---- when ---- */
-
-/* Something guarantees the piece with this event; the end of the run if nothing does. */
-static uint64_t cover_of(const struct planner *p, uint32_t piece)
-{
-	const struct crash_piece *at = &p->h->piece.p[piece];
-	uint32_t number = crash_number_of(p->h, piece);
-	size_t i = BISECT(k, p->h->raise.n, p->h->raise.p[k].event <= at->event);
-
-	if (number > p->end.lo[at->line])
-		return p->h->events;
-	for (; i < p->h->raise.n; i++)
-		if (p->h->raise.p[i].line == at->line && p->h->raise.p[i].lo >= number)
-			return p->h->raise.p[i].event;
-	return p->h->events;
-}
 
 static bool has_place(const struct crash_suspect *s, uint32_t place)
 {
@@ -247,16 +190,15 @@ static void wish_points(struct planner *p, uint32_t piece, uint32_t suspect, uin
 		     RANK_MIDDLE);
 }
 
-static void wish_moments(struct planner *p, uint32_t piece, uint32_t suspect)
+static void wish_moments(struct planner *p, const struct crash_store *s, uint32_t suspect)
 {
 	const struct crash_history *h = p->h;
-	uint64_t last = h->events, alone = h->events, end;
+	uint64_t last = s->cover, alone = h->events, end;
+	uint32_t piece = s->piece;
 
 	for (size_t i = piece, to = event_end(h, piece); i < to; i++) {
-		uint64_t cover = cover_of(p, (uint32_t)i);
 		uint64_t other = next_other(p, &p->all->v.p[suspect], (uint32_t)i);
 
-		last = cover < last ? cover : last;
 		alone = other < alone ? other : alone;
 	}
 	if (alone < last)
@@ -285,7 +227,7 @@ static void lose(struct planner *p, uint32_t piece)
 	for (size_t i = piece, to = event_end(p->h, piece); i < to; i++) {
 		uint32_t line = p->h->piece.p[i].line, number = crash_number_of(p->h, (uint32_t)i);
 
-		if (number > p->end.lo[line] && number <= p->end.hi[line])
+		if (number > p->at_state.lo[line] && number <= p->at_state.hi[line])
 			VEC_PUSH(&p->at, ((struct crash_at){ line, number - 1 }));
 	}
 }
@@ -302,8 +244,8 @@ static bool add_state(struct planner *p, const struct wish *w)
 	for (size_t i = 0; i < p->at.n; i++)
 		if (!i || p->at.p[i].line != p->at.p[i - 1].line)
 			VEC_PUSH(&plan.state.at, p->at.p[i]);
-	plan.hash = crash_state_hash(&plan.state, &p->end);
-	if (plan.hash == p->end.hash) {
+	plan.hash = crash_state_hash(&plan.state, &p->at_state);
+	if (plan.hash == p->at_state.hash) {
 		crash_state_free(&plan.state);
 		return false;
 	}
@@ -335,7 +277,7 @@ static void make_states(struct planner *p)
 		uint64_t key = hash_mix(w->piece, w->suspect);
 
 		p->at.n = 0;
-		crash_cursor_move(&p->end, w->event);
+		crash_cursor_move(&p->at_state, w->event);
 		for (size_t k = 0; w->rank == RANK_ALL && k < s->open.n; k++)
 			lose(p, s->open.p[k].piece);
 		if (w->rank != RANK_ALL)
@@ -392,25 +334,25 @@ void crash_suspects_plan(struct crash_suspects *all, const struct crash_history 
 	if (!all->v.n || all->plan.n)
 		return;
 	p.stores = xcalloc(all->v.n, sizeof *p.stores);
-	crash_cursor_init(&p.end, h);
-	crash_cursor_move(&p.end, h->events);
+	crash_cursor_init(&p.at_state, h);
 	collect(&p);
 	for (uint32_t i = 0; i < all->v.n; i++) {
-		choose(&p, i);
+		all->v.p[i].stores = p.stores[i].open.n;
+		if (p.stores[i].open.n)
+			choose(&p.stores[i]);
 		if (p.stores[i].open.n > 1)
 			wish(&p, h->events, NOBODY, i, RANK_ALL);
 		for (size_t k = 0; k < p.stores[i].chosen.n; k++)
-			wish_moments(&p, p.stores[i].chosen.p[k].piece, i);
+			wish_moments(&p, &p.stores[i].chosen.p[k], i);
 	}
 	make_states(&p);
 	order_plan(all);
 	for (size_t i = 0; i < all->v.n; i++) {
 		VEC_FREE(&p.stores[i].open);
-		VEC_FREE(&p.stores[i].covered);
 		VEC_FREE(&p.stores[i].chosen);
 	}
 	free(p.stores);
 	VEC_FREE(&p.wish);
 	VEC_FREE(&p.at);
-	crash_cursor_free(&p.end);
+	crash_cursor_free(&p.at_state);
 }

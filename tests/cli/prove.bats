@@ -141,6 +141,14 @@ id_of() {
 	output_has "the strategy 'proof' needs what check finds: use holdfast test"
 }
 
+@test "a file of which nothing is persisted is one finding, whatever recovery reads of it" {
+	prove "check $pool" raw raw
+	jq -e '.findings | length == 1' r.json
+	has raw '.kind == "file-never-persisted" and .verdict == null'
+	run -2 holdfast replay "$(id_of raw)" t
+	output_has "has no crash image; it is about the run, not about a store that is lost"
+}
+
 @test "correct programs have no verdicts" {
 	prove "check $pool" good good
 	jq -e '.findings == []' r.json

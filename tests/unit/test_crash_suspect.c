@@ -219,6 +219,37 @@ static void states_lose_suspected_stores_only(void **state)
 	assert_true(states > 100);
 }
 
+/* One walk says the same as a search for each piece. */
+static void covers_are_those_of_a_search(void **state)
+{
+	uint64_t covered = 0;
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		struct batch b = { .model = model_find(i % 3 ? "adr" : "msync") };
+		crash_stores stores = { 0 };
+		random_tale(&b, 1 + (unsigned)(rnd() % 6), 80, 60);
+		open_batch(&b);
+		uint32_t *all = xcalloc(b.h->place.n, sizeof *all);
+		memset(all, 1, b.h->place.n * sizeof *all);
+		crash_stores_of(b.h, all, &stores);
+		for (size_t k = 0; k < stores.n; k++) {
+			uint64_t event = b.h->piece.p[stores.p[k].piece].event, first = b.h->events;
+			for (uint32_t p = stores.p[k].piece;
+			     p < b.h->piece.n && b.h->piece.p[p].event == event; p++) {
+				uint64_t cover = crash_cover_of(b.h, p);
+				first = cover < first ? cover : first;
+			}
+			assert_int_equal(stores.p[k].cover, first);
+			covered += first < b.h->events;
+		}
+		VEC_FREE(&stores);
+		free(all);
+		free_batch(&b);
+	}
+	assert_true(covered > 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +260,7 @@ int main(void)
 		cmocka_unit_test(many_stores_are_thinned_out),
 		cmocka_unit_test(suspicions_take_turns),
 		cmocka_unit_test(states_lose_suspected_stores_only),
+		cmocka_unit_test(covers_are_those_of_a_search),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

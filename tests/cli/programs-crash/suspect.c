@@ -80,6 +80,12 @@ static void pair(struct cell *c)
 	persist(&c->valid);
 }
 
+/* Nothing of the file is ever persisted. */
+static void raw(struct cell *c)
+{
+	c->data = DATA; /* @raw */
+}
+
 static void many(void)
 {
 	for (int i = 0; i < 40; i++)
@@ -99,6 +105,8 @@ static int run(char **ways)
 			note(&pool[next++]);
 		else if (!strcmp(*ways, "scratch"))
 			scratch(&pool[next++]);
+		else if (!strcmp(*ways, "raw"))
+			raw(&pool[next++]);
 		else if (!strcmp(*ways, "pair"))
 			pair(&pool[next++]);
 		else
