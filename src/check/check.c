@@ -118,7 +118,6 @@ void check_free(struct check *c)
 	for (size_t i = 0; check_oracles[i]; i++) {
 		check_causes_free(&c->state[i].causes);
 		check_pairs_free(&c->state[i].pairs);
-		check_pairs_free(&c->state[i].locks);
 		check_pairs_free(&c->state[i].writers);
 		check_pairs_free(&c->state[i].awaited);
 		hmap_free(&c->state[i].wide);

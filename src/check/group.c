@@ -76,7 +76,10 @@ static void blame_helpers(struct check *c, const struct oracle_state *o)
 	for (int pass = 0; pass < 2; pass++)
 		for (model_where w = 0; w < o->tally.n / TALLY; w++) {
 			const uint32_t *t = o->tally.p + (size_t)w * TALLY;
-			if (!(t[0] | t[1] | t[2] | t[3]))
+			uint32_t any = 0;
+			for (size_t i = 0; i < TALLY; i++)
+				any |= t[i];
+			if (!any)
 				continue;
 			if (pass)
 				put_blame(c, &b, w);

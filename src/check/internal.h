@@ -120,11 +120,11 @@ static inline uint64_t check_function_key(const struct srcloc_frame *f)
 }
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
-#define TALLY 4
+#define TALLY 6
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
-	struct pairs pairs, locks, writers;
+	struct pairs pairs, writers;
 	struct pairs awaited; /* a store, the fence in vain that follows it */
 	struct hmap wide;     /* places whose atomic instructions stored what no lock holds */
 	struct hmap storing;  /* functions that store to PM, as far as places were looked at */

@@ -37,8 +37,9 @@
 #define MOST_WRITERS 8 /* that a finding names */
 
 /* Counters of a place: words that became persistent on purpose; words that were open at the end of an
- * operation, with and without a fence since; words that became persistent by chance. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE };
+ * operation, with and without a fence since; words that became persistent by chance; words that were changed as
+ * locks are, and otherwise. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, TURNS, ONWARD };
 
 /* Has the storing thread fenced since it stored this word? */
 static bool fenced_since(struct check *c, const struct model_step *s, int w)
@@ -86,31 +87,41 @@ static bool is_lock_value(const struct trace_event *e)
 }
 
 /*
- * A lock goes back to its old value: an atomic instruction changes it from A to B, and later it, or a
- * plain store, makes it A again, or the very same change is made once more. `atom` keeps the
- * newest atomic change of each word, as hashes of A and B.
+ * A lock goes back to its old value: an atomic instruction changes it from A to B, its thread stores
+ * something else meanwhile, and an atomic or a plain store makes it A again; or the very same change
+ * is made once more. A head or an index, which goes back now and then as well, mostly goes on to
+ * other values. `atom` keeps the newest atomic change of each word, as hashes of A and B.
  */
-static void store(struct oracle_state *u, const struct model_step *s)
+static void note_turn(struct oracle_state *u, const struct model_step *s, unsigned w)
 {
-	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
-	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
-	model_where last = s->line->store[w];
-	if (atomic && s->ev->data && !is_lock_value(s->ev))
-		hmap_put(&u->wide, s->where, 1);
-	if (!s->ev->data || !(s->line->open | s->line->ever) ||
-	    (!atomic && model_place(u->check->model, last)->class != TRACE_SITE_ATOMIC) ||
-	    !is_lock_value(s->ev))
-		return;
 	uint64_t word = s->line->key * MODEL_WORDS + w, old = 0;
 	uint16_t from = s->line->newest[w], to = model_value_hash(s->mask, s->ev->data, w);
 	bool known = hmap_get(&u->atom, word, &old);
 	uint16_t was = (uint16_t)(old >> 16), is = (uint16_t)old;
-	if (known && (to == was || (from == was && to == is))) {
-		check_pair_hit(&u->locks, s->where, last, 1);
-		check_pair_hit(&u->locks, last, s->where, 1);
+	bool back = known && to == was, again = known && from == was && to == is;
+	bool worked = s->thread->store_num > model_when(s->line->when[w], s->ev->num) + 1;
+	if (again || (back && worked)) {
+		oracle_tally(u, s->where)[TURNS]++;
+		if (s->line->store[w] != s->where)
+			oracle_tally(u, s->line->store[w])[TURNS]++;
+	} else if (known && !back) {
+		oracle_tally(u, s->where)[ONWARD]++;
 	}
-	if (atomic)
+	if (s->ev->flags & TRACE_F_ATOMIC)
 		hmap_put(&u->atom, word, (uint64_t)from << 16 | to);
+}
+
+static void store(struct oracle_state *u, const struct model_step *s)
+{
+	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
+	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
+	uint8_t last = model_place(u->check->model, s->line->store[w])->class;
+	if (!s->ev->data || !(atomic || last == TRACE_SITE_ATOMIC))
+		return;
+	if (!is_lock_value(s->ev))
+		hmap_put(&u->wide, s->where, 1);
+	else if (s->line->open | s->line->ever)
+		note_turn(u, s, w);
 }
 
 /* A store fence that has nothing to wait for was meant for the store before it. */
@@ -339,14 +350,6 @@ static struct finding *whole_file(struct oracle_state *u, const check_groups *gr
 
 /* ---- evidence ---- */
 
-static bool has_pair(const struct oracle_state *u, const struct pairs *pairs, uint32_t statement)
-{
-	for (size_t i = 0; i < pairs->v.n; i++)
-		if (u->check->statement.p[pairs->v.p[i].a] == statement)
-			return true;
-	return false;
-}
-
 /* A fence in vain follows the statement, in its function or in one that works with it. */
 static bool is_awaited(struct oracle_state *u, uint32_t statement)
 {
@@ -381,7 +384,7 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 		.same_bytes = g->k.extra != 0,
 		.same_statement = g->tally[PERSISTED] != 0,
 		.by_chance = g->tally[BY_CHANCE] != 0,
-		.lock = has_pair(u, &u->locks, statement),
+		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
 		.awaited = is_awaited(u, statement),
 	};
 	for (size_t i = 0; i < g->member.n; i++) {
@@ -390,7 +393,7 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 		f.atomic |= model_place(u->check->model, w)->class == TRACE_SITE_ATOMIC &&
 			    !hmap_get(&u->wide, w, &old);
 	}
-	f.atomic &= !f.pointer;
+	f.atomic &= !f.pointer && !g->tally[TURNS]; /* what goes back and on again is no counter */
 	look_at_object(u->check, &g->k, &f);
 	return f;
 }

@@ -89,6 +89,7 @@ is() {
 
 @test "a number that no lock holds is not taken for one, whatever instruction stores it" {
 	is swapped
+	is piled
 }
 
 @test "a fence that has nothing to wait for was meant for the store before it" {

@@ -257,6 +257,20 @@ OFTEN void swapped(struct apple *a)
 	__sync_bool_compare_and_swap(&a->core, old, new); /* @swapped missing-flush-and-fence */
 }
 
+/* Nor is a small number that goes on to others: the top of a stack, say, which sometimes goes back. */
+OFTEN void piled(struct apple *a)
+{
+	static const uint64_t top[] = { 1, 2, 1, 2, 3, 4, 3, 5 };
+	uint64_t old = 0, *at = &a[1].core;
+	*at = 0;
+	settle(at, 8);
+	for (size_t i = 0; i < sizeof top / sizeof *top; old = top[i++]) {
+		a->seed = i;
+		settle(&a->seed, 8);
+		__sync_bool_compare_and_swap(at, old, top[i]); /* @piled missing-flush-and-fence */
+	}
+}
+
 /* ---- an object that is pointed to, and of which nothing is ever persisted ---- */
 
 OFTEN void published(struct apple *a)
@@ -311,7 +325,8 @@ static const struct {
 	     { "empty", empty },         { "published", published }, { "forgotten", forgotten },
 	     { "unfenced", unfenced },   { "numbered", numbered },   { "ripe", ripe },
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
-	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited } };
+	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
+	     { "piled", piled } };
 
 int main(int argc, char **argv)
 {
