@@ -66,6 +66,8 @@ int campaign_run(struct campaign *, campaign_watch *, void *, struct err *);
 struct trace_use *campaign_uses(struct campaign *, size_t *n);
 void campaign_checked(struct campaign *, struct finding_set *);
 bool campaign_was_checked(const struct campaign *); /* in an earlier run */
+/* Findings about stores with this verdict, as of the last report or save. */
+uint64_t campaign_proofs(const struct campaign *, enum finding_proof);
 /* The strategy is one that makes nothing of a campaign without check. */
 bool campaign_proves_only(const struct campaign_settings *);
 bool campaign_interrupted(void);                 /* one of these signals came, in this process */

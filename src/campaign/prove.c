@@ -24,6 +24,11 @@ struct trace_use *campaign_uses(struct campaign *c, size_t *n)
 	return use;
 }
 
+uint64_t campaign_proofs(const struct campaign *c, enum finding_proof proof)
+{
+	return c->proofs[proof];
+}
+
 bool campaign_proves_only(const struct campaign_settings *s)
 {
 	const char *strategy = campaign_settings_get(s, "strategy");

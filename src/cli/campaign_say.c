@@ -35,6 +35,9 @@ static char *possible(const struct crash_counts *n)
 size_t campaign_say_notes(const struct campaign *c, double recording, char *notes[CAMPAIGN_NOTES])
 {
 	const struct crash_counts *n = crash_counts(campaign_crash(c));
+	uint64_t proved = campaign_proofs(c, FINDING_PROVED);
+	uint64_t harmless = campaign_proofs(c, FINDING_HARMLESS);
+	uint64_t open = campaign_proofs(c, FINDING_OPEN);
 	char *all = possible(n);
 	size_t k = 0;
 	notes[k++] = xasprintf("%" PRIu64 " failure points on %" PRIu64 " call paths (of %" PRIu64
@@ -50,6 +53,10 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 				  " known from before, %" PRIu64 " that contain a known hang; "
 				  "not held against it: %" PRIu64 " before the pool was complete",
 				  n->same, n->resumed, n->hangs, n->created);
+	if (proved + harmless + open)
+		notes[k++] = xasprintf("what check suspects of stores: %" PRIu64 " proved, %" PRIu64
+				       " harmless for this recovery, %" PRIu64 " open",
+				       proved, harmless, open);
 	notes[k++] = xasprintf(
 		"seconds: tracing %.2f, reading the history %.2f, building images %.2f, "
 		"recovery %.2f (%u side by side)",

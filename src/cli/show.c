@@ -49,7 +49,9 @@ static void print_line(void *arg, const struct campaign_db_finding *row)
 	struct finding *f = report_finding_parse(row->finding, &err);
 	if (!f)
 		return;
-	printf("%s  %-12s %s\n", row->id, f->kind->name, f->message ? f->message : "");
+	printf("%s  %-12s %s%s%s%s\n", row->id, f->kind->name, f->message ? f->message : "",
+	       f->verdict ? " [" : "", f->verdict ? finding_proof_name(f->verdict->proof) : "",
+	       f->verdict ? "]" : "");
 	finding_free(f);
 }
 

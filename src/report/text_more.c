@@ -87,10 +87,16 @@ void report_text_line(const struct text_out *o, const struct finding *f)
 		free(where);
 	}
 	report_text_put(o, f->message ? f->message : f->kind->title, SIZE_MAX);
-	fprintf(o->f, " [%s]\n", f->kind->name);
+	fprintf(o->f, " [%s%s%s]\n", f->kind->name, f->verdict ? ", " : "",
+		f->verdict ? finding_proof_name(f->verdict->proof) : "");
 }
 
 /* ---- many findings ---- */
+
+static enum finding_proof proof_of(const struct finding *f)
+{
+	return f->verdict ? f->verdict->proof : FINDING_PROOFS;
+}
 
 /* The same in the same function; a crash or an input is a story of its own. */
 static bool alike(const struct finding *f, const struct finding *g)
@@ -98,9 +104,10 @@ static bool alike(const struct finding *f, const struct finding *g)
 	const struct srcloc_frame *a = finding_main_frame(&f->place);
 	const struct srcloc_frame *b = finding_main_frame(&g->place);
 
-	return f->kind == g->kind && f->level == g->level && !f->crash && !g->crash && !f->input &&
-	       !g->input && a && b && a->function && b->function && a->file && b->file &&
-	       !strcmp(a->function, b->function) && !strcmp(a->file, b->file);
+	return f->kind == g->kind && f->level == g->level && proof_of(f) == proof_of(g) &&
+	       !f->crash && !g->crash && !f->input && !g->input && a && b && a->function &&
+	       b->function && a->file && b->file && !strcmp(a->function, b->function) &&
+	       !strcmp(a->file, b->file);
 }
 
 /* "  also  list.c:20  3f9c0a…  n->next = head;" */
