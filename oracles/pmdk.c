@@ -6,7 +6,45 @@
 
 #define NO_SNAPSHOT 2u /* POBJ_XADD_NO_SNAPSHOT */
 
-const char *const pmdk_functions[] = { "pmemobj_*", "pmem_*", NULL };
+/* What changes a pool, a transaction or what is persistent; not what is called for every access. */
+const char *const pmdk_functions[] = {
+	"pmemobj_create*",
+	"pmemobj_open*",
+	"pmemobj_close",
+	"pmemobj_root*",
+	"pmemobj_first",
+	"pmemobj_*alloc*",
+	"pmemobj_*free",
+	"pmemobj_*strdup",
+	"pmemobj_*wcsdup",
+	"pmemobj_*reserve",
+	"pmemobj_*publish",
+	"pmemobj_cancel",
+	"pmemobj_set_value",
+	"pmemobj_list_*",
+	"pmemobj_mem*",
+	"pmemobj_*persist",
+	"pmemobj_*flush",
+	"pmemobj_tx_begin",
+	"pmemobj_tx_commit",
+	"pmemobj_tx_abort",
+	"pmemobj_tx_end",
+	"pmemobj_tx_process",
+	"pmemobj_tx_*range*",
+	"pmemobj_tx_*lock",
+	"pmemobj_mutex_*",
+	"pmemobj_rwlock_*",
+	"pmemobj_cond_*",
+	"pmemobj_volatile",
+	"pmemobj_ctl_*",
+	"pmemobj_defrag",
+	"pmemobj_check*",
+	"pmem_msync",
+	"pmem_deep_persist",
+	"msync",
+	NULL,
+};
+const char *const pmdk_automatic[] = { "pmemobj_create*", "pmemobj_open*", NULL };
 
 void *pmdk_start(const struct holdfast_host *host)
 {
@@ -87,6 +125,24 @@ static void forget(struct pmdk *p, uint32_t process, uint64_t base)
 			p->pool[i--] = p->pool[--p->npools];
 }
 
+#define FIRST_OFFSET 65536u /* objects lie behind a pool's header and its lanes, and are aligned */
+
+int pmdk_is_pointer(const struct pmdk *p, uint32_t process, uint64_t value)
+{
+	if (value >= FIRST_OFFSET && p->host->is_pm(process, value))
+		return 2;
+	for (size_t i = 0; i < p->npools; i++) {
+		if (p->pool[i].process != process || !value)
+			continue;
+		if (p->pool[i].uuid == value)
+			return 2;
+		if (value >= FIRST_OFFSET && value % 16 == 0 &&
+		    p->host->is_pm(process, p->pool[i].base + value))
+			return 1;
+	}
+	return 0;
+}
+
 int pmdk_in_pool(const struct pmdk *p, const struct holdfast_event *e)
 {
 	for (size_t i = 0; i < p->npools; i++)
@@ -147,8 +203,7 @@ int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
 {
 	static const char *const with_pool[] = { "pmemobj_persist", "pmemobj_flush",
 						 "pmemobj_xpersist", "pmemobj_xflush", NULL };
-	static const char *const plain[] = { "pmem_persist",      "pmem_flush",      "pmem_msync",
-					     "pmem_deep_persist", "pmem_deep_flush", NULL };
+	static const char *const plain[] = { "pmem_msync", "pmem_deep_persist", "msync", NULL };
 	if (one_of(e, with_pool))
 		*r = (struct pmdk_range){ .addr = e->arg[1], .size = e->arg[2] };
 	else if (one_of(e, plain))
@@ -156,6 +211,70 @@ int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
 	else
 		return 0;
 	return 1;
+}
+
+/* ---- sets of words ---- */
+
+#define LINE 64u
+
+static size_t slot_of(const struct pmdk_words *w, uint64_t line)
+{
+	size_t i = (line * 0x9e3779b97f4a7c15ull >> 20) & (w->cap - 1);
+	while (w->line[i] && w->line[i] != line + 1)
+		i = (i + 1) & (w->cap - 1);
+	return i;
+}
+
+static void grow(struct pmdk_words *w)
+{
+	struct pmdk_words old = *w;
+	w->cap = old.cap ? old.cap * 2 : 1024;
+	w->line = calloc(w->cap, sizeof *w->line);
+	w->mask = calloc(w->cap, 1);
+	if (!w->line || !w->mask)
+		abort();
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.line[i]) {
+			size_t to = slot_of(w, old.line[i] - 1);
+			w->line[to] = old.line[i];
+			w->mask[to] = old.mask[i];
+		}
+	free(old.line);
+	free(old.mask);
+}
+
+/* The words of [addr, end) in this line. */
+static uint8_t words_in(uint64_t line, uint64_t addr, uint64_t end)
+{
+	uint64_t first = addr > line * LINE ? (addr - line * LINE) / 8 : 0;
+	uint64_t last = end < (line + 1) * LINE ? (end - 1 - line * LINE) / 8 : 7;
+	return (uint8_t)(0xffu << first & 0xffu >> (7 - last));
+}
+
+void pmdk_words_add(struct pmdk_words *w, uint64_t addr, uint64_t size)
+{
+	for (uint64_t l = addr / LINE; size && l <= (addr + size - 1) / LINE; l++) {
+		if (2 * w->n >= w->cap)
+			grow(w);
+		size_t i = slot_of(w, l);
+		w->n += !w->line[i];
+		w->line[i] = l + 1;
+		w->mask[i] |= words_in(l, addr, addr + size);
+	}
+}
+
+int pmdk_words_meet(const struct pmdk_words *w, uint64_t addr, uint64_t size)
+{
+	for (uint64_t l = addr / LINE; size && w->cap && l <= (addr + size - 1) / LINE; l++)
+		if (w->mask[slot_of(w, l)] & words_in(l, addr, addr + size))
+			return 1;
+	return 0;
+}
+
+void pmdk_words_free(struct pmdk_words *w)
+{
+	free(w->line);
+	free(w->mask);
 }
 
 /* ---- calls and returns ---- */
@@ -184,6 +303,8 @@ void pmdk_call(struct pmdk *p, const struct holdfast_event *e)
 			       : 0;
 	if (pmdk_is(e, "pmemobj_close"))
 		forget(p, e->process, e->arg[0]);
+	if (pmdk_is(e, "pmemobj_tx_begin")) /* tx_end is called even if it fails */
+		t->depth++;
 	if (t->depth && pmdk_added_range(p, e, &r)) {
 		r.where = t->call_where;
 		cover(t, r);
@@ -196,6 +317,8 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 	uint64_t object;
 	if (t->calls && --t->calls)
 		return;
+	if (pmdk_is(e, "pmemobj_tx_end") && t->depth && --t->depth == 0)
+		t->n = 0;
 	if (e->unwound)
 		return;
 	if (pmdk_is(e, "pmemobj_open") || pmdk_is(e, "pmemobj_create"))
@@ -205,8 +328,4 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) &&
 	    e->result[1])
 		cover(t, (struct pmdk_range){ object, t->alloc_size, t->call_where, 1, 0 });
-	if (pmdk_is(e, "pmemobj_tx_begin") && e->result[0] == 0)
-		t->depth++;
-	if (pmdk_is(e, "pmemobj_tx_end") && t->depth && --t->depth == 0)
-		t->n = 0;
 }

@@ -23,6 +23,16 @@ struct pmdk_thread {
 	struct pmdk_thread *next;
 };
 
+/* Words of eight bytes, as a set: a line's number, and a bit for each of its words. */
+struct pmdk_words {
+	uint64_t *line; /* + 1; 0: free */
+	uint8_t *mask;
+	size_t n, cap;
+};
+void pmdk_words_add(struct pmdk_words *, uint64_t addr, uint64_t size);
+int pmdk_words_meet(const struct pmdk_words *, uint64_t addr, uint64_t size);
+void pmdk_words_free(struct pmdk_words *);
+
 struct pmdk_pool {
 	uint64_t base, uuid;
 	uint32_t process;
@@ -36,6 +46,7 @@ struct pmdk {
 };
 
 extern const char *const pmdk_functions[]; /* what to watch */
+extern const char *const pmdk_automatic[]; /* … and what to load for */
 void *pmdk_start(const struct holdfast_host *);
 void pmdk_end(void *);
 struct pmdk_thread *pmdk_thread(struct pmdk *, const struct holdfast_event *);
@@ -48,6 +59,8 @@ int pmdk_added_range(const struct pmdk *, const struct holdfast_event *, struct 
 int pmdk_persisted_range(const struct holdfast_event *, struct pmdk_range *);
 /* The range of the thread's transaction that covers all of [addr, addr+size), or NULL. */
 const struct pmdk_range *pmdk_covering(const struct pmdk_thread *, uint64_t addr, uint64_t size);
+/* A pool's number in object ids, or an address in a pool. 2: yes; 1: it may be an object's offset; 0: no. */
+int pmdk_is_pointer(const struct pmdk *, uint32_t process, uint64_t value);
 /* Does the event's address lie in a pool that the program has opened? */
 int pmdk_in_pool(const struct pmdk *, const struct holdfast_event *);
 

@@ -46,4 +46,5 @@ const struct holdfast_oracle holdfast_oracle = {
 	.call = call,
 	.ret = ret,
 	.end = pmdk_end,
+	.automatic = pmdk_automatic,
 };

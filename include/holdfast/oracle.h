@@ -3,7 +3,8 @@
  * Custom oracles for `holdfast check --oracle FILE.so`.
  *
  * A plug-in is a shared object that defines one `const struct holdfast_oracle holdfast_oracle`:
- * a table of callbacks that see the run's events in order. What is NULL is not called. See
+ * a table of callbacks that see the run's events in order. What is NULL is not called. Tables of version 1,
+ * which lack `automatic`, are taken too. See
  * docs/HOWTO_ADD_ORACLE.md; the shipped ones are in oracles/.
  */
 #ifndef HOLDFAST_ORACLE_H
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOLDFAST_ORACLE_API 1u
+#define HOLDFAST_ORACLE_API 2u
 
 enum holdfast_level { HOLDFAST_ERROR, HOLDFAST_PERFORMANCE, HOLDFAST_WARNING, HOLDFAST_NOTE };
 
@@ -36,6 +37,7 @@ struct holdfast_event {
 	uint64_t result[2];                 /* ret: rax and rdx */
 	int unwound; /* ret: left by longjmp or an exception, there is no result */
 	uint64_t id; /* op_begin, op_end */
+	uint64_t ip; /* the instruction; since version 2 */
 };
 
 /* The state of a cache line, one bit per byte; bit 0 is the lowest address. */
@@ -85,6 +87,10 @@ struct holdfast_oracle {
 	void (*op_begin)(void *, const struct holdfast_event *);
 	void (*op_end)(void *, const struct holdfast_event *);
 	void (*end)(void *); /* the run is over: last chance to report; frees its state */
+	/* Globs of functions, ended by NULL. In a folder for plug-ins, it loads by itself when the program
+	 * first calls one of them, which must be among those that it watches, and sees what follows. NULL: it
+	 * has to be asked for. */
+	const char *const *automatic;
 };
 
 #endif

@@ -254,6 +254,7 @@ static void find_helpers(struct check *c)
 void check_report(struct check *c, struct finding_set *out)
 {
 	find_helpers(c);
+	check_blame_libraries(c);
 	check_statements(c);
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->report)
@@ -266,6 +267,11 @@ void check_end(struct check *c)
 	if (c->any)
 		model_end(c->model, &c->last);
 	check_plugins_end(c->plugins);
+}
+
+char *check_loaded(const struct check *c)
+{
+	return check_plugins_text(c->plugins);
 }
 
 const char *check_stale(const struct check *c, size_t i)

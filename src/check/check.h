@@ -15,12 +15,15 @@ struct check_opts {
 	const struct model_ops *model;
 	bool notes;                /* also report what is only a note */
 	bool include_libs;         /* also report what libraries do in vain on their own account */
-	const char *const *plugin; /* shared objects */
+	const char *const *plugin; /* shared objects, by path or name; or CHECK_NO_ORACLE */
 	size_t nplugin;
 	const char *replay;               /* how to see a finding's events again; may be NULL */
 	const struct trace_use *recovery; /* what the program's recovery does; NULL: not known */
 	size_t nrecovery;
 };
+
+/* In the place of a plug-in: those that load by themselves do not. */
+#define CHECK_NO_ORACLE "none"
 
 struct check;
 /* NULL and err: a plug-in does not load. */
@@ -32,6 +35,8 @@ void check_feed(struct check *, const struct trace_event *);
 void check_end(struct check *);
 /* Adds what is established so far: all of it, after check_end. */
 void check_report(struct check *, struct finding_set *);
+/* Which oracles loaded by themselves, and why; xmalloc'ed, NULL: none. */
+char *check_loaded(const struct check *);
 const char *check_stale(const struct check *, size_t i); /* changed objects, see srcloc */
 size_t check_lines(const struct check *);
 size_t check_memory(const struct check *);

@@ -79,9 +79,29 @@ enum check_persister check_persister(struct check *c, model_where w)
 	return (enum check_persister)(known(c, w) & 3);
 }
 
+/* In PMDK the innermost library does what it is told to: libpmem flushes and copies for libpmemobj. */
+static void blame(struct check *c, model_where w)
+{
+	static const char *const told[] = { "libpmem.so*", "libpmem2.so*", "libc.so*", NULL };
+	const struct finding_place *p = check_place(c, w);
+	size_t n = library_frames(c, p), i = 0;
+	while (i + 1 < n && (p->frame[i].plt || check_in_module(&p->frame[i], told)))
+		i++;
+	if (i < n)
+		p->frame[i].blamed = true;
+}
+
 bool check_foreign(struct check *c, model_where w)
 {
 	return (known(c, w) & FOREIGN) && !c->include_libs;
+}
+
+void check_blame_libraries(struct check *c)
+{
+	for (model_where w = 0; c->include_libs && w < model_places(c->model); w++)
+		if (model_place(c->model, w)->ip && known(c, w) & FOREIGN &&
+		    model_place(c->model, w)->class != TRACE_SITE_STORE)
+			blame(c, w);
 }
 
 bool check_by_pmdk(struct check *c, model_where w)

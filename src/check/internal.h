@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "holdfast/oracle.h"
 
 /*
  * One distinct cause: a kind at a place, however often it happens. The example is the first
@@ -257,6 +258,7 @@ void check_recovery_look(const struct check *, const struct cause *, struct chec
 
 /* foreign.c: does the place belong to a library that decided by itself what to do? */
 bool check_foreign(struct check *, model_where);
+void check_blame_libraries(struct check *); /* with --include-libs, findings are placed in them */
 bool check_by_pmdk(struct check *, model_where); /* … and is it one of PMDK's? */
 /* On whose account a flush is made; remembered, for those who ask while events go by. */
 enum check_persister {
@@ -271,8 +273,16 @@ void check_values_put(struct hmap *, uint64_t loc, const uint8_t *data, size_t n
 size_t check_values_get(struct hmap *, uint64_t loc, void *buf, size_t len); /* bytes known */
 void check_values_free(struct hmap *);
 
-/* plugin.c: custom oracles. */
-struct plugins *check_plugins_load(struct check *, const char *const *path, size_t n, struct err *);
+/* find.c: where plug-ins are; those in the folders are looked at once for each name. */
+typedef VEC(char *) check_files;
+check_files check_find(const char *word);
+check_files check_find_all(void);
+void check_files_free(check_files *);
+const struct holdfast_oracle *check_find_open(const char *path, void **handle, struct err *);
+
+/* load.c and plugin.c: custom oracles, named, and those that load by themselves unless CHECK_NO_ORACLE is named. */
+struct plugins *check_plugins_load(struct check *, const char *const *word, size_t n, struct err *);
+char *check_plugins_text(const struct plugins *); /* who loaded, and why; NULL: nobody */
 void check_plugins_event(struct plugins *, const struct trace_event *);
 void check_plugins_end(struct plugins *);
 void check_plugins_report(struct plugins *, struct finding_set *);

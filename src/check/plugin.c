@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Custom oracles: load, call, survive.
+ * Custom oracles: call, survive.
  *
  * A plug-in runs in our process. Before each callback a way back is set; a fatal signal, or a
  * timer that finds the same callback still running, takes it, and the plug-in is not called
  * again. That costs a few instructions per callback and no system call. It does not protect
  * against a plug-in that overwrites our memory.
  */
-#include "holdfast/oracle.h"
-
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,34 +14,9 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "check/internal.h"
-
-struct plugin {
-	const struct holdfast_oracle *oracle;
-	const char *path;
-	void *handle, *state;
-	struct oracle_state findings;
-	struct finding_kind_info *kind;
-	unsigned nkinds;
-	VEC(char *) message; /* by cause */
-	VEC(uint64_t) related;
-	bool dead;
-	char death[160];
-	model_where death_where;
-	uint64_t death_event; /* + 1; 0: between events, which has no place */
-};
+#include "check/plugin.h"
 
 typedef void callback(void *, const struct holdfast_event *);
-
-struct plugins {
-	struct check *check;
-	VEC(struct plugin *) v;
-	VEC(const char *) watch;
-	struct hmap values; /* what the run has stored, see values.c */
-	const struct trace_event *event;
-	struct sigaction old[8];
-	void *stack;
-};
 
 static const struct holdfast_host functions;
 
@@ -58,6 +30,11 @@ static volatile sig_atomic_t overdue; /* … but when it comes out of it */
 static volatile uint64_t calls;       /* callbacks begun */
 static uint64_t last_calls;
 static int ticks, patience;
+static struct {
+	unsigned users; /* analyses with plug-ins that are awake */
+	struct sigaction old[8];
+	void *stack;
+} guard;
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
 #define FATAL (sizeof fatal / sizeof *fatal)
@@ -97,32 +74,36 @@ static void leave(void)
 		siglongjmp(way_back, SIGALRM);
 }
 
-static void guard_on(struct plugins *p)
+static void guard_on(void)
 {
 	struct sigaction sa = { .sa_flags = SA_NODEFER | SA_ONSTACK | SA_RESTART };
 	const char *limit = getenv("HOLDFAST_ORACLE_TIMEOUT");
-	stack_t alt = { .ss_sp = p->stack = xmalloc(65536), .ss_size = 65536 };
 	struct itimerval every = { { 1, 0 }, { 1, 0 } };
+	if (guard.users++)
+		return;
+	stack_t alt = { .ss_sp = guard.stack = xmalloc(65536), .ss_size = 65536 };
 	patience = limit && atoi(limit) > 0 ? atoi(limit) : 5;
 	sigaltstack(&alt, NULL);
 	sa.sa_handler = on_fatal;
 	for (size_t i = 0; i < FATAL; i++)
-		sigaction(fatal[i], &sa, &p->old[i]);
+		sigaction(fatal[i], &sa, &guard.old[i]);
 	sa.sa_handler = on_tick;
-	sigaction(SIGALRM, &sa, &p->old[FATAL]);
+	sigaction(SIGALRM, &sa, &guard.old[FATAL]);
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
-static void guard_off(struct plugins *p)
+static void guard_off(void)
 {
 	struct itimerval never = { 0 };
 	stack_t none = { .ss_flags = SS_DISABLE };
+	if (--guard.users)
+		return;
 	setitimer(ITIMER_REAL, &never, NULL);
 	for (size_t i = 0; i < FATAL; i++)
-		sigaction(fatal[i], &p->old[i], NULL);
-	sigaction(SIGALRM, &p->old[FATAL], NULL);
+		sigaction(fatal[i], &guard.old[i], NULL);
+	sigaction(SIGALRM, &guard.old[FATAL], NULL);
 	sigaltstack(&none, NULL);
-	free(p->stack);
+	free(guard.stack);
 }
 
 static void bury(struct plugin *p, int sig)
@@ -292,108 +273,22 @@ static const struct holdfast_host functions = {
 	host_line,           host_value, host_describe, host_report,
 };
 
-/* ---- loading ---- */
-
-static void take_kinds(struct plugin *p)
+void check_plugin_start(struct plugins *ps, struct plugin *p)
 {
-	static VEC(struct finding_kind_info *) kept; /* kinds live as long as the process */
-	static const enum finding_level level[] = { FINDING_ERROR, FINDING_PERFORMANCE,
-						    FINDING_WARNING, FINDING_NOTE };
-	const struct holdfast_kind *k = p->oracle->kinds;
-	while (k && k[p->nkinds].name)
-		p->nkinds++;
-	p->kind = xcalloc(p->nkinds + 1, sizeof *p->kind);
-	VEC_PUSH(&kept, p->kind);
-	for (unsigned i = 0; i < p->nkinds; i++)
-		p->kind[i] = (struct finding_kind_info){ k[i].name, level[k[i].level & 3],
-							 k[i].title, k[i].help };
-}
-
-static struct plugin *load(struct check *c, const char *path, struct err *err)
-{
-	char *with_dir = strchr(path, '/') ? xstrdup(path) : xasprintf("./%s", path);
-	void *handle = dlopen(with_dir, RTLD_NOW | RTLD_LOCAL);
-	const struct holdfast_oracle *o;
-	free(with_dir);
-	if (!handle) {
-		err_set(err, EXIT_USAGE, "cannot load the oracle %s: %s", path, dlerror());
-		return NULL;
-	}
-	o = dlsym(handle, "holdfast_oracle");
-	if (!o || o->api != HOLDFAST_ORACLE_API) {
-		if (!o)
-			err_set(err, EXIT_USAGE, "%s is no oracle: it defines no holdfast_oracle",
-				path);
-		else
-			err_set(err, EXIT_USAGE,
-				"the oracle %s is made for version %u of the interface, this is version %u",
-				path, o->api, HOLDFAST_ORACLE_API);
-		dlclose(handle);
-		return NULL;
-	}
-	struct plugin *p = xcalloc(1, sizeof *p);
-	p->oracle = o;
-	p->path = path;
-	p->handle = handle;
-	p->findings.check = c;
-	take_kinds(p);
-	return p;
-}
-
-struct plugins *check_plugins_load(struct check *c, const char *const *path, size_t n,
-				   struct err *err)
-{
-	struct plugins *ps = xcalloc(1, sizeof *ps);
-	ps->check = c;
-	for (size_t i = 0; i < n; i++) {
-		struct plugin *p = load(c, path[i], err);
-		if (!p) {
-			check_plugins_free(ps);
-			return NULL;
-		}
-		VEC_PUSH(&ps->v, p);
-		for (const char *const *w = p->oracle->watch; w && *w; w++)
-			VEC_PUSH(&ps->watch, *w);
-	}
-	if (n == 0)
-		return ps;
+	p->waits = false;
+	if (!ps->awake++)
+		guard_on();
 	host = ps;
-	guard_on(ps);
-	for (size_t i = 0; i < n; i++) {
-		struct plugin *p = ps->v.p[i];
-		if (p->oracle->start)
-			call_start(p);
-	}
-	return ps;
+	if (p->oracle->start)
+		call_start(p);
 }
 
-const char *const *check_plugins_watches(const struct plugins *ps, size_t *n)
+void check_plugins_stop(struct plugins *ps)
 {
-	*n = ps->watch.n;
-	return ps->watch.p;
-}
-
-void check_plugins_free(struct plugins *ps)
-{
-	if (!ps)
-		return;
-	if (host == ps) {
-		guard_off(ps);
+	if (host == ps)
 		host = NULL;
-	}
-	for (size_t i = 0; i < ps->v.n; i++) {
-		struct plugin *p = ps->v.p[i];
-		for (size_t k = 0; k < p->message.n; k++)
-			free(p->message.p[k]);
-		VEC_FREE(&p->message);
-		VEC_FREE(&p->related);
-		check_causes_free(&p->findings.causes);
-		free(p);
-	}
-	check_values_free(&ps->values);
-	VEC_FREE(&ps->v);
-	VEC_FREE(&ps->watch);
-	free(ps);
+	if (ps->awake)
+		guard_off();
 }
 
 /* ---- events ---- */
@@ -421,7 +316,9 @@ static callback *translate(const struct holdfast_oracle *o, const struct trace_e
 
 static struct holdfast_event fields(const struct trace_event *e)
 {
-	struct holdfast_event h = { .num = e->num, .process = e->process, .thread = e->thread };
+	struct holdfast_event h = {
+		.num = e->num, .process = e->process, .thread = e->thread, .ip = e->ip
+	};
 	h.addr = h.id = e->arg[0];
 	h.size = e->kind == TRACE_STORE ? e->size : e->kind == TRACE_FLUSH ? TRACE_LINE : e->arg[1];
 	h.bytes = e->data;
@@ -436,11 +333,27 @@ static struct holdfast_event fields(const struct trace_event *e)
 	return h;
 }
 
+/* A call: is it what plug-ins wait for? */
+static void wake(struct plugins *ps, const struct trace_event *e)
+{
+	const char *function = trace_string(ps->check->defs, e->process, (uint32_t)e->arg[0]);
+	for (size_t i = 0; i < ps->v.n; i++) {
+		struct plugin *p = ps->v.p[i];
+		if (!p->waits || !check_named(p->oracle->automatic, function))
+			continue;
+		p->why = xstrdup(function);
+		check_plugin_start(ps, p);
+	}
+}
+
 void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 {
 	struct holdfast_event h;
-	if (ps->v.n == 0)
+	if (e->kind == TRACE_CALL && ps->awake < ps->v.n)
+		wake(ps, e);
+	if (!ps->awake)
 		return;
+	host = ps;
 	if (e->kind == TRACE_STORE)
 		keep_value(e);
 	ps->event = e;
@@ -448,20 +361,20 @@ void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
 		const char *what;
-		callback *f = p->dead ? NULL : translate(p->oracle, e, &h, &what);
+		callback *f = p->dead || p->waits ? NULL : translate(p->oracle, e, &h, &what);
 		if (f)
 			call_event(p, what, f, &h);
 	}
 	ps->event = NULL;
 }
 
-static void report_death(struct plugin *p, struct finding_set *out)
+static void report_death(struct check *c, struct plugin *p, struct finding_set *out)
 {
 	struct cause k = { .kind = FINDING_PLUGIN_FAILED, .where = p->death_where, .count = 1 };
 	struct finding *f;
 	if (p->death_event) {
 		k.event = p->death_event - 1;
-		f = check_cause_finding(host->check, &k, "%s", p->death);
+		f = check_cause_finding(c, &k, "%s", p->death);
 	} else {
 		f = finding_new(finding_kind_info(FINDING_PLUGIN_FAILED));
 		f->message = xstrdup(p->death);
@@ -482,7 +395,7 @@ void check_plugins_report(struct plugins *ps, struct finding_set *out)
 			finding_add(out, f);
 		}
 		if (p->dead)
-			report_death(p, out);
+			report_death(ps->check, p, out);
 	}
 }
 
@@ -490,7 +403,8 @@ void check_plugins_end(struct plugins *ps)
 {
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
-		if (!p->dead && p->oracle->end)
+		host = ps;
+		if (!p->dead && !p->waits && p->oracle->end)
 			call_end(p);
 	}
 }

@@ -184,17 +184,45 @@ static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
 	return near;
 }
 
+/* Those of a line's words that non-temporal stores wrote, which need no flush, and not to allocate. */
+static uint64_t streamed_words(struct check *c, const struct model_step *s, uint64_t *all)
+{
+	uint64_t meant = 0;
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		model_where store = s->line->store[w];
+		if (!word || model_place(c->model, store)->class != TRACE_SITE_NT_STORE)
+			continue;
+		*all |= word;
+		meant |= check_persister(c, store) == CHECK_BY_ALLOCATOR ? 0 : word;
+	}
+	return meant;
+}
+
+/* Words that become persistent on purpose. */
+static uint64_t purpose_of(struct oracle_state *u, const struct model_step *s)
+{
+	const struct model_line *l = s->line;
+	uint64_t streamed = 0, meant;
+	if (s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH)
+		return s->mask; /* a file is synchronised */
+	meant = streamed_words(u->check, s, &streamed);
+	if (s->mask == streamed)
+		return meant;
+	enum check_persister by =
+		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
+	uint64_t flushed = by == CHECK_BY_LIBRARY                  ? s->mask
+			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
+			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
+								   : 0;
+	return meant | (flushed & ~streamed);
+}
+
 static void persist(struct oracle_state *u, const struct model_step *s)
 {
 	struct model_line *l = s->line;
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
-	bool synced = s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH;
-	enum check_persister by =
-		synced || !l->flush_when ? CHECK_BY_LIBRARY : check_persister(u->check, l->flush);
-	uint64_t purpose = by == CHECK_BY_LIBRARY                  ? s->mask
-			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
-			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
-								   : 0;
+	uint64_t purpose = purpose_of(u, s);
 	uint64_t meant = 0;
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		uint64_t word = s->mask & 0xffull << (w * 8);

@@ -11,16 +11,13 @@ struct check_cli {
 	struct output_opts output;
 	const char *model;
 	struct cli_list oracle;
-	bool notes;
+	bool notes, include_libs;
 };
 
 static const struct cli_option check_options[] = {
 	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct check_cli, model), "what survives a crash",
 	  &choices_model },
-	{ "oracle", 0, CLI_LIST, "FILE.so", offsetof(struct check_cli, oracle),
-	  "load a custom oracle; may be given several times" },
-	{ "notes", 0, CLI_FLAG, NULL, offsetof(struct check_cli, notes),
-	  "also report flushes that cover several stores and fences that order several lines" },
+	CHECK_OPTIONS(struct check_cli),
 	RUN_OPTIONS(struct check_cli),
 	OUTPUT_OPTIONS(struct check_cli),
 	{ NULL },
@@ -51,7 +48,7 @@ const struct cli_verb verb_check = {
 	.examples =
 		"holdfast check -- ./app pool\tcheck a run\n"
 		"holdfast check --html r.html app-0.hft\tcheck a recording, with a page to browse\n"
-		"holdfast check --oracle pmdk-atomic-op.so -- ./app pool\twith a custom oracle\n",
+		"holdfast check --oracle ./mine.so -- ./app pool\twith a custom oracle\n",
 	.options = check_options,
 	.command = true,
 };
@@ -109,6 +106,9 @@ static int conclude(struct session *s, struct finding_set *set)
 {
 	struct report_stat stats[STATS];
 	struct report r = describe(s, set, stats);
+	char *loaded = check_loaded(s->run.check), *note = xasprintf("oracles %s", loaded);
+	r.notes = (const char *const *)&note;
+	r.nnotes = loaded ? 1 : 0;
 	if (!s->run.seen.kind[TRACE_STORE]) {
 		if (!s->o->output.quiet)
 			run_say_no_pm(&s->o->run, s->run.seen.kind);
@@ -122,6 +122,8 @@ static int conclude(struct session *s, struct finding_set *set)
 	r.looked = looked;
 	int status = output_write(&s->out, &r, run->live ? stderr : stdout);
 	free(looked);
+	free(loaded);
+	free(note);
 	output_say_stale(&s->out);
 	for (size_t i = 0; check_stale(s->run.check, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",
@@ -146,7 +148,7 @@ static int cmd_check(int argc, char **argv)
 	msg_quiet = o.output.quiet;
 	output_ci(&o.output);
 	s.run = (struct check_run){ .model = o.model,
-				    .how = { .oracle = &o.oracle, .notes = o.notes },
+				    .how = { &o.oracle, o.notes, o.include_libs },
 				    .look = save };
 	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	if (output_open(&s.out, &o.output, &err))

@@ -7,16 +7,41 @@
 #include "cli/run.h"
 
 struct check_folder {
-	const struct cli_list *oracle; /* may be NULL */
-	bool notes;
+	const struct cli_list *oracle; /* NULL: none is named */
+	bool notes, include_libs;
 	const struct trace_use *recovery; /* what recovery does to the files; NULL: not known */
 	size_t nrecovery;
 };
+
+/* Rows for an option table; T is the verb's struct, with the same members. */
+#define CHECK_OPTIONS(T)                                                                             \
+	{ "oracle",                                                                                  \
+	  0,                                                                                         \
+	  CLI_LIST,                                                                                  \
+	  "NAME|FILE.so",                                                                            \
+	  offsetof(T, oracle),                                                                       \
+	  "load a custom oracle: a plug-in's file, or the name of an installed one; may be given "   \
+	  "several times. Those for libpmemobj load by themselves when the program uses it, unless " \
+	  "this is 'none'" },                                                                        \
+		{ "notes",                                                                           \
+		  0,                                                                                 \
+		  CLI_FLAG,                                                                          \
+		  NULL,                                                                              \
+		  offsetof(T, notes),                                                                \
+		  "also report flushes that cover several stores and fences that order several "     \
+		  "lines" },                                                                         \
+	{                                                                                            \
+		"include-libs", 0, CLI_FLAG, NULL, offsetof(T, include_libs),                        \
+			"also report flushes and fences that libraries make in vain on their own "   \
+			"account, as libpmemobj in a commit"                                         \
+	}
+
 /* Adds what check finds in a trace. */
 int check_folder(const char *dir, const char *model, const struct check_folder *,
 		 struct finding_set *, struct err *);
 /* Globs of functions that the custom oracles want to see called; xmalloc'ed, with NULL at the end. */
 char **check_folder_watches(const struct check_folder *, struct err *);
+void check_folder_watches_free(char **);
 
 /* Where the events come from, and what to say about the run. */
 struct check_run {

@@ -23,6 +23,7 @@ static struct check *start(struct check_run *r, const struct trace_defs *defs, c
 	struct check_opts co = {
 		.model = model_find(r->model),
 		.notes = r->how.notes,
+		.include_libs = r->how.include_libs,
 		.plugin = r->how.oracle ? r->how.oracle->p : NULL,
 		.nplugin = r->how.oracle ? r->how.oracle->n : 0,
 		.replay = replay,
@@ -105,6 +106,10 @@ int check_folder(const char *dir, const char *model, const struct check_folder *
 {
 	struct check_run r = { .model = model, .how = *how };
 	int bad = check_run_trace(&r, dir, out, err);
+	char *loaded = bad ? NULL : check_loaded(r.check);
+	if (loaded)
+		msg_info("oracles %s", loaded);
+	free(loaded);
 	check_run_free(&r);
 	return bad;
 }
@@ -123,4 +128,11 @@ char **check_folder_watches(const struct check_folder *how, struct err *err)
 	}
 	check_run_free(&r);
 	return copy;
+}
+
+void check_folder_watches_free(char **watch)
+{
+	for (char **w = watch; w && *w; w++)
+		free(*w);
+	free(watch);
 }

@@ -15,7 +15,7 @@
 
 #include "cli/campaign.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/check.h"
 #include "cli/settings.h"
 #include "explore/explore.h"
 
@@ -27,7 +27,7 @@ struct explore_cli {
 	uint64_t sym_stdin, sym_socket, max_paths, max_findings, random, max_targets;
 	const char *strategy, *max_time, *max_memory, *timeout, *solver_timeout;
 	const char *folder, *csv, *export_dir;
-	bool sym_memory, printable, pin, no_fork, show_priorities, notes, verify;
+	bool sym_memory, printable, pin, no_fork, show_priorities, notes, include_libs, verify;
 };
 int explore_cli_main(int argc, char **argv);
 extern const struct cli_verb verb_explore;

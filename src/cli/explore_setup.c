@@ -117,6 +117,7 @@ int explore_setup(struct explore_setup *s, struct err *err)
 					     .jobs = jobs_of(o) };
 	x->check = (struct check_opts){ .model = model_find(o->crash.model),
 					.notes = o->notes,
+					.include_libs = o->include_libs,
 					.plugin = o->oracle.p,
 					.nplugin = o->oracle.n };
 	x->recover = o->crash.recover ? recover_of(s) : NULL;
@@ -151,9 +152,7 @@ void explore_setup_free(struct explore_setup *s)
 		free(lists[i]->p);
 	run_opts_free(&o->run);
 	free(s->run.watch.p);
-	for (char **name = s->watch; name && *name; name++)
-		free(*name);
-	free(s->watch);
+	check_folder_watches_free(s->watch);
 	free(s->cwd);
 	settings_free(&s->own);
 	campaign_settings_free(&s->recover);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast record: run a program and keep what it does to persistent memory. */
+#include "cli/check.h"
 #include "cli/cli.h"
-#include "cli/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int cmd_record(int argc, char **argv)
 {
 	struct record_opts o = { 0 };
 	struct launch_recording rec;
-	struct err err;
+	struct err err = { 0 };
 	int status = cli_parse(&verb_record, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
@@ -94,7 +94,14 @@ static int cmd_record(int argc, char **argv)
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_record, "%s", run_server_misuse(&o.run));
 	msg_quiet = o.quiet;
-	struct launch_opts lo = run_launch_opts(&o.run, argv, NULL, 0);
+	/* so that check can judge the recording as it does a run */
+	char **watch = check_folder_watches(&(struct check_folder){ 0 }, &err);
+	size_t n = 0;
+	if (!watch)
+		return cli_fail(&err);
+	while (watch[n])
+		n++;
+	struct launch_opts lo = run_launch_opts(&o.run, argv, (const char *const *)watch, n);
 	lo.loads = o.loads;
 	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0]);
 	if (launch_record(&lo, dir, o.force, &rec, &err)) {
@@ -104,6 +111,7 @@ static int cmd_record(int argc, char **argv)
 		status = rec.result.stopped ? EXIT_INTERNAL : rec.result.status;
 	}
 	free(dir);
+	check_folder_watches_free(watch);
 	run_opts_free(&o.run);
 	return status;
 }

@@ -21,11 +21,12 @@ struct work {
 static int record(struct work *w, char **argv, struct err *err)
 {
 	struct session *s = w->s;
-	char **watch = s->check ? check_folder_watches(s->check, err) : NULL;
+	const struct check_folder none = { 0 };
+	char **watch = check_folder_watches(s->check ? s->check : &none, err);
 	size_t n = 0;
-	if (s->check && !watch)
+	if (!watch)
 		return -1;
-	while (watch && watch[n])
+	while (watch[n])
 		n++;
 	struct run_opts run = *s->run;
 	if (!run.client) /* they are recovery's, then */
@@ -34,9 +35,7 @@ static int record(struct work *w, char **argv, struct err *err)
 	s->run->watch = run.watch;
 	w->live = true;
 	int bad = launch_record(&lo, w->dir, false, &w->rec, err);
-	for (size_t i = 0; i < n; i++)
-		free(watch[i]);
-	free(watch);
+	check_folder_watches_free(watch);
 	if (bad)
 		return -1;
 	if (!w->rec.kind[TRACE_STORE] && !msg_quiet)

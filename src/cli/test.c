@@ -10,15 +10,12 @@ struct test_cli {
 	struct output_opts output;
 	const char *folder;
 	struct cli_list oracle;
-	bool notes;
+	bool notes, include_libs;
 };
 
 static const struct cli_option test_options[] = {
 	CAMPAIGN_OPTIONS(struct test_cli),
-	{ "oracle", 0, CLI_LIST, "FILE.so", offsetof(struct test_cli, oracle),
-	  "load a custom oracle; may be given several times" },
-	{ "notes", 0, CLI_FLAG, NULL, offsetof(struct test_cli, notes),
-	  "also report flushes that cover several stores and fences that order several lines" },
+	CHECK_OPTIONS(struct test_cli),
 	{ "output", 'o', CLI_FILE, "DIR", offsetof(struct test_cli, folder),
 	  "folder for the trace and the results; without it PROGRAM-N.hft in the current folder" },
 	RUN_OPTIONS(struct test_cli),
@@ -55,7 +52,7 @@ static int cmd_test(int argc, char **argv)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_test, "a program to run or a trace is needed");
-	struct check_folder check = { .oracle = &o.oracle, .notes = o.notes };
+	struct check_folder check = { &o.oracle, o.notes, o.include_libs };
 	struct session s = { .verb = "test",
 			     .run = &o.run,
 			     .crash = &o.crash,

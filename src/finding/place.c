@@ -11,7 +11,8 @@
  *   - a function in a library that exists to persist, copy or run programs (libpmem, libc),
  *   - a function of the program that is marked as a helper, for what it does (helper.c).
  *
- * The walk ends at main, and the last frame with source is taken if all of them are helpers.
+ * A frame that is blamed is it in any case: who wants to know what libraries do asks for that. Otherwise the walk
+ * ends at main, and the last frame with source is taken if all of them are helpers.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -135,6 +136,8 @@ const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
 	for (size_t i = 0; i < path.n; i++) {
 		const struct srcloc_frame *f = &path.frame[i];
 		bool helper = f->helper || finding_is_library(f);
+		if (f->blamed)
+			return f;
 		if (f->file && f->line) {
 			last = f;
 			if (!helper)

@@ -53,6 +53,7 @@ struct srcloc_frame {
 	bool plt;              /* a linkage stub: leave it out of call paths */
 	uint8_t takes;         /* enum srcloc_takes, of the function */
 	bool helper;           /* for those who tell helpers from the program proper; false here */
+	bool blamed; /* for those who look into libraries: it is about this one; likewise */
 };
 struct srcloc_where {
 	const struct srcloc_frame *frame;

@@ -12,17 +12,13 @@ setup_file() {
 	holdfast record -q -o t -- "$BIN/misuse" pool clean fence-twice missing-both
 }
 
-shipped() {
-	echo "$(dirname "$HOLDFAST")/oracles/$1.so"
-}
-
 @test "a plug-in that does not exist, or is none" {
 	run -2 holdfast check --oracle missing.so -- "$BIN/misuse" pool say
 	output_has "cannot load the oracle missing.so"
 	output_lacks hello
 	echo text >text.so
 	run -2 holdfast check --oracle text.so -- "$BIN/misuse" pool say
-	output_has "cannot load the oracle text.so"
+	output_has "cannot load the oracle ./text.so"
 	echo 'int holdfast_other;' >other.c
 	oracle other.so other.c
 	run -2 holdfast check --oracle ./other.so -- "$BIN/misuse" pool say
@@ -36,7 +32,7 @@ shipped() {
 	oracle later.so "$PROGRAMS/faulty.c" -DAPI=7 -DFAULT=SEGV -DIN=START
 	run -2 holdfast check --oracle later.so -- "$BIN/misuse" pool say
 	output_has "later.so is made for version 7"
-	output_has "this is version 1"
+	output_has "this is version 2"
 	output_lacks hello
 }
 
@@ -186,15 +182,15 @@ faulty() {
 	output_has "nothing found"
 }
 
-# pmdk REPORT WAY…: tx.c with both shipped oracles, live into REPORT.json, recorded into stored-REPORT.json
+# pmdk REPORT WAY…: tx.c with the oracles that load by themselves, live into REPORT.json, recorded into stored-REPORT.json
 pmdk() {
-	local name=$1 oracles=(--oracle "$(shipped pmdk-atomic-op)" --oracle "$(shipped pmdk-redundant-log)")
+	local name=$1
 	shift
 	rm -rf tx-pool t
-	check_json "$name.json" "${oracles[@]}" -- ./tx tx-pool "$@"
+	check_json "$name.json" -- ./tx tx-pool "$@"
 	rm -f tx-pool
-	holdfast record -q -o t --watch 'pmemobj_*' --watch 'pmem_*' -- ./tx tx-pool "$@"
-	check_json "stored-$name.json" "${oracles[@]}" t
+	holdfast record -q -o t -- ./tx tx-pool "$@"
+	check_json "stored-$name.json" t
 	same "essence $name.json" "essence stored-$name.json"
 }
 
@@ -217,4 +213,103 @@ pmdk() {
 	strip tx
 	pmdk stripped twice unlogged
 	[ "$(jq -r '[.findings[].kind] | sort | join(" ")' stripped.json)" = "redundant-log unlogged-store" ]
+}
+
+@test "oracles load by themselves where libpmemobj is used, and only there; a line says so" {
+	build tx "$PROGRAMS/tx.c" -lpmemobj
+	run -1 holdfast check -- ./tx pool twice
+	output_has "oracles loaded by themselves: pmdk-atomic-op, pmdk-redundant-log (the program calls pmemobj_create"
+	output_has "[redundant-log]"
+	rm -f pool
+	run -0 holdfast check --oracle none -- ./tx pool twice
+	output_lacks "loaded by themselves"
+	output_lacks "[redundant-log]"
+	rm -f pool
+	run -1 holdfast test --recover true -o t -- ./tx pool twice
+	output_has "loaded by themselves"
+	output_has "[redundant-log]"
+	rm -rf pool r
+	holdfast record -q -o r -- ./tx pool twice # a pool that is opened by another process's program is judged, too
+	run -1 holdfast check r
+	output_has "[redundant-log]"
+	run -0 holdfast check --oracle none r
+	run -1 holdfast check "$BIN/t"
+	output_lacks "loaded by themselves"
+}
+
+@test "oracles by name: shipped ones, those of HOLDFAST_ORACLES, groups; one that loads by itself" {
+	build tx "$PROGRAMS/tx.c" -lpmemobj
+	run -1 holdfast check --oracle none --oracle pmdk-redundant-log -- ./tx pool twice unlogged
+	output_has "[redundant-log]"
+	output_lacks "[unlogged-store]"
+	rm -f pool
+	run -1 holdfast check --oracle none --oracle pmdk -- ./tx pool twice unlogged
+	output_has "[redundant-log]"
+	output_has "[unlogged-store]"
+	run -2 holdfast check --oracle nosuch -- ./tx pool
+	output_has "cannot load the oracle nosuch: there is no such file, and no plug-in of that name"
+	mkdir -p mine/sub
+	oracle mine/good.so "$PROGRAMS/faulty.c" -DFAULT=SEGV -DIN=NOWHERE '-DNAME="good"'
+	HOLDFAST_ORACLES=/nowhere:$PWD/mine run -1 holdfast check --oracle good "$BIN/t"
+	output_has "[before-the-fault]"
+	HOLDFAST_ORACLES=$PWD/mine run -1 holdfast check "$BIN/t"
+	output_lacks "[before-the-fault]" # it does not load by itself
+	sed 's|^const struct holdfast_oracle|static const char *const calls[] = { "misuse_nothing", "main", 0 };\n&|; s|^\t\.api.*|&\n\t.automatic = calls, .watch = calls,|' \
+		"$PROGRAMS/faulty.c" >self.c
+	oracle mine/self.so self.c -DFAULT=SEGV -DIN=NOWHERE '-DNAME="self"'
+	HOLDFAST_ORACLES=$PWD/mine run -1 holdfast check -- "$BIN/misuse" pool2 clean fence-twice missing-both
+	output_has "loaded by themselves: self (the program calls main"
+	echo text >mine/broken.so
+	HOLDFAST_ORACLES=$PWD/mine run -1 holdfast check "$BIN/t"
+	output_has "cannot load the oracle $PWD/mine/broken.so"
+}
+
+@test "oracles are found after make install" {
+	[ -d "$(dirname "$HOLDFAST")/meson-info" ] || skip "not a build folder"
+	DESTDIR=$PWD/root meson install -C "$(dirname "$HOLDFAST")" --no-rebuild --quiet
+	installed=$(find root -name holdfast -path '*/bin/*')
+	build tx "$PROGRAMS/tx.c" -lpmemobj
+	run -1 "$installed" check -- ./tx pool twice
+	output_has "loaded by themselves: pmdk-atomic-op, pmdk-redundant-log"
+	rm -f pool
+	run -1 "$installed" check --oracle none --oracle pmdk-redundant-log -- ./tx pool twice
+	output_has "[redundant-log]"
+}
+
+@test "a plug-in of version 1 of the interface still works" {
+	oracle old.so "$PROGRAMS/faulty.c" -DAPI=1 -DFAULT=SEGV -DIN=NOWHERE '-DNAME="old"'
+	run -1 holdfast check --oracle ./old.so "$BIN/t"
+	output_has "[before-the-fault]"
+}
+
+@test "pools: raw flushes are as good as calls, and atomic counters are not objects" {
+	for level in -O0 -O2; do
+		build pool "$PROGRAMS/pool.c" $level -lpmemobj
+		for way in raw forgotten size; do
+			rm -f obj
+			check_json "$way.json" -- ./pool obj $way
+		done
+		[ -z "$(found raw.json)" ]
+		same "marked pool.c forgotten" "found forgotten.json"
+		[ -z "$(found size.json '.level == "error" or (.kind | test("tx|unlogged"))')" ]
+	done
+}
+
+@test "a program that has libpmemobj built in" {
+	build tx "$PROGRAMS/tx.c" -Wl,-Bstatic -lpmemobj -lpmem -Wl,-Bdynamic -lndctl -ldaxctl -pthread || skip "no static libpmemobj"
+	pmdk ok
+	[ -z "$(found ok.json)" ]
+	pmdk both twice unlogged
+	same "marked tx.c twice unlogged" "found both.json"
+}
+
+@test "--include-libs: what libpmemobj flushes and fences in vain itself, placed in it" {
+	build tx "$PROGRAMS/tx.c" -lpmemobj
+	check_json without.json --notes -- ./tx pool
+	[ -z "$(found without.json '.kind | test("redundant-f")')" ]
+	rm -f pool
+	check_json with.json --notes --include-libs -- ./tx pool
+	jq -e '[.findings[] | select(.kind | test("redundant-f"))] | length > 0 and
+		all(.location.module | test("libpmem"))' with.json
+	jq -e '.summary.error == 0' with.json
 }
