@@ -230,9 +230,11 @@ static void *opn(const char *path) {
 	}
 	rollback();
 #if defined(BUG_UNDO_ITEMS) || defined(TRAP_UNDO_ITEMS)
-	P->items = 0;
+	u64 n = 0;
+
 	for (unsigned i = 0; i < NSLOT; i++)
-		P->items += P->keys[i] != 0;
+		n += P->keys[i] != 0;
+	P->items = n;
 #endif
 	return P;
 }
