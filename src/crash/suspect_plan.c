@@ -123,19 +123,41 @@ static int by_place(const void *a, const void *b)
 	return (x->piece > y->piece) - (x->piece < y->piece);
 }
 
+/* Stores of one place, from `from` on: where they end. */
+static size_t place_end(const crash_stores *s, size_t from)
+{
+	size_t to = from;
+
+	while (to < s->n && s->p[to].place == s->p[from].place)
+		to++;
+	return to;
+}
+
+/* How many to take of each place, so that there are enough in all, if there are as many. */
+static size_t share_of(const crash_stores *s)
+{
+	for (size_t share = 2;; share++) {
+		size_t sum = 0;
+
+		for (size_t i = 0, to; i < s->n; i = to) {
+			to = place_end(s, i);
+			sum += to - i < share ? to - i : share;
+		}
+		if (sum >= MOST_STORES || sum == s->n)
+			return share;
+	}
+}
+
 /* A share for each call path, evenly in time. */
 static void choose(struct stores *s)
 {
 	const struct crash_store *open = s->open.p;
-	size_t n = s->open.n, places = 0, share;
+	size_t n = s->open.n, share;
 
 	qsort(s->open.p, n, sizeof *s->open.p, by_place);
-	for (size_t i = 0; i < n; i++)
-		places += !i || open[i].place != open[i - 1].place;
-	share = places < MOST_STORES / 2 ? MOST_STORES / places : 2;
+	share = share_of(&s->open);
 	for (size_t i = 0, to; i < n; i = to) {
-		for (to = i; to < n && open[to].place == open[i].place; to++)
-			;
+		to = place_end(&s->open, i);
 		size_t take = to - i < share ? to - i : share;
 		for (size_t k = 0; k < take; k++)
 			VEC_PUSH(&s->chosen, open[i + evenly(k, take, to - i)]);

@@ -86,6 +86,8 @@ id_of() {
 	prove "check $pool" many
 	has note '.verdict.state == "harmless" and .verdict.stores == 40 and .verdict.lost == 12 and .verdict.states > 12'
 	has note '.verdict.text | contains("all at once and 12 of 40 one at a time")'
+	prove "check $pool" note many # on two call paths
+	has note '.verdict.stores == 41 and .verdict.lost == 12'
 }
 
 @test "what recovery ignores or overwrites is evidence, to the byte" {
