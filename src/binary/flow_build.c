@@ -5,7 +5,8 @@
  * Block by block: `now` has the node of each register's value at the instruction at work, 0 if it is
  * certainly no address. Only whole pointers are followed, 64 bits; what a shift or a product makes of
  * one is none. A slot of the stack is known by the register and displacement that name it: in code of
- * compilers that is the frame pointer, or a stack pointer that does not move between calls.
+ * compilers that is the frame pointer, or a stack pointer that does not move between calls. A call
+ * through a pointer may lead to any function of the file whose address stands in its data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -303,9 +304,23 @@ static uint32_t returned(struct maker *m)
 	return binary_flow_place(m->w, 'u', m->file, unit_of(m));
 }
 
+static const uint8_t args[6] = { 7, 6, 2, 1, 8, 9 };
+
+/* What all calls through pointers have in common. */
+static uint32_t through(struct maker *m, uint64_t arg)
+{
+	return binary_flow_place(m->w, 'x', m->file, arg);
+}
+
+static void call_through(struct maker *m, const struct flow_call *c)
+{
+	for (uint64_t i = 0; i < 6; i++)
+		binary_flow_edge(m->w, c->arg[i], through(m, i), FLOW_CALL);
+	binary_flow_edge(m->w, through(m, 6), c->result, FLOW_CALL);
+}
+
 static void call(struct maker *m)
 {
-	static const uint8_t args[6] = { 7, 6, 2, 1, 8, 9 };
 	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
 	struct flow_call c = { .file = m->file, .block = (uint32_t)(m->block - m->b->block.p) };
 
@@ -314,6 +329,8 @@ static void call(struct maker *m)
 	c.result = m->block->tail ? returned(m) : binary_flow_node(m->w);
 	if (m->block->call != BLOCK_CALLS && !m->block->tail)
 		binary_flow_add(m->w, c.result, binary_flow_object(m->w));
+	if (m->block->call == BLOCK_UNKNOWN && !(m->block->tail && m->block->nedge))
+		call_through(m, &c);
 	hmap_put(&m->w->call_at, (uint64_t)c.file << 32 | c.block, m->w->call.n);
 	VEC_PUSH(&m->w->call, c);
 	for (size_t i = 0; i < sizeof lost; i++)
@@ -386,6 +403,25 @@ static void find_frames(struct maker *m)
 	}
 }
 
+/* Functions that a table or a variable of the file points to. */
+static void make_pointed(struct maker *m, const struct elf *e)
+{
+	for (size_t i = 0; i < e->reloc.n; i++) {
+		uint64_t to = binary_elf_pointer(e, e->reloc.p[i].at);
+		uint32_t pos = to ? binary_pos(m->b, to) : NONE;
+		uint32_t func = pos == NONE ? NONE : binary_func_of(m->b, pos);
+		uint32_t block = pos == NONE ? NONE : binary_block_from(m->b, pos);
+
+		if (func == NONE || block == NONE || m->b->func.p[func].pos != pos)
+			continue;
+		for (uint64_t k = 0; k < 6; k++)
+			binary_flow_edge(m->w, through(m, k), entry(m, block, args[k]), FLOW_CALL);
+		binary_flow_edge(m->w,
+				 binary_flow_place(m->w, 'u', m->file, m->b->block.p[block].unit),
+				 through(m, 6), FLOW_CALL);
+	}
+}
+
 static void make_all(struct maker *m)
 {
 	m->w->first[m->file] = (uint32_t)m->w->node.n;
@@ -413,6 +449,7 @@ bool binary_flow_build(struct flow *w, const struct binary_view *v, uint32_t fil
 		m->bytes = binary_code_bytes(&e, m->b);
 		m->framed = xcalloc(m->b->nunit + 1, 1);
 		make_all(m);
+		make_pointed(m, &e);
 		binary_elf_close(&e);
 		free((void *)(uintptr_t)m->bytes);
 		free(m->framed);

@@ -26,6 +26,12 @@ static void say_step(void *arg, struct explore *x)
 		 s.blocks_all, s.pm, s.candidates, n, n == 1 ? "" : "s", r.seconds);
 }
 
+static void say_view(void *arg, const char *text, const char *lacks)
+{
+	(void)arg;
+	msg_info("runs are kept apart %s%s%s", text, lacks ? ": " : "", lacks ? lacks : "");
+}
+
 static void say_alone(void *arg, const char *why)
 {
 	(void)arg;
@@ -49,6 +55,7 @@ static void say_round(void *arg, struct explore *x, bool last)
 
 const struct explore_hooks explore_say_hooks = {
 	.step = say_step,
+	.view = say_view,
 	.alone = say_alone,
 	.wrong = say_wrong,
 	.round = say_round,

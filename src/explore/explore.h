@@ -102,6 +102,8 @@ struct explore;
 struct explore_hooks {
 	/* Many times a second. */
 	void (*step)(void *, struct explore *);
+	/* Once: how runs are kept apart, and what that cannot do; NULL: nothing to be said. */
+	void (*view)(void *, const char *text, const char *lacks);
 	/* Runs are new processes, not forks, for this reason. */
 	void (*alone)(void *, const char *why);
 	/* verify: so many expressions had another value than the machine. */

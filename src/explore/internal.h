@@ -47,6 +47,7 @@ struct explore_round {
 	struct symbolic *sym;
 	struct explore_slot *slot;   /* as many as there are jobs */
 	size_t started;              /* … of them */
+	size_t jobs;                 /* … that may run side by side */
 	struct symbolic_input ready; /* the next one, made while runs were under way; n 0: none */
 	bool dry;                    /* the engine has no more inputs */
 	struct explore_memory memory;
@@ -68,7 +69,7 @@ struct explore_tally {
 	VEC(struct explore_concrete) concrete;
 	struct explore_lefts lefts;
 	uint64_t kind[TRACE_KINDS], dirtied;
-	bool used;
+	bool used, viewed;
 	const char *cut;
 	char *alone, *unused;
 };

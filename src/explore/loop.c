@@ -166,7 +166,7 @@ static int hand_out(struct explore *x, const struct limits *l, struct err *err)
 {
 	struct explore_round *r = &x->round;
 	r->dry = false;
-	for (size_t i = 0; i < x->o->limits.jobs && may_run(x, l); i++) {
+	for (size_t i = 0; i < r->jobs && may_run(x, l); i++) {
 		struct symbolic_input in = { 0 };
 		bool new = i == r->started;
 		if (!new && r->slot[i].busy)
@@ -195,8 +195,8 @@ static int hand_out(struct explore *x, const struct limits *l, struct err *err)
 static void look_ahead(struct explore *x, const struct limits *l)
 {
 	struct explore_round *r = &x->round;
-	if (x->o->limits.jobs == 1 || r->ready.byte || busy(r) < r->started ||
-	    x->recovery.input.n || x->runs >= l->runs)
+	if (r->jobs == 1 || r->ready.byte || busy(r) < r->started || x->recovery.input.n ||
+	    x->runs >= l->runs)
 		return;
 	if (!make_input(x, &r->ready))
 		r->ready = (struct symbolic_input){ 0 };
@@ -229,7 +229,7 @@ static int take_ended(struct explore *x, struct err *err)
 /* If none has ended, waits for the longest; not for long if there are others. l: NULL at the end. */
 static int take_in(struct explore *x, const struct limits *l, struct err *err)
 {
-	int any = x->o->limits.jobs > 1 ? take_ended(x, err) : 0;
+	int any = x->round.jobs > 1 ? take_ended(x, err) : 0;
 	if (any)
 		return any < 0 ? -1 : 0;
 	if (l)

@@ -94,6 +94,15 @@ static void tell_alone(struct explore *x, const char *why)
 	x->tally.alone = xstrdup(why ? why : "asked for");
 }
 
+static void tell_view(struct explore *x, const struct launch_explorer *launch)
+{
+	const char *lacks, *text = launch_explorer_view(launch, &lacks);
+	if (!x->tally.viewed)
+		x->hooks->view(x->arg, text, lacks);
+	x->tally.viewed = true;
+	x->round.jobs = launch_explorer_beside(launch) ? x->o->limits.jobs : 1;
+}
+
 static int start_first(struct explore *x, bool *used, struct err *err)
 {
 	struct explore_slot *s = &x->round.slot[0];
@@ -105,6 +114,7 @@ static int start_first(struct explore *x, bool *used, struct err *err)
 		return -1;
 	}
 	x->round.started = 1;
+	tell_view(x, s->launch);
 	if (open_engine(x, err))
 		return -1;
 	explore_slot_prefix(s, x->round.sym, *used);

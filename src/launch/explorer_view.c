@@ -51,6 +51,17 @@ int launch_explorer_view_choose(struct launch_explorer *e, const char *program, 
 	return err_set(err, EXIT_PROGRAM, "runs cannot be kept apart: %s", why.text);
 }
 
+const char *launch_explorer_view(const struct launch_explorer *e, const char **lacks)
+{
+	*lacks = e->view->lacks;
+	return e->view->text;
+}
+
+bool launch_explorer_beside(const struct launch_explorer *e)
+{
+	return !has_socket(e) || e->view->flags & SANDBOX_NET;
+}
+
 static void add(places *p, const char *path)
 {
 	VEC_PUSH(p, ((struct sandbox_place){ .path = path }));

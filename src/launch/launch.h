@@ -129,6 +129,10 @@ struct launch_explorer *launch_explorer_new(const struct launch_explorer_opts *,
  * If it cannot be forked there (see launch_explorer_forks), the events so far are void: the prefix
  * is empty, and every run tells its own story from the start. */
 int launch_explorer_start(struct launch_explorer *, bool *used, struct err *);
+/* How runs are kept apart, and what that cannot do (NULL: nothing to be said). */
+const char *launch_explorer_view(const struct launch_explorer *, const char **lacks);
+/* Whether another explorer of this program may run beside it: servers need networks of their own. */
+bool launch_explorer_beside(const struct launch_explorer *);
 bool launch_explorer_forks(const struct launch_explorer *, const char **why_not);
 /* The last of what the program has printed up to now, in the latest run or before the first: at
  * most 4 KiB, no control characters; valid until the next call. */

@@ -159,6 +159,11 @@ done_id() {
 	[[ $(tail -n 1 "$DONE/r.csv") =~ ^[0-9.]+,[0-9]+,[0-9]+,[0-9]+,[0-9]+,1$ ]]
 }
 
+@test "how runs are kept apart is said once" {
+	holdfast explore -o d --max-paths 3 --sym-stdin 4 -- "$EXPLORE_PROGRAMS/channels-fixed" pool pipe 2>err
+	[ "$(grep -c 'runs are kept apart ' err)" -eq 1 ]
+}
+
 @test "priorities, by source line" {
 	run cat "$DONE/priorities"
 	[[ $output =~ " 2 * "[^$'\n']*"*(volatile uint64_t *)&pbuf[x].value = v" ]]

@@ -83,6 +83,15 @@ END
 	wait_nothing_left
 }
 
+@test "explore says once how runs are kept apart; servers are run one at a time, which share a port" {
+	build_corpus raw/kvserver/BUG_KVSERVER_TOP_UNFLUSHED
+	run -0 refused explore -j 2 -o t --max-paths 12 --json r.json --port 47123 --packet 'put 12 34\n' --packet 'upd $1:4 $2:4\n' \
+		-- "$BIN/raw/kvserver/BUG_KVSERVER_TOP_UNFLUSHED" serve "$pool" 47123
+	[ "$(grep -c 'runs are kept apart through a preloaded library: .*servers are run one at a time' <<<"$output")" -eq 1 ]
+	jq -e '.stats.diverged == 0 and .stats.runs == 12' r.json
+	wait_nothing_left
+}
+
 @test "explore: runs, the pool and a renamed input are kept apart there as well" {
 	local name
 	for name in explorer explorer_more; do
