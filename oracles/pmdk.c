@@ -59,6 +59,8 @@ void pmdk_end(void *state)
 	struct pmdk *p = state;
 	for (struct pmdk_thread *t = p->threads, *next; t; t = next) {
 		next = t->next;
+		for (size_t i = 0; i < t->cap; i++)
+			free(t->covered[i].p);
 		free(t->covered);
 		free(t);
 	}
@@ -153,32 +155,73 @@ int pmdk_in_pool(const struct pmdk *p, const struct holdfast_event *e)
 
 /* ---- ranges ---- */
 
-static void cover(struct pmdk_thread *t, struct pmdk_range r)
+#define PAGE 4096u
+
+static struct pmdk_page *page_of(const struct pmdk_thread *t, uint64_t page)
 {
-	if (t->n == t->cap) {
-		t->cap = t->cap ? t->cap * 2 : 32;
-		t->covered = realloc(t->covered, t->cap * sizeof *t->covered);
-		if (!t->covered)
+	size_t i = (page * 0x9e3779b97f4a7c15ull >> 20) & (t->cap - 1);
+	while (t->covered[i].page && t->covered[i].page != page + 1)
+		i = (i + 1) & (t->cap - 1);
+	return &t->covered[i];
+}
+
+static void grow_pages(struct pmdk_thread *t)
+{
+	struct pmdk_page *old = t->covered;
+	size_t n = t->cap;
+	t->cap = n ? n * 2 : 64;
+	t->covered = calloc(t->cap, sizeof *t->covered);
+	if (!t->covered)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (old[i].page)
+			*page_of(t, old[i].page - 1) = old[i];
+	free(old);
+}
+
+static void cover_page(struct pmdk_thread *t, uint64_t page, const struct pmdk_range *r)
+{
+	struct pmdk_page *g;
+	if (2 * t->n >= t->cap)
+		grow_pages(t);
+	g = page_of(t, page);
+	t->n += !g->page;
+	g->page = page + 1;
+	g->n = g->tx == t->tx ? g->n : 0;
+	g->tx = t->tx;
+	if (g->n == g->cap) {
+		g->cap = g->cap ? g->cap * 2 : 8;
+		g->p = realloc(g->p, g->cap * sizeof *g->p);
+		if (!g->p)
 			abort();
 	}
-	t->covered[t->n++] = r;
+	g->p[g->n++] = *r;
+}
+
+static void cover(struct pmdk_thread *t, struct pmdk_range r)
+{
+	if (r.size == 0 || pmdk_covering(t, r.addr, r.size))
+		return;
+	for (uint64_t page = r.addr / PAGE; page <= (r.addr + r.size - 1) / PAGE; page++)
+		cover_page(t, page, &r);
+}
+
+static const struct pmdk_range *range_at(const struct pmdk_thread *t, uint64_t addr)
+{
+	const struct pmdk_page *g = t->cap ? page_of(t, addr / PAGE) : NULL;
+	for (size_t i = 0; g && g->page && g->tx == t->tx && i < g->n; i++)
+		if (addr >= g->p[i].addr && addr < g->p[i].addr + g->p[i].size)
+			return &g->p[i];
+	return NULL;
 }
 
 /* Several ranges may cover it together; the one that covers its beginning is returned. */
 const struct pmdk_range *pmdk_covering(const struct pmdk_thread *t, uint64_t addr, uint64_t size)
 {
-	const struct pmdk_range *first = NULL;
-	uint64_t at = addr;
-	for (size_t i = 0; i < t->n && at < addr + size; i++) {
-		const struct pmdk_range *r = &t->covered[i];
-		if (at < r->addr || at >= r->addr + r->size)
-			continue;
-		if (!first)
-			first = r;
-		at = r->addr + r->size;
-		i = (size_t)-1; /* from the beginning again: ranges are in no order */
-	}
-	return at >= addr + size ? first : NULL;
+	const struct pmdk_range *first = range_at(t, addr), *r = first;
+	while (r && r->addr + r->size < addr + size)
+		r = range_at(t, r->addr + r->size);
+	return r ? first : NULL;
 }
 
 int pmdk_added_range(const struct pmdk *p, const struct holdfast_event *e, struct pmdk_range *r)
@@ -318,7 +361,7 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 	if (t->calls && --t->calls)
 		return;
 	if (pmdk_is(e, "pmemobj_tx_end") && t->depth && --t->depth == 0)
-		t->n = 0;
+		t->tx++;
 	if (e->unwound)
 		return;
 	if (pmdk_is(e, "pmemobj_open") || pmdk_is(e, "pmemobj_create"))

@@ -12,13 +12,22 @@ struct pmdk_range {
 	int no_snapshot; /* added without saving the old contents */
 };
 
+/* The ranges that touch a page. */
+struct pmdk_page {
+	uint64_t page; /* its number + 1; 0: free */
+	uint64_t tx;   /* the transaction that they are of: others are over */
+	struct pmdk_range *p;
+	size_t n, cap;
+};
+
 struct pmdk_thread {
 	uint32_t process, thread;
 	unsigned calls; /* library functions that are running, one inside the other */
 	unsigned depth; /* transactions, likewise */
 	uint64_t alloc_size, call_where; /* of the outermost call */
 	uint64_t root_pool;
-	struct pmdk_range *covered;
+	uint64_t tx; /* how many are over */
+	struct pmdk_page *covered;
 	size_t n, cap;
 	struct pmdk_thread *next;
 };
