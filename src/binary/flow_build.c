@@ -17,6 +17,7 @@
 #define MAX_BLOCKS 200000u
 #define VECTORS 16 /* registers that are followed inside a block only */
 #define REGS (FLOW_REGS + VECTORS)
+#define CALLER_SAVED 0x0fc7u /* rax, rcx, rdx, rsi, rdi, r8 to r11 */
 
 struct maker {
 	struct flow *w;
@@ -27,7 +28,8 @@ struct maker {
 	const uint8_t *bytes;
 	ZydisDecoder zydis;
 	struct decoded d;
-	uint8_t *framed; /* units whose rbp is the frame pointer */
+	uint8_t *framed;    /* units whose rbp is the frame pointer */
+	uint16_t *clobbers; /* of each unit: registers that it changes, a bit each */
 	uint32_t now[REGS];
 };
 
@@ -321,7 +323,7 @@ static void call_through(struct maker *m, const struct flow_call *c)
 
 static void call(struct maker *m)
 {
-	static const uint8_t lost[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
+	uint16_t lost = CALLER_SAVED;
 	struct flow_call c = { .file = m->file, .block = (uint32_t)(m->block - m->b->block.p) };
 
 	for (int i = 0; i < 6; i++)
@@ -333,10 +335,15 @@ static void call(struct maker *m)
 		call_through(m, &c);
 	hmap_put(&m->w->call_at, (uint64_t)c.file << 32 | c.block, m->w->call.n);
 	VEC_PUSH(&m->w->call, c);
-	for (size_t i = 0; i < sizeof lost; i++)
-		m->now[lost[i]] = 0;
+	/* Of functions of the same file compilers know which registers they leave alone. */
+	if (m->block->call == BLOCK_CALLS)
+		lost &= m->clobbers[m->b->block.p[m->block->callee].unit];
+	for (unsigned i = 0; i < FLOW_REGS; i++)
+		if (lost >> i & 1)
+			m->now[i] = 0;
 	memset(m->now + FLOW_REGS, 0, VECTORS * sizeof *m->now);
-	m->now[0] = c.result;
+	if (lost & 1)
+		m->now[0] = c.result;
 }
 
 static bool decode(struct maker *m, uint32_t end)
@@ -388,18 +395,42 @@ static void make_block(struct maker *m, uint32_t block)
 	leave_block(m, block);
 }
 
-/* mov rbp, rsp */
-static void find_frames(struct maker *m)
+/* Which registers an instruction changes. */
+static uint16_t changes(const struct decoded *d)
 {
-	static const uint8_t frame[2][3] = { { 0x48, 0x89, 0xe5 }, { 0x48, 0x8b, 0xec } };
+	unsigned set = 0;
 
+	for (unsigned i = 0; i < d->insn.operand_count_visible; i++) {
+		int r = clobbered(&d->op[i]);
+
+		if (r >= 0 && r < FLOW_REGS && d->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			set |= 1u << r;
+	}
+	switch (d->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_MUL:
+	case ZYDIS_MNEMONIC_DIV:
+	case ZYDIS_MNEMONIC_IDIV:
+	case ZYDIS_MNEMONIC_CMPXCHG: return (uint16_t)(set | 5); /* rax, rdx */
+	default: return (uint16_t)set;
+	}
+}
+
+/* Frame pointers, and what functions change. */
+static void look_ahead(struct maker *m)
+{
 	for (size_t i = 0; i < m->b->block.n; i++) {
 		const struct block *b = &m->b->block.p[i];
+		uint32_t end = b->pos + b->len;
 
-		for (uint32_t at = b->pos; at + 3 <= b->pos + b->len; at++)
-			if (bit_get(m->b->code, at) && (!memcmp(m->bytes + at, frame[0], 3) ||
-							!memcmp(m->bytes + at, frame[1], 3)))
+		for (m->at = b->pos; m->at < end && decode(m, end); m->at += m->d.insn.length) {
+			m->clobbers[b->unit] |= changes(&m->d);
+			if (m->d.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
+			    reg_of(&m->d.op[0]) == ZYDIS_REGISTER_RBP - ZYDIS_REGISTER_RAX &&
+			    reg_of(&m->d.op[1]) == ZYDIS_REGISTER_RSP - ZYDIS_REGISTER_RAX)
 				m->framed[b->unit] = 1;
+		}
+		if (b->call != BLOCK_NO_CALL)
+			m->clobbers[b->unit] |= CALLER_SAVED;
 	}
 }
 
@@ -428,7 +459,7 @@ static void make_all(struct maker *m)
 	for (size_t i = 0; i < m->b->block.n * FLOW_REGS; i++)
 		binary_flow_node(m->w);
 	ZydisDecoderInit(&m->zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	find_frames(m);
+	look_ahead(m);
 	for (uint32_t i = 0; i < m->b->block.n; i++)
 		make_block(m, i);
 }
@@ -448,11 +479,13 @@ bool binary_flow_build(struct flow *w, const struct binary_view *v, uint32_t fil
 		m->b = v->file.p[file].b;
 		m->bytes = binary_code_bytes(&e, m->b);
 		m->framed = xcalloc(m->b->nunit + 1, 1);
+		m->clobbers = xcalloc(m->b->nunit + 1, sizeof *m->clobbers);
 		make_all(m);
 		make_pointed(m, &e);
 		binary_elf_close(&e);
 		free((void *)(uintptr_t)m->bytes);
 		free(m->framed);
+		free(m->clobbers);
 	}
 	free(m);
 	return ok;
