@@ -35,9 +35,10 @@ static bool perhaps(const struct check_facts *f)
 	return f->perhaps && !f->published && !f->object;
 }
 
+/* Beside something far before that is pointed to, it says nothing: an array in DRAM style, say. */
 static bool pointer(const struct check_facts *f)
 {
-	return f->pointer;
+	return f->pointer && (f->published || !f->perhaps);
 }
 
 static bool awaited(const struct check_facts *f)

@@ -126,6 +126,63 @@ static struct finding *redundant(struct oracle_state *f, const struct check_grou
 	return r;
 }
 
+static struct oracle_state *unpersisted(const struct check *c)
+{
+	size_t i = 0;
+	while (check_oracles[i] != &check_oracle_unpersisted)
+		i++;
+	return &c->state[i];
+}
+
+/* The function stores there, or calls the one that does. */
+static bool is_from(const struct finding_place *store, const struct srcloc_frame *at)
+{
+	const struct srcloc_frame *main = finding_main_frame(store);
+	return main && (check_same_function(at, main) ||
+			(main + 1 < store->frame + store->n && check_same_function(at, main + 1)));
+}
+
+static bool loses(const struct finding *f, const struct srcloc_frame *at)
+{
+	if (f->kind != finding_kind_info(FINDING_MISSING_FLUSH) &&
+	    f->kind != finding_kind_info(FINDING_MISSING_FLUSH_AND_FENCE))
+		return false;
+	for (size_t i = 0; i < f->paths.n; i++)
+		if (is_from(&f->paths.p[i].place, at))
+			return true;
+	return is_from(&f->place, at);
+}
+
+/* A store of the function that nobody flushes on purpose: the flush was meant for that. */
+static const struct srcloc_frame *meant_for(const struct oracle_state *o, const struct finding *r,
+					    const struct finding_set *found)
+{
+	const struct srcloc_frame *at = finding_main_frame(&r->place);
+	if (!at || !at->function)
+		return NULL;
+	for (size_t i = 0; i < found->v.n; i++)
+		if (loses(found->v.p[i], at))
+			return finding_main_frame(&found->v.p[i]->place);
+	return check_by_chance(unpersisted(o->check), at);
+}
+
+static struct finding *volatile_flush(struct oracle_state *f, const struct check_group *g,
+				      const struct finding_set *found)
+{
+	struct finding *r =
+		check_group_finding(f->check, g, "the flushed address is not in persistent memory");
+	const struct srcloc_frame *store = meant_for(f, r, found);
+	if (!store) {
+		r->advice = xstrdup("Remove the flush.");
+		return r;
+	}
+	char where[512];
+	r->level = FINDING_WARNING;
+	r->advice = xasprintf("Flush what %s stores instead, which nobody flushes.",
+			      srcloc_text(store, where, sizeof where));
+	return r;
+}
+
 static void report(struct oracle_state *f, struct finding_set *out)
 {
 	check_groups groups = check_group(f);
@@ -134,13 +191,8 @@ static void report(struct oracle_state *f, struct finding_set *out)
 		struct finding *r;
 		if (check_foreign(f->check, g->k.where))
 			continue;
-		if (g->k.kind == FINDING_REDUNDANT_FLUSH) {
-			r = redundant(f, g);
-		} else {
-			r = check_group_finding(f->check, g,
-						"the flushed address is not in persistent memory");
-			r->advice = xstrdup("Remove the flush.");
-		}
+		r = g->k.kind == FINDING_REDUNDANT_FLUSH ? redundant(f, g)
+							 : volatile_flush(f, g, out);
 		finding_add(out, r);
 	}
 	check_groups_free(&groups);

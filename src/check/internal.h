@@ -112,6 +112,15 @@ struct pairs {
 };
 struct pair *check_pair_hit(struct pairs *, model_where a, model_where b, uint64_t count);
 void check_pairs_free(struct pairs *);
+/* What unpersisted.c counts of a place: words that became persistent on purpose; words that were open at the end of an
+ * operation, with and without a fence since; words that became persistent by chance; words that were changed as
+ * locks are, and otherwise. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, TURNS, ONWARD };
+/* chance.c, with the state of unpersisted.c: a store of the function of `at` that was made persistent
+ * only together with something else; NULL: there is none. */
+const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct srcloc_frame *at);
+
+bool check_same_function(const struct srcloc_frame *, const struct srcloc_frame *);
 /* One of the two works for the other: both are in one function, or one's function is among the
  * callers of the other, below main and its like. */
 bool check_related(struct check *, model_where, model_where);
@@ -163,7 +172,8 @@ struct check_oracle {
 	 * is, whoever calls it, is to blame itself (group.c). */
 	bool blames_helpers;
 };
-extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
+extern const struct check_oracle *const check_oracles[];   /* ended by NULL */
+extern const struct check_oracle check_oracle_unpersisted; /* of which others may ask */
 
 /* cause.c: counts an instance; returns the cause, with *fresh set if it is the first. */
 struct cause *check_cause_hit(struct oracle_state *, enum finding_kind, model_where, bool *fresh);

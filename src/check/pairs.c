@@ -31,7 +31,7 @@ void check_pairs_free(struct pairs *p)
 	hmap_free(&p->at);
 }
 
-static bool same_function(const struct srcloc_frame *a, const struct srcloc_frame *b)
+bool check_same_function(const struct srcloc_frame *a, const struct srcloc_frame *b)
 {
 	return a->function && a->function == b->function && a->file == b->file;
 }
@@ -41,7 +41,7 @@ static bool among_callers(const struct srcloc_frame *f, const struct finding_pla
 {
 	const struct srcloc_frame *at = finding_main_frame(place);
 	for (size_t i = (size_t)(at - place->frame); i + 1 < place->n; i++)
-		if (same_function(f, &place->frame[i]))
+		if (check_same_function(f, &place->frame[i]))
 			return true;
 	return false;
 }
@@ -52,7 +52,7 @@ bool check_related(struct check *c, model_where a, model_where b)
 	const struct srcloc_frame *f = finding_main_frame(x), *g = finding_main_frame(y);
 	if (!f || !g)
 		return a == b;
-	return same_function(f, g) || among_callers(f, y) || among_callers(g, x);
+	return check_same_function(f, g) || among_callers(f, y) || among_callers(g, x);
 }
 
 #define NEAR 2u /* the function that stores, and its caller */
@@ -101,8 +101,8 @@ static bool is_near(struct oracle_state *o, model_where store, model_where flush
 	for (size_t k = 0; k < f->n; k++) {
 		if (finding_is_library(&f->frame[k]))
 			continue;
-		if (same_function(around[0], &f->frame[k]) ||
-		    (n > 1 && !others && same_function(around[1], &f->frame[k])))
+		if (check_same_function(around[0], &f->frame[k]) ||
+		    (n > 1 && !others && check_same_function(around[1], &f->frame[k])))
 			return true;
 		if (k + 1 < f->n)
 			others |= hmap_get(&o->storing, check_function_key(&f->frame[k]), &old);

@@ -36,11 +36,6 @@
 #define FAR 65536u     /* … if it is an array */
 #define MOST_WRITERS 8 /* that a finding names */
 
-/* Counters of a place: words that became persistent on purpose; words that were open at the end of an
- * operation, with and without a fence since; words that became persistent by chance; words that were changed as
- * locks are, and otherwise. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, TURNS, ONWARD };
-
 /* Has the storing thread fenced since it stored this word? */
 static bool fenced_since(struct check *c, const struct model_step *s, int w)
 {

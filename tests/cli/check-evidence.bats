@@ -44,6 +44,11 @@ is() {
 	echo "$output" | jq -e '[.helpers[] | select(.why and .callers) | .function] | contains(["seep", "pour"]) and (contains(["ripen"]) | not)'
 }
 
+@test "a flush of a variable in place of what was stored says what it was meant for" {
+	check_json r.json -- "$BIN/plain" pool fine aside
+	jq -e '.findings[] | select(.kind == "flush-of-volatile") | .level == "warning" and (.advice | contains("what aside (evidence.c:"))' r.json
+}
+
 @test "--helper and --no-helper overrule it" {
 	check_json r.json --no-helper 'rip*' -- "$BIN/plain" pool fine twice
 	jq -e '[.findings[].location.function] == ["ripple"]' r.json

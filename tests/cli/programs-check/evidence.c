@@ -105,6 +105,17 @@ OFTEN void numbered(struct apple *a)
 	__asm__ volatile("");
 }
 
+/* The pointer is flushed, not what it leads to. */
+OFTEN void aside(struct apple *a)
+{
+	struct apple *volatile own = a;
+	own->skin = 1;
+	settle((void *)&a->skin, 8);
+	own->skin = 2;           /* @aside missing-flush */
+	settle((void *)&own, 8); /* @aside flush-of-volatile */
+	__asm__ volatile("");
+}
+
 OFTEN void ripe(struct apple *a)
 {
 	a->seed = 1;
@@ -326,7 +337,7 @@ static const struct {
 	     { "unfenced", unfenced },   { "numbered", numbered },   { "ripe", ripe },
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
-	     { "piled", piled } };
+	     { "piled", piled },         { "aside", aside } };
 
 int main(int argc, char **argv)
 {
