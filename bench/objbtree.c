@@ -109,7 +109,6 @@ static void split(struct node *x, unsigned i)
 	struct node *y = change(x->child[i]);
 	uint64_t off = new_node(y->leaf);
 	struct node *z = at(off);
-
 	z->n = MIN;
 	memcpy(z->item, y->item + MIN + 1, MIN * sizeof *z->item);
 	if (!y->leaf)
@@ -122,7 +121,6 @@ static void split(struct node *x, unsigned i)
 static void put(uint64_t key, uint64_t value)
 {
 	uint64_t off = root->node;
-
 	if (!off) {
 		set(&root->node, off = new_node(1));
 	} else if (at(off)->n == MAX) {
@@ -134,7 +132,6 @@ static void put(uint64_t key, uint64_t value)
 	for (;;) {
 		struct node *x = at(off);
 		unsigned i = position(x, key);
-
 		if (i < x->n && x->item[i].key == key) {
 			set(&x->item[i].value, value);
 			return;
@@ -157,7 +154,6 @@ static uint64_t get(uint64_t key)
 	for (uint64_t off = root->node; off;) {
 		const struct node *x = at(off);
 		unsigned i = position(x, key);
-
 		if (i < x->n && x->item[i].key == key)
 			return x->item[i].value;
 		off = x->leaf ? 0 : x->child[i];
@@ -170,7 +166,6 @@ static void merge(uint64_t off, unsigned i)
 {
 	struct node *x = change(off), *y = change(x->child[i]), *z = at(x->child[i + 1]);
 	uint64_t gone = remove_child(x, i + 1);
-
 	y->item[y->n] = remove_item(x, i);
 	memcpy(y->item + y->n + 1, z->item, z->n * sizeof *z->item);
 	if (!y->leaf)
@@ -186,7 +181,6 @@ static void merge(uint64_t off, unsigned i)
 static void from_left(uint64_t off, unsigned i)
 {
 	struct node *x = change(off), *y = change(x->child[i]), *s = change(x->child[i - 1]);
-
 	if (!y->leaf)
 		insert_child(y, 0, s->child[s->n]);
 	insert_item(y, 0, x->item[i - 1]);
@@ -196,7 +190,6 @@ static void from_left(uint64_t off, unsigned i)
 static void from_right(uint64_t off, unsigned i)
 {
 	struct node *x = change(off), *y = change(x->child[i]), *s = change(x->child[i + 1]);
-
 	if (!y->leaf) {
 		y->child[y->n + 1] = s->child[0];
 		remove_child(s, 0);
@@ -210,7 +203,6 @@ static uint64_t refill(uint64_t off, unsigned i)
 {
 	const struct node *x = at(off);
 	uint64_t to = x->child[i];
-
 	if (at(to)->n > MIN)
 		return to;
 	if (i > 0 && at(x->child[i - 1])->n > MIN) {
@@ -236,12 +228,10 @@ static struct item take_edge(uint64_t off, int last)
 static void erase(uint64_t key)
 {
 	uint64_t off = root->node;
-
 	while (off) {
 		struct node *x = at(off);
 		unsigned i = position(x, key);
 		int here = i < x->n && x->item[i].key == key;
-
 		if (x->leaf && here) {
 			remove_item(change(off), i);
 			set(&root->count, root->count - 1);
@@ -268,7 +258,6 @@ static void erase(uint64_t key)
 static uint64_t operate(uint64_t i, uint64_t key)
 {
 	uint64_t found = 0;
-
 	if (pmemobj_tx_begin(pool, NULL, TX_PARAM_NONE))
 		abort();
 	if (i % 3 == 0)
@@ -286,7 +275,6 @@ static uint64_t operate(uint64_t i, uint64_t key)
 static void run(uint64_t n)
 {
 	uint64_t seed = 7, found = 0;
-
 	for (uint64_t i = 0; i < n; i++) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 		found += operate(i, (seed >> 33) % KEYS);
@@ -308,12 +296,10 @@ static uint64_t walk(uint64_t off, uint64_t from, uint64_t to, unsigned depth, u
 {
 	const struct node *x = at(off);
 	uint64_t count = x->n;
-
 	if (x->n > MAX || (depth && x->n < MIN) || (!depth && !x->n && !x->leaf))
 		wrong("the fill of a node");
 	for (unsigned i = 0; i <= x->n; i++) {
 		uint64_t end = i < x->n ? x->item[i].key + 1 : to;
-
 		if (end <= from || end > to)
 			wrong("the order of keys");
 		if (!x->leaf)
@@ -330,7 +316,6 @@ static uint64_t walk(uint64_t off, uint64_t from, uint64_t to, unsigned depth, u
 static int recover(const char *path)
 {
 	unsigned leaves = 0;
-
 	pool = pmemobj_open(path, LAYOUT);
 	if (!pool)
 		return perror(path), 1;

@@ -41,7 +41,6 @@ static uint64_t fill(struct runner *r, const char *pool)
 	struct stat st;
 	struct err err;
 	static uint8_t page[PAGE], zero[PAGE];
-
 	if (fd < 0 || fstat(fd, &st))
 		die(pool);
 	if (runner_size(r, 0, 0, (uint64_t)st.st_size, &err))
@@ -66,7 +65,6 @@ static struct runner *new_runner(const char *pool, const char *command, bool fas
 				 .fast = fast };
 	struct err err;
 	struct runner *r = runner_new(&o, &err);
-
 	if (!r)
 		die(err.text);
 	fill(r, pool);
@@ -78,7 +76,6 @@ static double plain(char **argv)
 	double start = now();
 	int status;
 	pid_t pid = vfork();
-
 	if (pid == 0) {
 		execvp(argv[0], argv);
 		_exit(127);
@@ -97,7 +94,6 @@ static double in_runner(struct runner *r, uint64_t off, uint64_t value, double *
 	struct err err;
 	uint64_t tag;
 	unsigned cell;
-
 	if (runner_write(r, 0, 0, off, &value, sizeof value, &err) || runner_start(r, 0, 0, &err) ||
 	    runner_wait(r, true, &tag, &cell, &result, &err) != 1)
 		die(err.text);
@@ -111,7 +107,6 @@ static double in_runner(struct runner *r, uint64_t off, uint64_t value, double *
 static char *join(char **argv)
 {
 	struct buf b = { 0 };
-
 	for (size_t i = 0; argv[i]; i++)
 		buf_printf(&b, "%s%s", i ? " " : "", argv[i]);
 	return b.p;
@@ -133,7 +128,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n + WARM; i++) {
 		double own, own_fast, alone = plain(argv + 3);
 		double in = in_runner(r, off, i, &own), quick = in_runner(fast, off, i, &own_fast);
-
 		if (i >= WARM)
 			dprintf(out, "%.1f %.1f %.1f %.1f %.1f\n", alone, in, quick, own, own_fast);
 	}

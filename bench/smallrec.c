@@ -30,7 +30,6 @@ static int recover(const char *path)
 	int fd = open(path, O_RDWR);
 	struct stat st;
 	uint64_t *p, sum = 0;
-
 	if (fd < 0 || fstat(fd, &st))
 		return 1;
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -46,7 +45,6 @@ static int recover(const char *path)
 int main(int argc, char **argv)
 {
 	double start = now();
-
 	if (argc < 2)
 		return 2;
 	for (int n = argc > 2 ? atoi(argv[2]) : 0; n > 0; n--) {

@@ -36,7 +36,6 @@ static struct crash *open_trace(const char *dir)
 				.strategy = "prefix",
 				.max_per_path = 8 };
 	struct crash *c = r ? crash_new(r, &o, &err) : NULL;
-
 	if (!c)
 		die(&err);
 	return c;
@@ -48,10 +47,8 @@ static void points(const char *dir, size_t k)
 {
 	struct crash *c = open_trace(dir);
 	size_t n = c->points.v.n, mark = 0, ends = 0;
-
 	for (size_t i = 0; i < k; i++) {
 		uint64_t event = c->points.v.p[(2 * i + 1) * n / (2 * k)].event;
-
 		for (; mark < c->h->mark.n && c->h->mark.p[mark].event < event; mark++)
 			ends += c->h->mark.p[mark].kind == TRACE_TX_END;
 		printf("%" PRIu64 " %zu\n", event, ends);
@@ -82,13 +79,11 @@ static uint64_t travel(struct walk *w, size_t lines)
 	size_t p = w->cursor.piece;
 	uint64_t event = w->cursor.at;
 	bool on = rnd(w) % 2;
-
 	if (event < w->first + (w->end - w->first) / 8)
 		on = true;
 	w->number++;
 	while (lines && p > 1 && p < h->piece.n) {
 		const struct crash_piece *at = &h->piece.p[on ? p++ : --p];
-
 		if (w->seen[at->line] != w->number) {
 			w->seen[at->line] = w->number;
 			lines--;
@@ -101,11 +96,9 @@ static uint64_t travel(struct walk *w, size_t lines)
 static void lose_some(struct walk *w, struct crash_state *s)
 {
 	size_t n = rnd(w) % (ODD + 1);
-
 	for (size_t i = 0; i < n && w->cursor.open.n; i++) {
 		uint32_t line = w->cursor.open.p[rnd(w) % w->cursor.open.n];
 		uint32_t lo = w->cursor.lo[line], hi = w->cursor.hi[line];
-
 		crash_state_set(s, &w->cursor, line, lo + (uint32_t)(rnd(w) % (hi - lo)));
 	}
 }
@@ -115,13 +108,11 @@ static size_t settle(struct walk *w, const struct crash_state *s, size_t from, s
 {
 	const struct crash_history *h = w->cursor.h;
 	size_t changed = 0;
-
 	for (size_t i = from; i < to + s->at.n + w->last.at.n; i++) {
 		uint32_t line = i < to             ? h->piece.p[i].line
 				: i < to + s->at.n ? s->at.p[i - to].line
 						   : w->last.at.p[i - to - s->at.n].line;
 		uint32_t version = crash_state_get(s, &w->cursor, line);
-
 		changed += w->version[line] != version;
 		w->version[line] = version;
 	}
@@ -132,7 +123,6 @@ static size_t settle(struct walk *w, const struct crash_state *s, size_t from, s
 static size_t next_state(struct walk *w, size_t from, size_t to, struct crash_state *out)
 {
 	size_t before = w->cursor.piece, after;
-
 	out->event = travel(w, from + rnd(w) % (to - 2 * ODD - from + 1));
 	crash_cursor_move(&w->cursor, out->event);
 	after = w->cursor.piece;
@@ -152,7 +142,6 @@ static struct runner *new_runner(struct crash *c)
 	struct runner_opts o = { .command = "true", .cells = 1, .timeout_ms = 10000 };
 	struct err err;
 	struct runner *r;
-
 	o.file = crash_files(c, false, &o.nfile);
 	r = runner_new(&o, &err);
 	if (!r)
@@ -164,7 +153,6 @@ static void part(struct crash *c, const struct crash_state *s, size_t n)
 {
 	uint64_t hashes = 0;
 	struct err err;
-
 	for (size_t i = 0; i < n; i++) {
 		crash_cursor_move(&c->cursor, s[i].event);
 		hashes ^= crash_state_hash(&s[i], &c->cursor);
@@ -181,7 +169,6 @@ static void build(const char *dir, size_t n, size_t from, size_t to)
 	struct walk w = { .rng = 1, .first = c->h->events / 4, .end = c->h->events };
 	struct crash_state *s = xcalloc(PARTS * n + 1, sizeof *s);
 	size_t *changed = xcalloc(PARTS * n + 1, sizeof *changed);
-
 	c->runner = new_runner(c);
 	c->cell = xcalloc(1, sizeof *c->cell);
 	crash_cursor_init(&w.cursor, c->h);
@@ -197,7 +184,6 @@ static void build(const char *dir, size_t n, size_t from, size_t to)
 	for (size_t p = 0; p < PARTS; p++) {
 		double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
 		size_t sum = 0;
-
 		part(c, s + 1 + p * n, n);
 		for (size_t i = 0; i < n; i++)
 			sum += changed[1 + p * n + i];
@@ -214,7 +200,6 @@ static void build(const char *dir, size_t n, size_t from, size_t to)
 int main(int argc, char **argv)
 {
 	size_t number[3] = { 0 };
-
 	for (int i = 3; i < argc && i < 6; i++)
 		number[i - 3] = strtoull(argv[i], NULL, 10);
 	if (argc == 4 && strcmp(argv[1], "points") == 0)

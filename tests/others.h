@@ -13,7 +13,6 @@ static inline bool others_reach(uid_t uid)
 {
 	int status = 1;
 	pid_t pid = fork();
-
 	if (pid == 0)
 		_exit(setgroups(0, NULL) || setgid(uid) || setuid(uid) ||
 		      access(own_folder(), X_OK));

@@ -14,7 +14,6 @@ static void set(struct err *err, int status, const char *fmt, va_list ap)
 int err_set(struct err *err, int status, const char *fmt, ...)
 {
 	va_list ap;
-
 	if (!err)
 		return -1;
 	va_start(ap, fmt);
@@ -28,7 +27,6 @@ int err_errno(struct err *err, int status, const char *fmt, ...)
 	int saved = errno;
 	va_list ap;
 	size_t n;
-
 	if (!err)
 		return -1;
 	va_start(ap, fmt);

@@ -25,7 +25,6 @@ uint64_t hash_seeded(const void *p, size_t n, uint64_t seed)
 uint64_t hash_mix(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15u ^ ((b << 31 | b >> 33) * 0xc2b2ae3d27d4eb4fu);
-
 	x ^= x >> 33;
 	x *= 0xff51afd7ed558ccdu;
 	x ^= x >> 29;
@@ -42,7 +41,6 @@ static size_t home(const struct hmap *m, uint64_t key)
 static size_t place(const struct hmap *m, uint64_t key)
 {
 	size_t i = home(m, key);
-
 	while (m->used[i] && m->key[i] != key)
 		i = (i + 1) & (m->cap - 1);
 	return i;
@@ -51,7 +49,6 @@ static size_t place(const struct hmap *m, uint64_t key)
 bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *val)
 {
 	size_t i;
-
 	if (!m->n)
 		return false;
 	i = place(m, key);
@@ -65,14 +62,12 @@ bool hmap_get(const struct hmap *m, uint64_t key, uint64_t *val)
 static void grow(struct hmap *m)
 {
 	struct hmap big = { .cap = m->cap ? m->cap * 2 : 16 };
-
 	big.key = xcalloc(big.cap, sizeof *big.key);
 	big.val = xcalloc(big.cap, sizeof *big.val);
 	big.used = xcalloc(big.cap, sizeof *big.used);
 	for (size_t i = 0; i < m->cap; i++)
 		if (m->used[i]) {
 			size_t to = place(&big, m->key[i]);
-
 			big.key[to] = m->key[i];
 			big.val[to] = m->val[i];
 			big.used[to] = 1;
@@ -85,7 +80,6 @@ static void grow(struct hmap *m)
 void hmap_put(struct hmap *m, uint64_t key, uint64_t val)
 {
 	size_t i;
-
 	if (m->n + 1 > m->cap / 4 * 3)
 		grow(m);
 	i = place(m, key);
@@ -100,7 +94,6 @@ void hmap_put(struct hmap *m, uint64_t key, uint64_t val)
 bool hmap_del(struct hmap *m, uint64_t key)
 {
 	size_t hole, i;
-
 	if (!m->n)
 		return false;
 	hole = place(m, key);

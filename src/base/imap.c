@@ -32,12 +32,10 @@ static void insert(struct imap *m, size_t at, struct imap_item item)
 void imap_clear(struct imap *m, uint64_t lo, uint64_t hi)
 {
 	size_t i = first_after(m, lo), end;
-
 	if (lo >= hi || i == m->n)
 		return;
 	if (m->p[i].lo < lo) {
 		struct imap_item left = m->p[i];
-
 		left.hi = lo;
 		m->p[i].lo = lo;
 		insert(m, i++, left);
@@ -61,7 +59,6 @@ void imap_set(struct imap *m, uint64_t lo, uint64_t hi, uint64_t val)
 const struct imap_item *imap_find(const struct imap *m, uint64_t at)
 {
 	size_t i = first_after(m, at);
-
 	return i < m->n && m->p[i].lo <= at ? &m->p[i] : NULL;
 }
 

@@ -18,7 +18,6 @@ static void __attribute__((noreturn)) out_of_memory(size_t want)
 void *xmalloc(size_t n)
 {
 	void *p = malloc(n ? n : 1);
-
 	if (!p)
 		out_of_memory(n);
 	return p;
@@ -27,7 +26,6 @@ void *xmalloc(size_t n)
 void *xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size ? size : 1);
-
 	if (!p)
 		out_of_memory(n);
 	return p;
@@ -36,7 +34,6 @@ void *xcalloc(size_t n, size_t size)
 void *xrealloc(void *old, size_t n)
 {
 	void *p = realloc(old, n ? n : 1);
-
 	if (!p)
 		out_of_memory(n);
 	return p;
@@ -45,7 +42,6 @@ void *xrealloc(void *old, size_t n)
 char *xstrdup(const char *s)
 {
 	size_t n = strlen(s) + 1;
-
 	return memcpy(xmalloc(n), s, n);
 }
 
@@ -54,7 +50,6 @@ char *xasprintf(const char *fmt, ...)
 	va_list ap;
 	char *s;
 	int n;
-
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
@@ -70,7 +65,6 @@ char *xasprintf(const char *fmt, ...)
 void vec_grow(void **p, size_t *cap, size_t need, size_t elem)
 {
 	size_t want = *cap ? *cap : 8;
-
 	while (want < need) {
 		if (want > SIZE_MAX / 2)
 			out_of_memory(need);
@@ -109,7 +103,6 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
-
 	va_start(ap, fmt);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);

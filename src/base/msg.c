@@ -16,7 +16,6 @@ static bool progress_shown;
 bool color_wanted(FILE *f)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
 	return !msg_plain && !(no && *no) && isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
 }
 
@@ -25,7 +24,6 @@ say(const char *what, const char *color, const char *fmt, va_list ap)
 {
 	char text[4096];
 	bool tint = *what && color_wanted(stderr);
-
 	progress_end();
 	vsnprintf(text, sizeof text, fmt, ap);
 	/* One call, so that lines of several processes do not mix. */
@@ -36,7 +34,6 @@ say(const char *what, const char *color, const char *fmt, va_list ap)
 void msg_error(const char *fmt, ...)
 {
 	va_list ap;
-
 	va_start(ap, fmt);
 	say("error: ", "\033[1;31m", fmt, ap);
 	va_end(ap);
@@ -45,7 +42,6 @@ void msg_error(const char *fmt, ...)
 void msg_warn(const char *fmt, ...)
 {
 	va_list ap;
-
 	va_start(ap, fmt);
 	say("warning: ", "\033[1;33m", fmt, ap);
 	va_end(ap);
@@ -54,7 +50,6 @@ void msg_warn(const char *fmt, ...)
 void msg_info(const char *fmt, ...)
 {
 	va_list ap;
-
 	if (msg_quiet)
 		return;
 	va_start(ap, fmt);
@@ -68,7 +63,6 @@ static bool too_soon(void)
 	static uint64_t last;
 	struct timespec now;
 	uint64_t ms;
-
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	if (last && ms - last < 100)
@@ -81,7 +75,6 @@ void progress(const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
-
 	if (msg_quiet || msg_plain || !isatty(STDERR_FILENO) || too_soon())
 		return;
 	va_start(ap, fmt);

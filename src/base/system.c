@@ -14,7 +14,6 @@
 double now_seconds(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
@@ -22,14 +21,12 @@ double now_seconds(void)
 static bool is_runnable(const char *path)
 {
 	struct stat st;
-
 	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
 char *find_program(const char *name)
 {
 	const char *dir = getenv("PATH");
-
 	if (strchr(name, '/'))
 		return is_runnable(name) ? xstrdup(name) : NULL;
 	if (!dir)
@@ -38,7 +35,6 @@ char *find_program(const char *name)
 		size_t len = strcspn(dir, ":");
 		char *path =
 			len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
-
 		if (is_runnable(path))
 			return path;
 		free(path);
@@ -51,7 +47,6 @@ char *find_program(const char *name)
 const char *own_folder(void)
 {
 	static char self[PATH_MAX];
-
 	if (!*self) {
 		ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 		char *slash = n > 0 ? strrchr(self, '/') : NULL;

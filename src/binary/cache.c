@@ -39,7 +39,6 @@ static char *path_in(const char *folder, const char *name, const char *ending)
 static uint64_t checksum(const struct head *head, const void *rest)
 {
 	struct head h = *head;
-
 	h.checksum = 0;
 	return hash_seeded(rest, h.size, hash_bytes(&h, sizeof h));
 }
@@ -51,14 +50,12 @@ static struct head *read_file(const char *path, uint64_t id)
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t n = 0;
-
 	if (fd < 0)
 		return NULL;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size >= sizeof *h) {
 		h = xmalloc((size_t)st.st_size);
 		while (n < (size_t)st.st_size) {
 			ssize_t got = read(fd, (char *)h + n, (size_t)st.st_size - n);
-
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got <= 0)
@@ -79,7 +76,6 @@ static void write_file(const char *folder, const char *path, const struct buf *t
 {
 	char *fresh = xasprintf("%s.%d.tmp", path, (int)getpid());
 	int fd, bad;
-
 	mkdir(folder, 0777);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	bad = fd < 0 || write_all(fd, text->p, text->n);
@@ -91,7 +87,6 @@ static void write_file(const char *folder, const char *path, const struct buf *t
 static void seal(struct buf *text)
 {
 	struct head h;
-
 	memcpy(&h, text->p, sizeof h);
 	memcpy(h.magic, MAGIC, sizeof h.magic);
 	h.version = VERSION;
@@ -116,7 +111,6 @@ void binary_cache_save(const struct binary *b, const char *folder)
 				     (uint32_t)b->import.n, (uint32_t)b->export.n,
 				     (uint32_t)b->names.n } };
 	char *path = path_in(folder, b->build_id, "binary");
-
 	buf_add(&text, &h, sizeof h);
 	buf_add(&text, b->load.p, b->load.n * sizeof *b->load.p);
 	buf_add(&text, b->text.p, b->text.n * sizeof *b->text.p);
@@ -144,7 +138,6 @@ struct source {
 static void *get(struct source *s, size_t n, size_t size)
 {
 	void *to;
-
 	if (s->bad || n > s->left / size) {
 		s->bad = true;
 		n = 0;
@@ -176,7 +169,6 @@ static bool is_sound(const struct binary *b)
 			return false;
 	for (size_t i = 0; i < b->block.n; i++) {
 		const struct block *k = &b->block.p[i];
-
 		if (k->pos >= b->ncode || k->len > b->ncode - k->pos || k->unit >= b->nunit ||
 		    k->nedge > b->edge.n || k->edge > b->edge.n - k->nedge ||
 		    (k->call == BLOCK_CALLS && k->callee >= b->block.n) ||
@@ -190,7 +182,6 @@ bool binary_cache_load(struct binary *b, const char *folder)
 {
 	char *path = path_in(folder, b->build_id, "binary");
 	struct head *h = read_file(path, b->id);
-
 	free(path);
 	if (!h)
 		return false;
@@ -223,7 +214,6 @@ bool binary_cache_load(struct binary *b, const char *folder)
 static char *facts_path(const char *folder, uint64_t program)
 {
 	char name[17];
-
 	snprintf(name, sizeof name, "%016llx", (unsigned long long)program);
 	return path_in(folder, name, "learnt");
 }
@@ -233,7 +223,6 @@ void binary_cache_save_facts(const fact_vec *facts, const char *folder, uint64_t
 	struct buf text = { 0 };
 	struct head h = { .id = program, .count = { (uint32_t)facts->n } };
 	char *path = facts_path(folder, program);
-
 	buf_add(&text, &h, sizeof h);
 	buf_add(&text, facts->p, facts->n * sizeof *facts->p);
 	seal(&text);
@@ -246,7 +235,6 @@ void binary_cache_load_facts(fact_vec *facts, const char *folder, uint64_t progr
 {
 	char *path = facts_path(folder, program);
 	struct head *h = read_file(path, program);
-
 	free(path);
 	if (!h)
 		return;

@@ -39,7 +39,6 @@ bool binary_decode_full(struct build *b, uint32_t pos, struct decoded *d)
 {
 	ZydisDecoderContext ctx;
 	const ZydisDecoder *z = &b->decoder->zydis;
-
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(z, &ctx, b->bytes + pos,
 						      function_end(b) - pos, &d->insn)) ||
 	    d->insn.operand_count_visible > ZYDIS_MAX_OPERAND_COUNT_VISIBLE ||
@@ -53,7 +52,6 @@ bool binary_decode_full(struct build *b, uint32_t pos, struct decoded *d)
 bool binary_decode_is_padding(struct build *b, uint32_t pos, uint32_t end, uint32_t *len)
 {
 	ZydisDecodedInstruction insn;
-
 	*len = 1;
 	if (b->bytes[pos] == 0 || b->bytes[pos] == 0xcc)
 		return true;
@@ -70,7 +68,6 @@ static uint32_t import_of(struct build *b, uint32_t symbol)
 	Elf64_Sym sym;
 	uint64_t known;
 	const char *name;
-
 	if (hmap_get(&b->import_of, symbol, &known))
 		return (uint32_t)known;
 	if (!binary_elf_symbol(b->elf, &b->elf->dynsym, symbol, &sym) ||
@@ -88,7 +85,6 @@ static uint8_t kind_through(struct build *b, uint32_t pos, bool call, uint32_t *
 {
 	uint8_t unknown = call ? INSN_CALL_UNKNOWN : INSN_JUMP_UNKNOWN;
 	struct decoded d;
-
 	*target = NONE;
 	if (!binary_decode_full(b, pos, &d) || !d.insn.operand_count_visible ||
 	    d.op[0].type != ZYDIS_OPERAND_TYPE_MEMORY || d.op[0].mem.base != ZYDIS_REGISTER_RIP)
@@ -114,7 +110,6 @@ static uint8_t kind_direct(struct build *b, uint32_t pos, const ZydisDecodedInst
 			   uint8_t kind, uint32_t *target)
 {
 	uint64_t to = address(b, pos) + insn->length + (uint64_t)insn->raw.imm[0].value.s;
-
 	*target = to - b->addr < b->at.len ? b->at.pos + (uint32_t)(to - b->addr)
 					   : binary_pos(b->out, to);
 	if (*target != NONE || kind == INSN_COND)
@@ -156,7 +151,6 @@ static bool take(struct build *b, uint32_t pos)
 {
 	struct insn *slot = &b->slot[pos - b->at.pos];
 	ZydisDecodedInstruction insn;
-
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&b->decoder->zydis, NULL, b->bytes + pos,
 						      function_end(b) - pos, &insn))) {
 		if (slot->kind == INSN_NONE)
@@ -184,7 +178,6 @@ static void follow(struct build *b, uint32_t pos)
 {
 	while (pos < function_end(b)) {
 		const struct insn *slot = &b->slot[pos - b->at.pos];
-
 		if (slot->kind > INSN_INSIDE || !take(b, pos))
 			return;
 		switch (slot->kind) {
@@ -213,10 +206,8 @@ static void follow_all(struct build *b)
 static void emit(struct build *b)
 {
 	struct binary *out = b->out;
-
 	for (uint32_t i = 0; i < b->at.len; i++) {
 		const struct insn *slot = &b->slot[i];
-
 		if (slot->kind <= INSN_INSIDE || slot->kind == INSN_BAD)
 			continue;
 		VEC_PUSH(&b->insn, *slot);
@@ -232,7 +223,6 @@ static void emit(struct build *b)
 void binary_decode_function(struct build *b, const struct func *f)
 {
 	uint32_t len;
-
 	b->at = *f;
 	b->addr = binary_addr(b->out, f->pos);
 	if (b->nslot < f->len) {

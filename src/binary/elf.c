@@ -29,7 +29,6 @@ const uint8_t *binary_elf_at(const struct elf *e, uint64_t addr, size_t n)
 {
 	for (size_t i = 0; i < e->load.n; i++) {
 		const struct load *l = &e->load.p[i];
-
 		if (addr >= l->addr && addr - l->addr <= l->len && n <= l->len - (addr - l->addr))
 			return e->p + l->off + (addr - l->addr);
 	}
@@ -39,7 +38,6 @@ const uint8_t *binary_elf_at(const struct elf *e, uint64_t addr, size_t n)
 const struct reloc *binary_elf_reloc(const struct elf *e, uint64_t addr)
 {
 	size_t at = BISECT(i, e->reloc.n, e->reloc.p[i].at < addr);
-
 	return at < e->reloc.n && e->reloc.p[at].at == addr ? &e->reloc.p[at] : NULL;
 }
 
@@ -48,7 +46,6 @@ uint64_t binary_elf_pointer(const struct elf *e, uint64_t addr)
 	const struct reloc *r = binary_elf_reloc(e, addr);
 	const uint8_t *p;
 	uint64_t value = 0;
-
 	if (r)
 		return r->type == R_X86_64_RELATIVE ? (uint64_t)r->addend : 0;
 	p = binary_elf_at(e, addr, sizeof value);
@@ -66,7 +63,6 @@ bool binary_elf_symbol(const struct elf *e, const struct symbols *s, uint64_t i,
 const char *binary_elf_symbol_name(const struct elf *e, const struct symbols *s, uint32_t name)
 {
 	const char *p;
-
 	if (name >= s->nstr || s->str > e->n || s->nstr > e->n - s->str)
 		return NULL;
 	p = (const char *)e->p + s->str + name;
@@ -78,7 +74,6 @@ int binary_elf_open(struct elf *e, const char *path, struct err *err)
 	struct stat st;
 	void *p = MAP_FAILED;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
 	memset(e, 0, sizeof *e);
 	if (fd < 0)
 		return err_errno(err, EXIT_PROGRAM, "%s", path);

@@ -19,7 +19,6 @@ static bool in_file(const struct elf *e, uint64_t off, uint64_t n)
 static bool offset_of(const struct elf *e, uint64_t addr, uint64_t n, uint64_t *off)
 {
 	const uint8_t *p = binary_elf_at(e, addr, n);
-
 	if (p)
 		*off = (uint64_t)(p - e->p);
 	return p;
@@ -28,11 +27,9 @@ static bool offset_of(const struct elf *e, uint64_t addr, uint64_t n, uint64_t *
 static void read_note(struct elf *e, uint64_t off, uint64_t len)
 {
 	Elf64_Nhdr note;
-
 	while (len >= sizeof note && binary_elf_read(e, off, &note, sizeof note)) {
 		uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull;
 		uint64_t size = sizeof note + name + (((uint64_t)note.n_descsz + 3) & ~3ull);
-
 		if (size > len)
 			return;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
@@ -50,14 +47,12 @@ static void read_frame_header(struct elf *e, uint64_t addr)
 {
 	const uint8_t *p = binary_elf_at(e, addr, 8);
 	int32_t rel;
-
 	if (!p || p[0] != 1 || p[1] != 0x1b)
 		return;
 	memcpy(&rel, p + 4, sizeof rel);
 	uint64_t frames = addr + 4 + (uint64_t)(int64_t)rel;
 	for (size_t i = 0; i < e->load.n; i++) {
 		const struct load *l = &e->load.p[i];
-
 		if (frames >= l->addr && frames - l->addr < l->len) {
 			e->frames = l->off + (frames - l->addr);
 			e->nframes = l->len - (frames - l->addr);
@@ -73,7 +68,6 @@ struct dynamic {
 static void read_dynamic(const struct elf *e, uint64_t off, uint64_t len, struct dynamic *d)
 {
 	Elf64_Dyn dyn;
-
 	for (; len >= sizeof dyn && binary_elf_read(e, off, &dyn, sizeof dyn); off += sizeof dyn) {
 		len -= sizeof dyn;
 		switch (dyn.d_tag) {
@@ -97,7 +91,6 @@ static void read_relocs(struct elf *e, uint64_t addr, uint64_t len)
 {
 	uint64_t off;
 	Elf64_Rela r;
-
 	if (!len || !offset_of(e, addr, len, &off))
 		return;
 	for (; len >= sizeof r && e->reloc.n < MAX_RELOCS; off += sizeof r, len -= sizeof r) {
@@ -118,7 +111,6 @@ static void read_relocs(struct elf *e, uint64_t addr, uint64_t len)
 static int by_place(const void *a, const void *b)
 {
 	const struct reloc *x = a, *y = b;
-
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
@@ -126,7 +118,6 @@ static void use_dynamic(struct elf *e, const struct dynamic *d)
 {
 	struct symbols *s = &e->dynsym;
 	const char *name;
-
 	read_relocs(e, d->rela, d->nrela);
 	read_relocs(e, d->jmprel, d->njmprel);
 	if (!offset_of(e, d->strtab, d->nstr, &s->str) || !offset_of(e, d->symtab, 1, &s->off))
@@ -148,7 +139,6 @@ static void use_dynamic(struct elf *e, const struct dynamic *d)
 static bool add_load(struct elf *e, const Elf64_Phdr *ph)
 {
 	uint64_t len = ph->p_filesz;
-
 	if (ph->p_offset > e->n)
 		return false;
 	if (len > e->n - ph->p_offset)
@@ -171,7 +161,6 @@ static void use_section(struct elf *e, const Elf64_Shdr *sh, const Elf64_Shdr *s
 			const char *name)
 {
 	bool code = sh->sh_type == SHT_PROGBITS && (sh->sh_flags & SHF_EXECINSTR);
-
 	if (code) {
 		add_text(e, sh->sh_addr, sh->sh_size);
 		if (!strncmp(name, ".plt", 4) && sh->sh_size <= MAX_CODE && e->plt.n < MAX_TEXTS)
@@ -188,7 +177,6 @@ static void use_section(struct elf *e, const Elf64_Shdr *sh, const Elf64_Shdr *s
 	    in_file(e, strings->sh_offset, strings->sh_size)) {
 		struct symbols s = { sh->sh_offset, sh->sh_size / sizeof(Elf64_Sym),
 				     strings->sh_offset, strings->sh_size };
-
 		*(sh->sh_type == SHT_SYMTAB ? &e->symtab : &e->dynsym) = s;
 	}
 }
@@ -196,7 +184,6 @@ static void use_section(struct elf *e, const Elf64_Shdr *sh, const Elf64_Shdr *s
 static void read_sections(struct elf *e, const Elf64_Ehdr *eh)
 {
 	Elf64_Shdr sh, names, strings;
-
 	if (eh->e_shentsize != sizeof sh || !eh->e_shnum ||
 	    !binary_elf_read(e, eh->e_shoff + (uint64_t)eh->e_shstrndx * sizeof sh, &names,
 			     sizeof names))
@@ -216,7 +203,6 @@ static void read_sections(struct elf *e, const Elf64_Ehdr *eh)
 static int by_addr(const void *a, const void *b)
 {
 	const struct text *x = a, *y = b;
-
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
@@ -225,7 +211,6 @@ static void place_texts(struct elf *e)
 {
 	uint64_t pos = 0, end = 0, budget = 2 * (uint64_t)e->n;
 	size_t n = 0;
-
 	for (size_t i = 0; !e->text.n && i < e->load.n; i++)
 		if (e->load.p[i].code)
 			add_text(e, e->load.p[i].addr, e->load.p[i].len);
@@ -233,7 +218,6 @@ static void place_texts(struct elf *e)
 		qsort(e->text.p, e->text.n, sizeof *e->text.p, by_addr);
 	for (size_t i = 0; i < e->text.n; i++) {
 		struct text t = e->text.p[i];
-
 		if (t.addr < end) {
 			if (t.addr + t.len <= end)
 				continue;
@@ -256,7 +240,6 @@ int binary_elf_headers(struct elf *e, struct err *err)
 	Elf64_Phdr ph;
 	struct dynamic d = { 0 };
 	uint64_t frame_header = 0;
-
 	if (!binary_elf_read(e, 0, &eh, sizeof eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    eh.e_machine != EM_X86_64 || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) ||

@@ -9,7 +9,6 @@ uint32_t binary_pos(const struct binary *b, uint64_t addr)
 {
 	for (size_t i = 0; i < b->text.n; i++) {
 		const struct text *t = &b->text.p[i];
-
 		if (addr - t->addr < t->len)
 			return t->pos + (uint32_t)(addr - t->addr);
 	}
@@ -20,7 +19,6 @@ uint64_t binary_addr(const struct binary *b, uint32_t pos)
 {
 	for (size_t i = 0; i < b->text.n; i++) {
 		const struct text *t = &b->text.p[i];
-
 		if (pos - t->pos < t->len)
 			return t->addr + (pos - t->pos);
 	}
@@ -30,28 +28,24 @@ uint64_t binary_addr(const struct binary *b, uint32_t pos)
 uint32_t binary_func_of(const struct binary *b, uint32_t pos)
 {
 	size_t i = BISECT(k, b->func.n, b->func.p[k].pos <= pos);
-
 	return i && pos - b->func.p[i - 1].pos < b->func.p[i - 1].len ? (uint32_t)(i - 1) : NONE;
 }
 
 uint32_t binary_block_of(const struct binary *b, uint32_t pos)
 {
 	size_t i = BISECT(k, b->block.n, b->block.p[k].pos <= pos);
-
 	return i && pos - b->block.p[i - 1].pos < b->block.p[i - 1].len ? (uint32_t)(i - 1) : NONE;
 }
 
 uint32_t binary_block_from(const struct binary *b, uint32_t pos)
 {
 	uint32_t i = binary_block_of(b, pos);
-
 	return i != NONE && b->block.p[i].pos == pos ? i : NONE;
 }
 
 uint32_t binary_last_pos(const struct binary *b, const struct block *block)
 {
 	uint32_t pos = block->pos + block->len - 1;
-
 	while (pos > block->pos && !bit_get(b->code, pos))
 		pos--;
 	return pos;
@@ -62,7 +56,6 @@ void binary_show(struct binary *b)
 	b->shown = xcalloc(b->func.n ? b->func.n : 1, sizeof *b->shown);
 	for (size_t i = 0; i < b->func.n; i++) {
 		const struct func *f = &b->func.p[i];
-
 		b->shown[i] = (struct binary_function){ binary_addr(b, f->pos), f->len,
 							b->names.p + f->name };
 	}
@@ -71,10 +64,8 @@ void binary_show(struct binary *b)
 uint8_t *binary_code_bytes(const struct elf *e, const struct binary *b)
 {
 	uint8_t *bytes = xmalloc(b->ncode ? b->ncode : 1);
-
 	for (size_t i = 0; i < b->text.n; i++) {
 		const struct text *t = &b->text.p[i];
-
 		memcpy(bytes + t->pos, binary_elf_at(e, t->addr, t->len), t->len);
 	}
 	return bytes;
@@ -84,7 +75,6 @@ static void decode_file(struct binary *b, struct elf *e)
 {
 	struct build build = { .elf = e, .out = b };
 	uint8_t *bytes;
-
 	for (size_t i = 0; i < b->text.n; i++)
 		b->ncode += b->text.p[i].len;
 	b->code = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *b->code);
@@ -118,7 +108,6 @@ static void identify(struct binary *b, const struct elf *e)
 struct binary *binary_open(const char *path, const char *cache, struct err *err)
 {
 	struct elf e;
-
 	if (binary_elf_open(&e, path, err))
 		return NULL;
 	struct binary *b = xcalloc(1, sizeof *b);
@@ -177,7 +166,6 @@ const struct binary_function *binary_function_at(const struct binary *b, uint64_
 {
 	uint32_t pos = binary_pos(b, addr);
 	uint32_t i = pos == NONE ? NONE : binary_func_of(b, pos);
-
 	return i == NONE ? NULL : &b->shown[i];
 }
 
@@ -199,6 +187,5 @@ size_t binary_pm_instructions(const struct binary *b)
 bool binary_is_code(const struct binary *b, uint64_t addr)
 {
 	uint32_t pos = binary_pos(b, addr);
-
 	return pos != NONE && bit_get(b->code, pos);
 }

@@ -13,7 +13,6 @@
 uint32_t binary_flow_node(struct flow *w)
 {
 	struct flow_node n = { .out = NONE, .in = NONE, .access = NONE };
-
 	VEC_PUSH(&w->node, n);
 	return (uint32_t)w->node.n - 1;
 }
@@ -21,7 +20,6 @@ uint32_t binary_flow_node(struct flow *w)
 uint32_t binary_flow_place(struct flow *w, char kind, uint64_t a, uint64_t b)
 {
 	uint64_t key = hash_mix(hash_mix(a, (uint64_t)kind), b), at;
-
 	if (hmap_get(&w->at, key, &at))
 		return (uint32_t)at;
 	at = binary_flow_node(w);
@@ -38,7 +36,6 @@ uint64_t binary_flow_variable(struct flow *w, char kind, uint64_t space, uint32_
 {
 	struct flow_variable v = { 0, space, at, kind };
 	uint64_t key = hash_mix(hash_mix(space, (uint64_t)kind << 8), at), i;
-
 	if (hmap_get(&w->at, key, &i))
 		return w->variable.p[i].object;
 	v.object = binary_flow_object(w);
@@ -50,7 +47,6 @@ uint64_t binary_flow_variable(struct flow *w, char kind, uint64_t space, uint32_
 void binary_flow_add(struct flow *w, uint32_t node, uint64_t set)
 {
 	struct flow_node *n = &w->node.p[node];
-
 	if (!node || !(set & ~n->set))
 		return;
 	n->set |= set;
@@ -62,14 +58,12 @@ void binary_flow_add(struct flow *w, uint32_t node, uint64_t set)
 static uint64_t along(uint64_t set, enum flow_edge kind)
 {
 	bool inside = (kind == FLOW_DERIVE || kind == FLOW_MIXED) && set;
-
 	return inside ? set | FLOW_INSIDE : set;
 }
 
 void binary_flow_edge(struct flow *w, uint32_t from, uint32_t to, enum flow_edge kind)
 {
 	struct flow_link out = { to, 0, (uint8_t)kind }, in = { from, 0, (uint8_t)kind };
-
 	if (!from || !to || from == to)
 		return;
 	out.next = w->node.p[from].out;
@@ -88,10 +82,8 @@ static uint32_t field_of(struct flow *w, uint64_t object, uint32_t disp)
 {
 	size_t n = w->node.n;
 	uint32_t field = binary_flow_place(w, 'f', object, disp);
-
 	for (size_t i = 0; field == n && i < w->variable.n; i++) {
 		const struct flow_variable *v = &w->variable.p[i];
-
 		if (v->object != object)
 			continue;
 		uint32_t place = binary_flow_place(w, v->kind, v->space, v->at + disp);
@@ -108,7 +100,6 @@ static void meet(struct flow *w, const struct flow_access *a, uint64_t object, b
 	uint32_t all = binary_flow_place(w, 'm', object, 0); /* all of them */
 	bool known = a->disp != NONE && !inside;
 	uint32_t field = known ? field_of(w, object, a->disp) : any;
-
 	if (a->seen)
 		binary_flow_add(w, field, FLOW_PM);
 	if (a->store) {
@@ -125,7 +116,6 @@ static void reach(struct flow *w, uint32_t access, uint64_t set)
 	struct flow_access a = w->access.p[access];
 	bool inside = (set & FLOW_INSIDE) != 0;
 	uint64_t left = set & FLOW_OBJECTS & ~a.met[inside];
-
 	w->access.p[access].met[inside] |= left;
 	if (!a.store && set & (FLOW_PM | FLOW_LOADED))
 		binary_flow_add(w, a.value, FLOW_LOADED);
@@ -136,7 +126,6 @@ static void reach(struct flow *w, uint32_t access, uint64_t set)
 void binary_flow_access(struct flow *w, uint32_t base, uint32_t disp, uint32_t value, bool store)
 {
 	struct flow_access a = { .base = base, .value = value, .disp = disp, .store = store };
-
 	if (!base || !value)
 		return;
 	a.next = w->node.p[base].access;
@@ -152,7 +141,6 @@ static void solve(struct flow *w)
 	while (w->work.n && w->node.n < MAX_NODES) {
 		uint32_t at = w->work.p[--w->work.n];
 		uint64_t set = w->node.p[at].set;
-
 		w->node.p[at].queued = false;
 		for (uint32_t i = w->node.p[at].out; i != NONE; i = w->link.p[i].next)
 			binary_flow_add(w, w->link.p[i].to, along(set, w->link.p[i].kind));
@@ -166,7 +154,6 @@ static void solve(struct flow *w)
 static void seen_load(struct flow *w, uint32_t access)
 {
 	struct flow_access *a = &w->access.p[access];
-
 	a->seen = true;
 	a->met[0] = a->met[1] = 0;
 	reach(w, access, w->node.p[a->base].set);
@@ -176,12 +163,10 @@ static void seen_load(struct flow *w, uint32_t access)
 static void evident(struct flow *w, uint32_t node)
 {
 	VEC(uint32_t) todo = { 0 };
-
 	VEC_PUSH(&todo, node);
 	while (todo.n) {
 		uint32_t at = todo.p[--todo.n];
 		struct flow_node *n = &w->node.p[at];
-
 		if (!at || n->evident || n->exact)
 			continue;
 		n->evident = true;
@@ -204,17 +189,14 @@ static uint64_t key_of(uint32_t file, uint32_t at)
 static uint64_t callee_key(const struct binary_view *v, const struct flow_call *c)
 {
 	const struct block *b = &v->file.p[c->file].b->block.p[c->block];
-
 	return hash_mix(key_of(c->file, b->callee), b->call);
 }
 
 static void evident_store(struct flow *w, const struct binary_view *v, const struct ref *at)
 {
 	uint64_t i;
-
 	if (hmap_get(&w->store_at, key_of(at->file, at->pos), &i)) {
 		const struct flow_store *s = &w->store.p[i];
-
 		if (!s->index || s->scaled)
 			evident(w, s->base);
 		else
@@ -228,7 +210,6 @@ static void evident_store(struct flow *w, const struct binary_view *v, const str
 static void evident_call(struct flow *w, const struct ref *at)
 {
 	uint64_t i;
-
 	if (!hmap_get(&w->call_at, key_of(at->file, at->block), &i))
 		return;
 	uint32_t result = w->call.p[i].result;
@@ -249,7 +230,6 @@ static uint32_t foreign(struct flow *w, const struct binary_view *v, const struc
 			const struct ref *to)
 {
 	const struct block *b = &v->file.p[c->file].b->block.p[c->block];
-
 	return to ? binary_flow_place(w, 'r', key_of(to->file, to->block), 0)
 		  : binary_flow_place(w, 'i', key_of(c->file, b->callee), 0);
 }
@@ -260,7 +240,6 @@ static void link_call(struct flow *w, const struct binary_view *v, size_t i)
 	uint64_t state = 0;
 	uint32_t n = 0;
 	struct ref to;
-
 	while (binary_learn_callee(v, c.file, c.block, &state, &to)) {
 		if (n++ < c.linked)
 			continue;
@@ -271,7 +250,6 @@ static void link_call(struct flow *w, const struct binary_view *v, size_t i)
 		}
 		for (int k = 0; k < 6; k++) {
 			static const uint8_t reg[6] = { 7, 6, 2, 1, 8, 9 };
-
 			binary_flow_edge(w, c.arg[k],
 					 w->first[to.file] + to.block * FLOW_REGS + reg[k],
 					 FLOW_CALL);
@@ -298,7 +276,6 @@ static bool wanted(const struct binary_view *v, uint32_t file)
 static void want_file(struct binary_view *v, uint32_t file)
 {
 	struct flow *w = v->flow;
-
 	if (w->nfile < v->file.n) {
 		w->first = xrealloc(w->first, v->file.n * sizeof *w->first);
 		for (; w->nfile < v->file.n; w->nfile++)
@@ -318,7 +295,6 @@ static void may_store(struct binary_view *v, uint32_t file, uint32_t pos)
 {
 	struct file *f = &v->file.p[file];
 	uint32_t block = binary_block_of(f->b, pos);
-
 	if (block == NONE || bit_get(f->may, pos) || binary_learn_quiet(v, file, pos))
 		return;
 	bit_set(f->may, pos);
@@ -330,24 +306,20 @@ static void may_store(struct binary_view *v, uint32_t file, uint32_t pos)
 static bool points(const struct flow *w, uint32_t node)
 {
 	uint64_t set = w->node.p[node].set;
-
 	return set & FLOW_PM || (set & FLOW_LOADED && !(set & FLOW_OBJECTS));
 }
 
 static void mark_stores(struct binary_view *v)
 {
 	const struct flow *w = v->flow;
-
 	for (size_t i = 0; i < w->store.n; i++) {
 		const struct flow_store *s = &w->store.p[i];
-
 		if (points(w, s->base) || (!s->scaled && w->node.p[s->index].set & FLOW_PM))
 			may_store(v, s->file, s->pos);
 	}
 	for (size_t i = 0; i < w->call.n; i++) {
 		const struct flow_call *c = &w->call.p[i];
 		const struct block *b = &v->file.p[c->file].b->block.p[c->block];
-
 		if (w->node.p[c->arg[0]].set & FLOW_PM &&
 		    hmap_get(&w->copier, callee_key(v, c), NULL))
 			may_store(v, c->file, binary_last_pos(v->file.p[c->file].b, b));
@@ -357,7 +329,6 @@ static void mark_stores(struct binary_view *v)
 void binary_flow_update(struct binary_view *v)
 {
 	struct flow *w = v->flow;
-
 	if (!v->evidence.n && !v->new_calls)
 		return;
 	if (!w) {

@@ -94,7 +94,6 @@ static bool is_place(const struct maker *m, const ZydisDecodedOperand *op, char 
 static uint32_t base_node(const struct maker *m, ZydisRegister r)
 {
 	int i = number(r);
-
 	return i < 0 || i >= FLOW_REGS || is_stack(m, r) ? 0 : m->now[i];
 }
 
@@ -105,7 +104,6 @@ static uint32_t address(struct maker *m, const ZydisDecodedOperand *op)
 	uint32_t base = base_node(m, op->mem.base), index = base_node(m, op->mem.index);
 	uint64_t space;
 	char kind;
-
 	if (is_place(m, op, &kind, &space, &at)) {
 		binary_flow_add(m->w, node, binary_flow_variable(m->w, kind, space, at));
 		return node;
@@ -125,7 +123,6 @@ static uint32_t load(struct maker *m, const ZydisDecodedOperand *op)
 	uint32_t node, at;
 	uint64_t space;
 	char kind;
-
 	if (op->size < 64)
 		return 0;
 	node = binary_flow_node(m->w);
@@ -144,7 +141,6 @@ static uint32_t load(struct maker *m, const ZydisDecodedOperand *op)
 static void note_store(struct maker *m, uint32_t base, uint32_t index, bool scaled)
 {
 	struct flow_store s = { m->file, m->at, base, index, scaled };
-
 	hmap_put(&m->w->store_at, (uint64_t)m->file << 32 | m->at, m->w->store.n);
 	VEC_PUSH(&m->w->store, s);
 }
@@ -154,7 +150,6 @@ static void store(struct maker *m, const ZydisDecodedOperand *op, uint32_t value
 	uint64_t space;
 	uint32_t at;
 	char kind;
-
 	if (is_place(m, op, &kind, &space, &at)) {
 		if (op->size >= 64)
 			binary_flow_edge(m->w, value, binary_flow_place(m->w, kind, space, at),
@@ -179,7 +174,6 @@ static uint32_t stack_address(struct maker *m, ZydisRegister r)
 	uint64_t space = (uint64_t)m->file << 32 | unit_of(m);
 	uint32_t node = binary_flow_node(m->w);
 	char kind = r == ZYDIS_REGISTER_RSP ? 's' : 'b';
-
 	binary_flow_add(m->w, node, binary_flow_variable(m->w, kind, space, 0));
 	return node;
 }
@@ -187,7 +181,6 @@ static uint32_t stack_address(struct maker *m, ZydisRegister r)
 static uint32_t value_of(struct maker *m, const ZydisDecodedOperand *op)
 {
 	int r = reg_of(op);
-
 	if (r >= 0 && is_stack(m, op->reg.value))
 		return stack_address(m, op->reg.value);
 
@@ -200,7 +193,6 @@ static uint32_t value_of(struct maker *m, const ZydisDecodedOperand *op)
 static uint32_t join(struct maker *m, uint32_t a, uint32_t b, enum flow_edge kind)
 {
 	uint32_t node = binary_flow_node(m->w);
-
 	binary_flow_edge(m->w, a, node, kind);
 	binary_flow_edge(m->w, b, node, kind);
 	return node;
@@ -211,7 +203,6 @@ static uint32_t constant(struct maker *m, const ZydisDecodedOperand *op)
 {
 	uint64_t a = op->imm.value.u;
 	uint32_t node;
-
 	for (size_t i = 0; a > 0xffff && i < m->b->load.n; i++)
 		if (a - m->b->load.p[i].addr < m->b->load.p[i].len + 0x10000 &&
 		    !m->b->load.p[i].code) {
@@ -228,7 +219,6 @@ static uint32_t constant(struct maker *m, const ZydisDecodedOperand *op)
 static uint32_t result(struct maker *m, bool *other)
 {
 	const ZydisDecodedOperand *a = &m->d.op[0], *b = &m->d.op[1];
-
 	switch (m->d.insn.mnemonic) {
 	case ZYDIS_MNEMONIC_MOV:
 		if (b->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
@@ -270,12 +260,10 @@ static void instruction(struct maker *m)
 	bool other = false;
 	uint32_t value = 0;
 	unsigned n = d->insn.operand_count_visible;
-
 	if (n >= 2)
 		value = result(m, &other);
 	for (unsigned i = 0; i < n; i++) {
 		const ZydisDecodedOperand *op = &d->op[i];
-
 		if (!(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			continue;
 		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)
@@ -325,7 +313,6 @@ static void call(struct maker *m)
 {
 	uint16_t lost = CALLER_SAVED;
 	struct flow_call c = { .file = m->file, .block = (uint32_t)(m->block - m->b->block.p) };
-
 	for (int i = 0; i < 6; i++)
 		c.arg[i] = m->now[args[i]];
 	c.result = m->block->tail ? returned(m) : binary_flow_node(m->w);
@@ -350,7 +337,6 @@ static bool decode(struct maker *m, uint32_t end)
 {
 	ZydisDecoderContext ctx;
 	struct decoded *d = &m->d;
-
 	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&m->zydis, &ctx, m->bytes + m->at,
 						      end - m->at, &d->insn)) ||
 	    d->insn.operand_count_visible > ZYDIS_MAX_OPERAND_COUNT_VISIBLE ||
@@ -370,7 +356,6 @@ static void leave_block(struct maker *m, uint32_t block)
 {
 	uint64_t state = 0;
 	uint32_t to;
-
 	while (binary_learn_way(m->v, m->file, block, &state, &to))
 		for (int r = 0; r < FLOW_REGS; r++)
 			binary_flow_edge(m->w, m->now[r], entry(m, to, r), FLOW_COPY);
@@ -399,10 +384,8 @@ static void make_block(struct maker *m, uint32_t block)
 static uint16_t changes(const struct decoded *d)
 {
 	unsigned set = 0;
-
 	for (unsigned i = 0; i < d->insn.operand_count_visible; i++) {
 		int r = clobbered(&d->op[i]);
-
 		if (r >= 0 && r < FLOW_REGS && d->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
 			set |= 1u << r;
 	}
@@ -421,7 +404,6 @@ static void look_ahead(struct maker *m)
 	for (size_t i = 0; i < m->b->block.n; i++) {
 		const struct block *b = &m->b->block.p[i];
 		uint32_t end = b->pos + b->len;
-
 		for (m->at = b->pos; m->at < end && decode(m, end); m->at += m->d.insn.length) {
 			m->clobbers[b->unit] |= changes(&m->d);
 			if (m->d.insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
@@ -442,7 +424,6 @@ static void make_pointed(struct maker *m, const struct elf *e)
 		uint32_t pos = to ? binary_pos(m->b, to) : NONE;
 		uint32_t func = pos == NONE ? NONE : binary_func_of(m->b, pos);
 		uint32_t block = pos == NONE ? NONE : binary_block_from(m->b, pos);
-
 		if (func == NONE || block == NONE || m->b->func.p[func].pos != pos)
 			continue;
 		for (uint64_t k = 0; k < 6; k++)
@@ -471,7 +452,6 @@ bool binary_flow_build(struct flow *w, const struct binary_view *v, uint32_t fil
 	struct elf e;
 	bool ok = v->file.p[file].b->block.n <= MAX_BLOCKS &&
 		  !binary_elf_open(&e, v->file.p[file].path, &ignored);
-
 	if (ok) {
 		m->w = w;
 		m->v = v;

@@ -35,7 +35,6 @@ static bool skip_leb(struct cursor *c)
 static bool get_value(struct cursor *c, uint8_t encoding, uint64_t *value)
 {
 	size_t n = 8;
-
 	if ((encoding & PE_SIZE) == PE_U4 || (encoding & PE_SIZE) == PE_S4)
 		n = 4;
 	else if ((encoding & PE_SIZE) != PE_ABSOLUTE && (encoding & PE_SIZE) != PE_U8 &&
@@ -56,7 +55,6 @@ static uint8_t cie_encoding(struct cursor c)
 {
 	const uint8_t *what;
 	uint64_t skipped;
-
 	if (c.end - c.p < 2)
 		return 0xff;
 	c.p++; /* version */
@@ -79,7 +77,6 @@ static uint8_t cie_encoding(struct cursor c)
 			c.p++;
 		} else if (*what == 'P') {
 			uint8_t encoding = *c.p++;
-
 			if (!get_value(&c, encoding, &skipped))
 				return 0xff;
 		} else if (*what != 'S' && *what != 'B') {
@@ -94,7 +91,6 @@ static bool address_of(const struct elf *e, uint64_t off, uint64_t *addr)
 {
 	for (size_t i = 0; i < e->load.n; i++) {
 		const struct load *l = &e->load.p[i];
-
 		if (off >= l->off && off - l->off < l->len) {
 			*addr = l->addr + (off - l->off);
 			return true;
@@ -107,7 +103,6 @@ static bool read_fde(const struct elf *e, struct cursor c, uint8_t encoding, uin
 		     uint64_t *len)
 {
 	uint64_t here;
-
 	if (!address_of(e, (uint64_t)(c.p - e->p), &here) || !get_value(&c, encoding, addr) ||
 	    !get_value(&c, encoding & PE_SIZE, len))
 		return false;
@@ -124,7 +119,6 @@ void binary_frames_each(const struct elf *e, void (*each)(void *, uint64_t addr,
 	uint64_t off = e->frames, end = e->frames + e->nframes, last_cie = UINT64_MAX, addr, len;
 	uint8_t encoding = 0xff;
 	uint32_t size, id;
-
 	while (off + 8 <= end) {
 		if (!binary_elf_read(e, off, &size, 4) || !binary_elf_read(e, off + 4, &id, 4))
 			return;
@@ -133,7 +127,6 @@ void binary_frames_each(const struct elf *e, void (*each)(void *, uint64_t addr,
 		if (id && id <= off + 4) {
 			uint64_t cie = off + 4 - id;
 			uint32_t cie_size;
-
 			if (cie != last_cie) {
 				encoding = 0xff;
 				if (cie + 8 <= end && binary_elf_read(e, cie, &cie_size, 4) &&

@@ -30,7 +30,6 @@ struct graph {
 static int by_from(const void *a, const void *b)
 {
 	const struct way *x = a, *y = b;
-
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
 	return x->to < y->to ? -1 : x->to > y->to;
@@ -39,7 +38,6 @@ static int by_from(const void *a, const void *b)
 static void sort_ways(struct build *b)
 {
 	size_t n = 0;
-
 	if (b->way.n)
 		qsort(b->way.p, b->way.n, sizeof *b->way.p, by_from);
 	for (size_t i = 0; i < b->way.n; i++)
@@ -57,7 +55,6 @@ static size_t ways_from(const struct build *b, uint32_t from)
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
 	return x < y ? -1 : x > y;
 }
 
@@ -66,11 +63,9 @@ static uint32_t *called_inside(const struct build *b, size_t *n)
 {
 	const struct binary *out = b->out;
 	VEC(uint32_t) at = { 0 };
-
 	for (size_t i = 0; i < b->insn.n; i++) {
 		const struct insn *insn = &b->insn.p[i];
 		uint32_t f;
-
 		if (insn->kind != INSN_CALL || !bit_get(out->code, insn->target))
 			continue;
 		f = binary_func_of(out, insn->target);
@@ -91,11 +86,9 @@ static void split_guessed(struct build *b)
 	VEC(struct func) all = { 0 };
 	size_t n, k = 0;
 	uint32_t *at = called_inside(b, &n);
-
 	for (size_t i = 0; n && i < out->func.n; i++) {
 		struct func f = out->func.p[i];
 		uint32_t end = f.pos + f.len;
-
 		for (; k < n && at[k] < end; k++) {
 			if (at[k] == f.pos)
 				continue;
@@ -128,7 +121,6 @@ static uint64_t *find_leaders(const struct build *b)
 {
 	const struct binary *out = b->out;
 	uint64_t *leader = xcalloc(BITS_WORDS(out->ncode) + 1, sizeof *leader);
-
 	for (size_t i = 0; i < out->func.n; i++)
 		bit_set(leader, out->func.p[i].pos);
 	for (size_t i = 0; i < b->way.n; i++)
@@ -136,7 +128,6 @@ static uint64_t *find_leaders(const struct build *b)
 	for (size_t i = 0; i < b->insn.n; i++) {
 		const struct insn *insn = &b->insn.p[i];
 		uint32_t end = insn->pos + insn->len;
-
 		if (insn->target != NONE &&
 		    (insn->kind == INSN_COND || insn->kind == INSN_JUMP || insn->kind == INSN_CALL))
 			bit_set(leader, insn->target);
@@ -153,15 +144,12 @@ static void make_blocks(struct graph *g)
 	uint64_t *leader = find_leaders(b);
 	VEC(uint32_t) last = { 0 };
 	bool open = false;
-
 	for (size_t i = 0; i < b->insn.n; i++) {
 		const struct insn *insn = &b->insn.p[i];
 		bool joins = open && !bit_get(leader, insn->pos) &&
 			     b->insn.p[i - 1].pos + b->insn.p[i - 1].len == insn->pos;
-
 		if (!joins) {
 			struct block block = { .pos = insn->pos, .callee = NONE };
-
 			VEC_PUSH(&g->out->block, block);
 			VEC_PUSH(&last, 0);
 		}
@@ -181,7 +169,6 @@ static void link_block(struct graph *g, uint32_t i, const struct func *f)
 	const struct insn *last = &g->b->insn.p[g->last[i]];
 	uint32_t end = block->pos + block->len, to = NONE;
 	bool inside = f && end - f->pos < f->len;
-
 	*l = (struct link){ NONE, NONE, i, last->kind, false };
 	/* a call that is the last of its function does not come back */
 	if (goes_on(last->kind) && (inside || last->kind <= INSN_COND))
@@ -195,7 +182,6 @@ static void link_block(struct graph *g, uint32_t i, const struct func *f)
 		l->jump = to;
 		if (to != NONE && (!f || last->target - f->pos >= f->len)) {
 			uint32_t other = binary_func_of(out, last->target);
-
 			l->tail = other != NONE && out->func.p[other].pos == last->target;
 		}
 	}
@@ -217,7 +203,6 @@ static void link_blocks(struct graph *g)
 {
 	struct binary *out = g->out;
 	size_t f = 0;
-
 	for (uint32_t i = 0; i < out->block.n; i++) {
 		while (f < out->func.n &&
 		       out->func.p[f].pos + out->func.p[f].len <= out->block.p[i].pos)
@@ -250,10 +235,8 @@ static void join(struct graph *g, uint32_t a, uint32_t b)
 static void join_blocks(struct graph *g)
 {
 	const struct build *b = g->b;
-
 	for (uint32_t i = 0; i < g->out->block.n; i++) {
 		uint32_t end = g->out->block.p[i].pos + g->out->block.p[i].len;
-
 		join(g, i, g->link[i].fall);
 		if (!g->link[i].tail)
 			join(g, i, g->link[i].jump);
@@ -276,12 +259,10 @@ static void add_edges(struct graph *g)
 {
 	const struct build *b = g->b;
 	struct binary *out = g->out;
-
 	for (uint32_t i = 0; i < out->block.n; i++) {
 		struct block *block = &out->block.p[i];
 		const struct link *l = &g->link[i];
 		uint32_t end = block->pos + block->len;
-
 		block->edge = (uint32_t)out->edge.n;
 		add_edge(g, i, l->fall);
 		if (l->tail && find(g, i) != find(g, l->jump)) {
@@ -305,7 +286,6 @@ static void number_units(struct graph *g)
 	/* a root is the lowest block of its unit, so it has its number before the others ask */
 	for (uint32_t i = 0; i < out->block.n; i++) {
 		uint32_t root = find(g, i);
-
 		out->block.p[i].unit = root == i ? out->nunit++ : out->block.p[root].unit;
 	}
 }
@@ -316,7 +296,6 @@ static void skip_stubs(struct binary *out)
 	for (size_t i = 0; i < out->block.n; i++) {
 		struct block *block = &out->block.p[i];
 		const struct block *to;
-
 		if (block->call != BLOCK_CALLS)
 			continue;
 		to = &out->block.p[block->callee];
@@ -333,7 +312,6 @@ static void name_stubs(struct binary *out)
 		struct func *f = &out->func.p[i];
 		uint32_t at = binary_block_from(out, f->pos);
 		char *name;
-
 		if (at == NONE || out->block.p[at].call != BLOCK_IMPORT || !out->block.p[at].tail ||
 		    strncmp(out->names.p + f->name, "sub_", 4))
 			continue;
@@ -349,11 +327,9 @@ static void add_exports(struct build *b)
 	struct binary *out = b->out;
 	const struct symbols *table = &b->elf->dynsym;
 	Elf64_Sym sym;
-
 	for (uint64_t i = 1; binary_elf_symbol(b->elf, table, i, &sym); i++) {
 		const char *name = binary_elf_symbol_name(b->elf, table, sym.st_name);
 		uint32_t pos = binary_pos(out, sym.st_value), block;
-
 		if (sym.st_shndx == SHN_UNDEF || pos == NONE || !name || !*name ||
 		    ELF64_ST_TYPE(sym.st_info) != STT_FUNC ||
 		    ELF64_ST_BIND(sym.st_info) == STB_LOCAL ||
@@ -368,7 +344,6 @@ void binary_graph_build(struct build *b)
 {
 	struct graph g = { .b = b, .out = b->out };
 	uint8_t *last;
-
 	sort_ways(b);
 	split_guessed(b);
 	make_blocks(&g);

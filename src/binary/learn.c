@@ -24,7 +24,6 @@ static void count_pm(struct binary_view *v, uint32_t file, uint32_t pos)
 {
 	struct file *f = &v->file.p[file];
 	struct ref at = { file, pos, binary_block_of(f->b, pos) };
-
 	if (at.block == NONE || bit_get(f->pm, pos))
 		return;
 	bit_set(f->pm, pos);
@@ -37,7 +36,6 @@ static void count_static(struct binary_view *v, uint32_t file, uint32_t from, ui
 			 bool quiet_too)
 {
 	const struct binary *b = v->file.p[file].b;
-
 	for (uint32_t pos = from; pos < to; pos++) {
 		if (pos % 64 == 0 && !b->pm[pos / 64]) {
 			pos += 63;
@@ -55,7 +53,6 @@ bool binary_learn_quiet(const struct binary_view *v, uint32_t file, uint32_t pos
 {
 	const struct binary *b = v->file.p[file].b;
 	uint32_t func = binary_func_of(b, pos);
-
 	return func != NONE && (b->func.p[func].flags & FUNC_QUIET);
 }
 
@@ -68,7 +65,6 @@ static void apply_store(struct binary_view *v, const struct ref *at)
 {
 	const struct binary *b = v->file.p[at->file].b;
 	uint32_t func = binary_func_of(b, at->pos);
-
 	count_pm(v, at->file, at->pos);
 	binary_flow_saw(v, at, false);
 	if (is_quiet(v, at))
@@ -80,7 +76,6 @@ static void keep_fact(struct binary_view *v, char kind, const struct ref *at, co
 {
 	const struct binary *b = v->file.p[at->file].b;
 	struct fact fact = { (uint64_t)kind, b->id, binary_addr(b, at->pos), 0, 0 };
-
 	if (to) {
 		fact.to_file = v->file.p[to->file].b->id;
 		fact.to = binary_addr(v->file.p[to->file].b, to->pos);
@@ -91,7 +86,6 @@ static void keep_fact(struct binary_view *v, char kind, const struct ref *at, co
 bool binary_view_saw_pm(struct binary_view *v, uint64_t ip)
 {
 	struct ref at;
-
 	if (!binary_view_find(v, ip, &at) || bit_get(v->file.p[at.file].pm, at.pos))
 		return false;
 	apply_store(v, &at);
@@ -102,7 +96,6 @@ bool binary_view_saw_pm(struct binary_view *v, uint64_t ip)
 bool binary_view_saw_pm_in(struct binary_view *v, uint64_t ip, const uint64_t *calls, size_t n)
 {
 	struct ref at;
-
 	if (!binary_view_find(v, ip, &at) || !is_quiet(v, &at))
 		return binary_view_saw_pm(v, ip);
 	for (size_t i = 0; i < n; i++)
@@ -116,10 +109,8 @@ bool binary_view_saw_map(struct binary_view *v, const uint64_t *calls, size_t n)
 {
 	uint32_t inner = NONE;
 	bool new = false;
-
 	for (size_t i = 0; i < n; i++) {
 		struct ref at;
-
 		if (!binary_view_find(v, calls[i], &at) || at.file == inner)
 			continue;
 		inner = at.file;
@@ -137,7 +128,6 @@ static void add_target(struct binary_view *v, const struct ref *at, const struct
 {
 	struct hmap *learnt = &v->file.p[at->file].learnt;
 	uint64_t next = NONE;
-
 	hmap_get(learnt, at->block, &next);
 	VEC_PUSH(&v->target, ((struct target){ *to, (uint32_t)next }));
 	hmap_put(learnt, at->block, v->target.n - 1);
@@ -149,10 +139,8 @@ static void add_target(struct binary_view *v, const struct ref *at, const struct
 static void dirty_callers(struct binary_view *v, uint32_t file, const uint8_t *marked)
 {
 	const struct file *f = &v->file.p[file];
-
 	for (size_t i = 0; i < f->b->block.n; i++) {
 		const struct block *block = &f->b->block.p[i];
-
 		if (block->call == BLOCK_IMPORT && marked[block->callee])
 			v->dirty[f->unit0 + block->unit] = 1;
 	}
@@ -163,7 +151,6 @@ static void set_import(struct binary_view *v, uint32_t file, uint32_t import, co
 {
 	struct file *f = &v->file.p[file];
 	uint8_t *marked = xcalloc(f->b->import.n, 1);
-
 	f->import[import] = *to;
 	marked[import] = 1;
 	dirty_callers(v, file, marked);
@@ -199,7 +186,6 @@ static bool saw_import(struct binary_view *v, const struct ref *at, const struct
 static bool is_stub(const struct binary *b, uint32_t block)
 {
 	const struct block *at = &b->block.p[block];
-
 	return at->call == BLOCK_UNKNOWN && at->tail && !at->nedge;
 }
 
@@ -209,14 +195,12 @@ static bool apply_lead(struct binary_view *v, char kind, const struct ref *at, c
 	const struct binary *b = v->file.p[at->file].b;
 	const struct block *block = &b->block.p[at->block];
 	uint64_t key;
-
 	if ((b->flags | v->file.p[to->file].b->flags) & BINARY_LINKER)
 		return false;
 	if (kind == 'c' && block->tail)
 		return false;
 	if (kind == 'c' && block->call == BLOCK_CALLS && is_stub(b, block->callee)) {
 		struct ref stub = { at->file, b->block.p[block->callee].pos, block->callee };
-
 		return to->block != stub.block && apply_lead(v, 'j', &stub, to);
 	}
 	if (block->call == BLOCK_IMPORT)
@@ -236,7 +220,6 @@ static bool apply_lead(struct binary_view *v, char kind, const struct ref *at, c
 static bool saw_lead(struct binary_view *v, char kind, uint64_t ip, uint64_t target)
 {
 	struct ref at, to;
-
 	if (!binary_view_find(v, ip, &at) || !binary_view_find(v, target, &to) ||
 	    !apply_lead(v, kind, &at, &to))
 		return false;
@@ -259,11 +242,9 @@ bool binary_view_saw_jump(struct binary_view *v, uint64_t ip, uint64_t target)
 static void add_exports(struct binary_view *v, uint32_t file)
 {
 	const struct binary *b = v->file.p[file].b;
-
 	for (size_t i = 0; i < b->export.n; i++) {
 		const char *name = b->names.p + b->export.p[i].name;
 		uint64_t hash = hash_bytes(name, strlen(name));
-
 		if (!hmap_get(&v->export, hash, NULL))
 			hmap_put(&v->export, hash, (uint64_t)file << 32 | b->export.p[i].block);
 	}
@@ -274,11 +255,9 @@ static void resolve_file(struct binary_view *v, uint32_t file)
 	struct file *f = &v->file.p[file];
 	uint8_t *marked = xcalloc(f->b->import.n + 1, 1);
 	bool any = false;
-
 	for (uint32_t k = 0; k < f->b->import.n; k++) {
 		const char *name = f->b->names.p + f->b->import.p[k];
 		uint64_t at;
-
 		if (f->import[k].file != NONE ||
 		    !hmap_get(&v->export, hash_bytes(name, strlen(name)), &at))
 			continue;
@@ -302,7 +281,6 @@ static void resolve_imports(struct binary_view *v)
 void binary_learn_file(struct binary_view *v, uint32_t file)
 {
 	const struct binary *b = v->file.p[file].b;
-
 	v->new_files = true;
 	if (b->flags & BINARY_LINKER)
 		return;
@@ -316,7 +294,6 @@ static bool fact_ref(const struct binary_view *v, uint64_t id, uint64_t addr, st
 {
 	for (uint32_t i = 0; i < v->file.n; i++) {
 		const struct binary *b = v->file.p[i].b;
-
 		if (b->id != id)
 			continue;
 		at->file = i;
@@ -332,12 +309,10 @@ static bool fact_ref(const struct binary_view *v, uint64_t id, uint64_t addr, st
 void binary_learn_pending(struct binary_view *v)
 {
 	size_t n = 0;
-
 	resolve_imports(v);
 	for (size_t i = 0; i < v->pending.n; i++) {
 		struct fact fact = v->pending.p[i];
 		struct ref at, to;
-
 		if (!fact_ref(v, fact.file, fact.at, &at) ||
 		    (fact.kind != 'p' && !fact_ref(v, fact.to_file, fact.to, &to))) {
 			v->pending.p[n++] = fact;
@@ -362,7 +337,6 @@ static bool next_target(const struct binary_view *v, uint32_t file, uint32_t blo
 	const struct file *f = &v->file.p[file];
 	const struct ref at = { file, 0, block };
 	uint64_t i = NONE;
-
 	if (*state)
 		i = *state - 1;
 	else if (!f->learnt.n || !hmap_get(&f->learnt, block, &i))
@@ -371,7 +345,6 @@ static bool next_target(const struct binary_view *v, uint32_t file, uint32_t blo
 		const struct target *t = &v->target.p[i];
 		bool inside = f->b->block.p[block].tail &&
 			      binary_view_unit(v, &t->to) == binary_view_unit(v, &at);
-
 		if (inside != own)
 			continue;
 		*to = t->to;
@@ -388,7 +361,6 @@ bool binary_learn_callee(const struct binary_view *v, uint32_t file, uint32_t bl
 	const struct file *f = &v->file.p[file];
 	const struct block *b = &f->b->block.p[block];
 	uint64_t end = (uint64_t)NONE + 1;
-
 	switch (b->call) {
 	case BLOCK_CALLS:
 		if (*state)
@@ -414,7 +386,6 @@ bool binary_learn_way(const struct binary_view *v, uint32_t file, uint32_t block
 	const struct block *at = &b->block.p[block];
 	uint64_t learnt;
 	struct ref ref;
-
 	if (*state < at->nedge) {
 		*to = b->edge.p[at->edge + (*state)++];
 		return true;

@@ -63,7 +63,6 @@ bool binary_noreturn_name(const char *name)
 		"__ubsan_handle_builtin_unreachable",
 		"rust_panic",
 	};
-
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return true;
@@ -75,7 +74,6 @@ static void mark_named(struct binary *b, uint8_t *is)
 {
 	for (size_t i = 0; i < b->func.n; i++) {
 		uint32_t at = binary_block_from(b, b->func.p[i].pos);
-
 		if (at != NONE && binary_noreturn_name(b->names.p + b->func.p[i].name))
 			is[at] |= NEVER;
 	}
@@ -94,7 +92,6 @@ static void cut_named(struct binary *b, const uint8_t *is)
 {
 	for (size_t i = 0; i < b->block.n; i++) {
 		struct block *block = &b->block.p[i];
-
 		if (!calls_named(b, is, block))
 			continue;
 		if (!block->tail)
@@ -107,10 +104,8 @@ static void cut_named(struct binary *b, const uint8_t *is)
 static void each_way(const struct binary *b, uint32_t i, struct reverse *r, bool fill)
 {
 	const struct block *block = &b->block.p[i];
-
 	for (uint32_t k = 0; k < block->nedge; k++) {
 		uint32_t to = b->edge.p[block->edge + k];
-
 		if (fill)
 			r->from[--r->first[to]] = i;
 		else
@@ -128,7 +123,6 @@ static struct reverse turn_round(const struct binary *b)
 {
 	size_t n = b->block.n;
 	struct reverse r = { .first = xcalloc(n + 2, sizeof *r.first) };
-
 	for (uint32_t i = 0; i < n; i++)
 		each_way(b, i, &r, false);
 	for (size_t i = 1; i <= n; i++)
@@ -159,10 +153,8 @@ static void spread(const struct binary *b, const struct reverse *r, uint8_t *is,
 		   const uint8_t *last)
 {
 	VEC(uint32_t) work = { 0 };
-
 	for (uint32_t i = 0; i < b->block.n; i++) {
 		const struct block *block = &b->block.p[i];
-
 		if (block->call != BLOCK_CALLS || block->tail)
 			is[i] |= COMES_BACK;
 		if (ends_well(block, last[i]) && !(is[i] & NEVER)) {
@@ -172,11 +164,9 @@ static void spread(const struct binary *b, const struct reverse *r, uint8_t *is,
 	}
 	while (work.n) {
 		uint32_t at = work.p[--work.n];
-
 		for (uint32_t k = r->first[at]; k < r->first[at + 1]; k++) {
 			bool calls = r->from[k] >> 31;
 			uint32_t from = calls ? ~r->from[k] : r->from[k];
-
 			is[from] |= calls && !b->block.p[from].tail ? COMES_BACK : GOES_ON;
 			if ((is[from] & (COMES_BACK | GOES_ON)) == (COMES_BACK | GOES_ON) &&
 			    !(is[from] & (RETURNS | NEVER))) {
@@ -192,14 +182,12 @@ void binary_noreturn_cut(struct binary *b, const uint8_t *last)
 {
 	uint8_t *is = xcalloc(b->block.n + 1, 1);
 	struct reverse r;
-
 	mark_named(b, is);
 	cut_named(b, is);
 	r = turn_round(b);
 	spread(b, &r, is, last);
 	for (size_t i = 0; i < b->block.n; i++) {
 		struct block *block = &b->block.p[i];
-
 		if (block->call == BLOCK_CALLS && !block->tail && !(is[block->callee] & RETURNS))
 			block->nedge = 0;
 	}

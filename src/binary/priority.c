@@ -29,7 +29,6 @@ uint32_t binary_priority_at(const struct binary_view *v, const struct ref *at)
 {
 	const struct file *f = &v->file.p[at->file];
 	uint32_t priority = f->priority[at->block], before;
-
 	if (f->shape[at->block] & BLOCK_CYCLIC)
 		return priority;
 	before = binary_view_weight(f, f->b->block.p[at->block].pos, at->pos);
@@ -41,7 +40,6 @@ uint32_t binary_priority_at(const struct binary_view *v, const struct ref *at)
 static const struct file *file_of_unit(const struct binary_view *v, uint32_t unit)
 {
 	size_t lo = BISECT(i, v->file.n, v->file.p[i].unit0 <= unit);
-
 	lo -= lo > 0;
 	/* files without code have no units, and the unit0 of the next */
 	while (v->file.p[lo].unit0 + v->file.p[lo].b->nunit <= unit)
@@ -54,14 +52,12 @@ static void list_calls(struct binary_view *v, bool fill)
 {
 	for (uint32_t i = 0; i < v->file.n; i++) {
 		const struct file *f = &v->file.p[i];
-
 		if (f->b->flags & BINARY_LINKER)
 			continue;
 		for (uint32_t k = 0; k < f->b->block.n; k++) {
 			uint32_t unit = f->unit0 + f->b->block.p[k].unit;
 			uint64_t state = 0;
 			struct ref to;
-
 			while (binary_learn_callee(v, i, k, &state, &to)) {
 				if (fill)
 					v->call_to[--v->call_first[unit]] =
@@ -127,10 +123,8 @@ static size_t walk_leave(struct walk *w)
 {
 	uint32_t node = w->path.p[--w->path.n].node;
 	size_t at = w->stack.n;
-
 	if (w->path.n) {
 		uint32_t up = w->path.p[w->path.n - 1].node;
-
 		if (w->low[node] < w->low[up])
 			w->low[up] = w->low[node];
 	}
@@ -149,7 +143,6 @@ static void order_from(struct binary_view *v, struct walk *w, uint32_t unit, uin
 		uint32_t at = w->path.p[w->path.n - 1].node;
 		uint64_t next = v->call_first[at] + w->path.p[w->path.n - 1].state++;
 		size_t first;
-
 		if (next < v->call_first[at + 1]) {
 			walk_way(w, at, v->call_to[next]);
 			continue;
@@ -171,7 +164,6 @@ void binary_priority_order(struct binary_view *v)
 {
 	struct walk w;
 	uint32_t placed = 0;
-
 	free(v->call_first);
 	free(v->call_to);
 	v->call_first = xcalloc(v->nunit + 2, sizeof *v->call_first);
@@ -211,10 +203,8 @@ static uint32_t callee_priority(const struct work *w, uint32_t block, bool *recu
 	uint64_t state = 0;
 	uint32_t best = 0;
 	struct ref to;
-
 	while (binary_learn_callee(w->v, w->file, block, &state, &to)) {
 		uint32_t p = 0;
-
 		if (w->v->cycle_of[binary_view_unit(w->v, &to)] == w->v->cycle_of[w->unit])
 			*recurs = true;
 		else
@@ -231,14 +221,12 @@ static void close_component(struct work *w, size_t first)
 	uint32_t sum = 0, best = 0, n = (uint32_t)(w->walk.stack.n - first);
 	uint32_t *member = w->walk.stack.p + first, mine = ++w->components;
 	bool recurs = false, cyclic = n > 1;
-
 	for (uint32_t i = 0; i < n; i++)
 		w->component[member[i]] = mine;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct block *b = &f->b->block.p[member[i]];
 		uint32_t callee = callee_priority(w, member[i], &recurs), to;
 		uint64_t state = 0;
-
 		sum = add(sum, binary_view_weight(f, b->pos, b->pos + b->len));
 		if (!b->tail)
 			sum = add(sum, callee);
@@ -264,12 +252,10 @@ static void close_component(struct work *w, size_t first)
 static void walk_blocks(struct work *w, uint32_t block)
 {
 	struct walk *walk = &w->walk;
-
 	walk_enter(walk, block);
 	while (walk->path.n) {
 		uint32_t at = walk->path.p[walk->path.n - 1].node, to;
 		size_t first;
-
 		if (binary_learn_way(w->v, w->file, at, &walk->path.p[walk->path.n - 1].state,
 				     &to)) {
 			walk_way(walk, at, to);
@@ -292,7 +278,6 @@ static void set_unit(struct work *w, uint32_t unit)
 static const uint32_t *unit_blocks(const struct work *w, uint32_t *n)
 {
 	const uint32_t *first = w->f->unit_first + (w->unit - w->f->unit0);
-
 	*n = first[1] - first[0];
 	return w->f->unit_block + first[0];
 }
@@ -302,7 +287,6 @@ static uint32_t compute_alone(struct work *w)
 {
 	uint32_t n, most = 0;
 	const uint32_t *block = unit_blocks(w, &n);
-
 	for (uint32_t i = 0; i < n; i++) {
 		VEC_PUSH(&w->old, w->f->priority[block[i]]);
 		w->walk.index[block[i]] = w->component[block[i]] = 0;
@@ -320,7 +304,6 @@ static uint32_t compute_alone(struct work *w)
 static void compute_cycle(struct work *w, const uint32_t *unit, uint32_t n)
 {
 	uint32_t all = 0, at = 0, *most = xcalloc(n, sizeof *most);
-
 	w->old.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		set_unit(w, unit[i]);
@@ -329,12 +312,10 @@ static void compute_cycle(struct work *w, const uint32_t *unit, uint32_t n)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t nblock;
-
 		set_unit(w, unit[i]);
 		const uint32_t *block = unit_blocks(w, &nblock);
 		for (uint32_t k = 0; k < nblock; k++) {
 			uint32_t *priority = &w->f->priority[block[k]];
-
 			if (w->f->shape[block[k]] & BLOCK_RECURS)
 				*priority = add(*priority, all - most[i]);
 			w->changed[unit[i]] |= *priority != w->old.p[at++];
@@ -346,7 +327,6 @@ static void compute_cycle(struct work *w, const uint32_t *unit, uint32_t n)
 static bool must_compute(const struct work *w, uint32_t unit)
 {
 	const struct binary_view *v = w->v;
-
 	if (v->dirty[unit])
 		return true;
 	for (uint32_t i = v->call_first[unit]; i < v->call_first[unit + 1]; i++)
@@ -360,7 +340,6 @@ void binary_priority_update(struct binary_view *v)
 {
 	struct work w = { .v = v, .changed = xcalloc(v->nunit + 1, 1) };
 	size_t most = 0;
-
 	for (size_t i = 0; i < v->file.n; i++)
 		if (v->file.p[i].b->block.n > most)
 			most = v->file.p[i].b->block.n;
@@ -370,7 +349,6 @@ void binary_priority_update(struct binary_view *v)
 		const uint32_t *unit = v->order + v->cycle_first[c];
 		uint32_t n = v->cycle_first[c + 1] - v->cycle_first[c];
 		bool must = false;
-
 		for (uint32_t i = 0; i < n && !must; i++)
 			must = must_compute(&w, unit[i]);
 		if (must)

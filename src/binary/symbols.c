@@ -26,7 +26,6 @@ struct search {
 static int by_pos(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
-
 	if (x->pos != y->pos)
 		return x->pos < y->pos ? -1 : 1;
 	if (x->rank != y->rank)
@@ -48,13 +47,11 @@ static void settle(struct search *s)
 {
 	found_vec *v = &s->all;
 	size_t n = 0;
-
 	if (v->n)
 		qsort(v->p, v->n, sizeof *v->p, by_pos);
 	for (size_t i = 0; i < v->n; i++) {
 		struct found f = v->p[i];
 		uint32_t room = text_end(s->b->out, f.pos) - f.pos;
-
 		if (n && v->p[n - 1].pos == f.pos) {
 			if (!v->p[n - 1].len)
 				v->p[n - 1].len = f.len > room ? room : f.len;
@@ -71,14 +68,12 @@ static void settle(struct search *s)
 static struct found *known_at(const struct search *s, uint32_t pos)
 {
 	size_t after = BISECT(i, s->known, s->all.p[i].pos <= pos);
-
 	return after ? &s->all.p[after - 1] : NULL;
 }
 
 static uint32_t rank_of(const Elf64_Sym *sym, const char *name)
 {
 	uint32_t bind = ELF64_ST_BIND(sym->st_info), score = 2, n = 0;
-
 	if (bind == STB_GLOBAL)
 		score = 0;
 	else if (bind == STB_WEAK)
@@ -92,12 +87,10 @@ static void add_symbols(struct search *s, const struct symbols *table)
 {
 	const struct elf *e = s->b->elf;
 	Elf64_Sym sym;
-
 	for (uint64_t i = 1; binary_elf_symbol(e, table, i, &sym); i++) {
 		unsigned type = ELF64_ST_TYPE(sym.st_info);
 		uint32_t pos = binary_pos(s->b->out, sym.st_value);
 		const char *name = binary_elf_symbol_name(e, table, sym.st_name);
-
 		if (sym.st_shndx == SHN_UNDEF || pos == NONE || !name || !*name)
 			continue;
 		struct found f = { pos, sym.st_size > UINT32_MAX ? 0 : (uint32_t)sym.st_size,
@@ -115,7 +108,6 @@ static void add_plt(struct search *s)
 	for (size_t i = 0; i < s->b->elf->plt.n; i++) {
 		const struct text *t = &s->b->elf->plt.p[i];
 		uint32_t pos = binary_pos(s->b->out, t->addr);
-
 		if (pos == NONE || binary_pos(s->b->out, t->addr + t->len - 1) != pos + t->len - 1)
 			continue;
 		for (uint32_t at = 0; at + t->pos <= t->len; at += t->pos)
@@ -127,7 +119,6 @@ static void add_frame(void *arg, uint64_t addr, uint64_t len)
 {
 	struct search *s = arg;
 	uint32_t pos = binary_pos(s->b->out, addr);
-
 	if (pos == NONE)
 		return;
 	struct found *f = known_at(s, pos);
@@ -141,7 +132,6 @@ static void add_later(struct search *s)
 {
 	for (size_t i = 0; i < s->later.n; i++) {
 		struct found f = s->later.p[i], *at = known_at(s, f.pos);
-
 		if (at && at->pos == f.pos && !at->name)
 			at->name = f.name;
 		else if (!at || !at->len || f.pos - at->pos >= at->len)
@@ -154,7 +144,6 @@ static void add_function(struct build *b, uint32_t pos, uint32_t len, const char
 {
 	struct binary *out = b->out;
 	struct func f = { pos, len, (uint32_t)out->names.n, flags };
-
 	if (name)
 		buf_puts(&out->names, name);
 	else
@@ -167,7 +156,6 @@ static void add_function(struct build *b, uint32_t pos, uint32_t len, const char
 static void add_gap(struct build *b, uint32_t pos, uint32_t end)
 {
 	uint32_t len;
-
 	while (pos < end && binary_decode_is_padding(b, pos, end, &len))
 		pos += len;
 	if (pos < end)
@@ -178,7 +166,6 @@ static void add_gap(struct build *b, uint32_t pos, uint32_t end)
 static bool is_quiet(const struct binary *b, const char *name)
 {
 	static const char *const start[] = { "__mem", "mem", "__wmem", "wmem", "__bzero", "__str" };
-
 	if (b->flags & (BINARY_LIBC | BINARY_LINKER))
 		return true;
 	for (size_t i = 0; name && i < sizeof start / sizeof *start; i++)
@@ -190,16 +177,13 @@ static bool is_quiet(const struct binary *b, const char *name)
 static void fill(struct build *b, const found_vec *v)
 {
 	size_t i = 0;
-
 	for (size_t t = 0; t < b->out->text.n; t++) {
 		uint32_t at = b->out->text.p[t].pos, end = at + b->out->text.p[t].len;
-
 		for (; i < v->n && v->p[i].pos < end; i++) {
 			const struct found *f = &v->p[i];
 			uint32_t next =
 				i + 1 < v->n && v->p[i + 1].pos < end ? v->p[i + 1].pos : end;
 			uint32_t len = f->len && f->len < next - f->pos ? f->len : next - f->pos;
-
 			add_gap(b, at, f->pos);
 			add_function(b, f->pos, len, f->name,
 				     is_quiet(b->out, f->name) ? FUNC_QUIET : 0);
@@ -212,7 +196,6 @@ static void fill(struct build *b, const found_vec *v)
 void binary_symbols_functions(struct build *b)
 {
 	struct search s = { .b = b };
-
 	add_symbols(&s, &b->elf->symtab);
 	add_symbols(&s, &b->elf->dynsym);
 	add_plt(&s);

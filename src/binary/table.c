@@ -47,12 +47,10 @@ static bool is_memory(const struct decoded *d, unsigned i)
 static bool step_back(struct build *b, uint32_t *pos, struct decoded *d)
 {
 	uint32_t at = *pos - b->at.pos;
-
 	while (at && b->slot[at - 1].kind == INSN_NONE)
 		at--;
 	for (uint32_t len = 1; len <= 15 && len <= at; len++) {
 		const struct insn *slot = &b->slot[at - len];
-
 		if (slot->kind > INSN_INSIDE && slot->kind != INSN_BAD && slot->len == len) {
 			*pos = b->at.pos + at - len;
 			return binary_decode_full(b, *pos, d);
@@ -78,7 +76,6 @@ static uint64_t base_of(struct build *b, uint32_t pos, ZydisRegister reg)
 {
 	struct decoded d;
 	uint64_t addr;
-
 	for (int n = 0; n < LOOK_BACK_BASE && step_back(b, &pos, &d); n++) {
 		addr = address_into(&d, reg);
 		if (addr)
@@ -105,7 +102,6 @@ static bool absolute_table(struct build *b, uint32_t pos, const ZydisDecodedOper
 		return false;
 	if (op->mem.base != ZYDIS_REGISTER_NONE) {
 		uint64_t base = base_of(b, pos, whole(op->mem.base));
-
 		if (!base)
 			return false;
 		t->addr += base;
@@ -118,11 +114,9 @@ static bool relative_table(struct build *b, uint32_t pos, ZydisRegister x, Zydis
 			   struct table *t)
 {
 	struct decoded d;
-
 	t->relative = true;
 	for (int n = 0; n < LOOK_BACK && step_back(b, &pos, &d); n++) {
 		bool to_x = is_reg(&d, 0, x), to_y = is_reg(&d, 0, y);
-
 		if (!to_x && !to_y)
 			continue;
 		if (d.insn.mnemonic == ZYDIS_MNEMONIC_LEA) {
@@ -144,7 +138,6 @@ static bool find_table(struct build *b, uint32_t jump, struct table *t)
 	struct decoded d;
 	ZydisRegister reg;
 	uint32_t pos = jump;
-
 	if (!binary_decode_full(b, jump, &d) || !d.insn.operand_count_visible)
 		return false;
 	if (is_memory(&d, 0))
@@ -178,12 +171,10 @@ static uint32_t find_bound(struct build *b, uint32_t pos)
 	struct decoded d;
 	uint32_t more = 0;
 	bool compared = false;
-
 	for (int n = 0; n < LOOK_BACK && step_back(b, &pos, &d); n++) {
 		bool constant = d.insn.operand_count_visible == 2 &&
 				d.op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 				d.op[1].imm.value.u < MAX_ENTRIES;
-
 		switch (d.insn.mnemonic) {
 		case ZYDIS_MNEMONIC_JNBE:
 		case ZYDIS_MNEMONIC_JBE:
@@ -214,7 +205,6 @@ static uint32_t entry(const struct build *b, const struct table *t, uint32_t i)
 {
 	const uint8_t *p;
 	int32_t rel;
-
 	if (!t->relative)
 		return binary_pos(b->out, binary_elf_pointer(b->elf, t->addr + 8 * (uint64_t)i));
 	p = binary_elf_at(b->elf, t->addr + 4 * (uint64_t)i, 4);
@@ -229,7 +219,6 @@ void binary_table_resolve(struct build *b, uint32_t jump)
 	struct table t = { 0 };
 	uint32_t end = jump + b->slot[jump - b->at.pos].len;
 	uint32_t bound, n;
-
 	if (!find_table(b, jump, &t))
 		return;
 	bound = find_bound(b, jump);
@@ -237,7 +226,6 @@ void binary_table_resolve(struct build *b, uint32_t jump)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t to = entry(b, &t, i);
 		bool own = to != NONE && to - b->at.pos < b->at.len;
-
 		if (to == NONE || (!own && !bound))
 			return;
 		if (own && b->slot[to - b->at.pos].kind == INSN_INSIDE)

@@ -10,7 +10,6 @@
 struct binary_view *binary_view_new(const char *cache)
 {
 	struct binary_view *v = xcalloc(1, sizeof *v);
-
 	v->cache = cache ? xstrdup(cache) : NULL;
 	return v;
 }
@@ -66,7 +65,6 @@ static void list_units(struct file *f)
 {
 	const struct binary *b = f->b;
 	uint32_t *first = xcalloc(b->nunit + 2, sizeof *first);
-
 	f->unit_block = xcalloc(b->block.n + 1, sizeof *f->unit_block);
 	for (size_t i = 0; i < b->block.n; i++)
 		first[b->block.p[i].unit]++;
@@ -80,7 +78,6 @@ static void list_units(struct file *f)
 static uint32_t add_file(struct binary_view *v, const char *path, struct binary *b)
 {
 	struct file f = { .b = b, .path = xstrdup(path), .unit0 = v->nunit };
-
 	list_units(&f);
 	f.pm = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *f.pm);
 	f.may = xcalloc(BITS_WORDS(b->ncode) + 1, sizeof *f.may);
@@ -103,7 +100,6 @@ static uint32_t file_of(struct binary_view *v, const char *path)
 	uint64_t hash = hash_bytes(path, strlen(path));
 	struct err err;
 	struct binary *b;
-
 	for (size_t i = 0; i < v->file.n; i++)
 		if (!strcmp(v->file.p[i].path, path))
 			return (uint32_t)i;
@@ -121,7 +117,6 @@ static uint32_t file_of(struct binary_view *v, const char *path)
 static bool maps_code(const struct binary *b, const struct load *l, uint64_t offset, uint64_t len)
 {
 	uint64_t start = l->off & ~(uint64_t)0xfff;
-
 	if (!l->code)
 		return false;
 	if (start >= offset && start - offset < len)
@@ -138,7 +133,6 @@ void binary_view_load(struct binary_view *v, const char *path, uint64_t addr, ui
 		      uint64_t offset)
 {
 	uint32_t file = file_of(v, path);
-
 	if (addr + len < addr || !len)
 		return;
 	imap_clear(&v->map, addr, addr + len); /* whatever was there before is gone */
@@ -147,7 +141,6 @@ void binary_view_load(struct binary_view *v, const char *path, uint64_t addr, ui
 	const struct binary *b = v->file.p[file].b;
 	for (size_t i = 0; i < b->load.n; i++) {
 		const struct load *l = &b->load.p[i];
-
 		if (!maps_code(b, l, offset, len))
 			continue;
 		struct place p = { file, addr - offset + l->off - l->addr };
@@ -165,7 +158,6 @@ void binary_view_load(struct binary_view *v, const char *path, uint64_t addr, ui
 static const struct place *place_of(const struct binary_view *v, uint64_t ip)
 {
 	const struct imap_item *item = imap_find(&v->map, ip);
-
 	return item ? &v->place.p[item->val] : NULL;
 }
 
@@ -173,7 +165,6 @@ bool binary_view_find(const struct binary_view *v, uint64_t ip, struct ref *at)
 {
 	const struct place *p = place_of(v, ip);
 	const struct binary *b;
-
 	if (!p)
 		return false;
 	b = v->file.p[p->file].b;
@@ -188,7 +179,6 @@ bool binary_view_find(const struct binary_view *v, uint64_t ip, struct ref *at)
 uint32_t binary_view_unit(const struct binary_view *v, const struct ref *at)
 {
 	const struct file *f = &v->file.p[at->file];
-
 	return f->unit0 + f->b->block.p[at->block].unit;
 }
 
@@ -196,11 +186,9 @@ uint32_t binary_view_unit(const struct binary_view *v, const struct ref *at)
 static uint32_t bits(const uint64_t *a, const uint64_t *b, uint32_t from, uint32_t to)
 {
 	uint32_t n = 0;
-
 	while (from < to) {
 		uint64_t word = (a[from / 64] | b[from / 64]) >> from % 64;
 		uint32_t here = 64 - from % 64;
-
 		if (here > to - from)
 			here = to - from;
 		if (here < 64)
@@ -236,7 +224,6 @@ void binary_view_update(struct binary_view *v)
 uint32_t binary_view_priority(const struct binary_view *v, uint64_t ip)
 {
 	struct ref at;
-
 	return binary_view_find(v, ip, &at) ? binary_priority_at(v, &at) : 0;
 }
 
@@ -246,7 +233,6 @@ static uint32_t after_call(const struct binary_view *v, uint64_t ip)
 	struct ref at;
 	uint64_t state = 0;
 	uint32_t next;
-
 	if (!binary_view_find(v, ip, &at) || v->file.p[at.file].b->block.p[at.block].tail ||
 	    !binary_learn_way(v, at.file, at.block, &state, &next))
 		return 0;
@@ -257,10 +243,8 @@ uint32_t binary_view_priority_in(const struct binary_view *v, uint64_t ip, const
 				 size_t n)
 {
 	uint64_t sum = binary_view_priority(v, ip);
-
 	for (size_t i = 0; i < n && i < MAX_FRAMES; i++) {
 		size_t k = 0;
-
 		while (k < i && calls[k] != calls[i]) /* recursion counts once */
 			k++;
 		if (k == i)
@@ -272,14 +256,12 @@ uint32_t binary_view_priority_in(const struct binary_view *v, uint64_t ip, const
 bool binary_view_modifies_pm(const struct binary_view *v, uint64_t ip)
 {
 	struct ref at;
-
 	return binary_view_find(v, ip, &at) && bit_get(v->file.p[at.file].pm, at.pos);
 }
 
 bool binary_view_block(const struct binary_view *v, uint64_t ip, uint64_t *lo, uint64_t *hi)
 {
 	struct ref at;
-
 	if (!binary_view_find(v, ip, &at))
 		return false;
 	const struct binary *b = v->file.p[at.file].b;
@@ -307,7 +289,6 @@ static enum binary_mark mark_at(const struct file *f, uint32_t pos)
 enum binary_mark binary_view_mark(const struct binary_view *v, uint64_t ip)
 {
 	struct ref at;
-
 	return binary_view_find(v, ip, &at) ? mark_at(&v->file.p[at.file], at.pos) : BINARY_NOT;
 }
 
@@ -316,7 +297,6 @@ void binary_view_each(const struct binary_view *v,
 		      void *arg)
 {
 	uint64_t bias = 0;
-
 	if (!v->file.n)
 		return;
 	for (size_t i = v->place.n; i-- > 0;)

@@ -14,7 +14,6 @@ struct range {
 static void take_range(void *arg, uint64_t addr, uint64_t len)
 {
 	struct range *r = arg;
-
 	if (r->at - addr < len) {
 		r->addr = addr;
 		r->len = len;
@@ -48,7 +47,6 @@ static enum binary_writes look(const uint8_t *code, size_t n)
 	ZydisDecoderContext ctx;
 	ZydisDecoder z;
 	bool framed = false;
-
 	ZydisDecoderInit(&z, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (size_t at = 0; at < n; at += insn.length) {
 		if (ZYAN_FAILED(
@@ -76,7 +74,6 @@ enum binary_writes binary_writes_through_pointer(const char *path, uint64_t addr
 	const uint8_t *code;
 	struct err err;
 	struct elf elf;
-
 	if (binary_elf_open(&elf, path, &err))
 		return is;
 	binary_frames_each(&elf, take_range, &range);

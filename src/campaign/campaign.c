@@ -13,7 +13,6 @@
 static int open_all(struct campaign *c, enum campaign_db_mode mode, struct err *err)
 {
 	bool old = mode == CAMPAIGN_DB_RESUME || mode == CAMPAIGN_DB_READ;
-
 	if (!(c->reader = trace_open(c->dir, err)) ||
 	    !(c->db = campaign_db_open(c->dir, mode, err)))
 		return -1;
@@ -29,7 +28,6 @@ struct campaign *campaign_open(const char *dir, const struct campaign_settings *
 			       enum campaign_db_mode mode, struct err *err)
 {
 	struct campaign *c = xcalloc(1, sizeof *c);
-
 	c->dir = xstrdup(dir);
 	c->started = now_seconds();
 	if (settings)
@@ -43,7 +41,6 @@ struct campaign *campaign_open(const char *dir, const struct campaign_settings *
 void campaign_close(struct campaign *c)
 {
 	struct err err;
-
 	if (!c)
 		return;
 	campaign_check_free(c);
@@ -65,7 +62,6 @@ void campaign_close(struct campaign *c)
 static unsigned cores(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
 	return n > 0 && n < 1024 ? (unsigned)n : 1;
 }
 
@@ -75,7 +71,6 @@ static struct runner *start_cells(struct campaign *c, const struct runner_opts *
 	const char *home = campaign_db_get(c->db, "cwd");
 	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct runner *r = NULL;
-
 	if (home && chdir(home))
 		err_errno(err, EXIT_PROGRAM, "cannot go to %s, where the campaign was begun", home);
 	else
@@ -97,7 +92,6 @@ int campaign_history(struct campaign *c, struct err *err)
 int campaign_start(struct campaign *c, unsigned cells, struct err *err)
 {
 	struct runner_opts ro = c->options.runner;
-
 	if (campaign_history(c, err))
 		return -1;
 	ro.file = crash_files(c->crash, c->options.same_address, &ro.nfile);
@@ -135,7 +129,6 @@ int campaign_run(struct campaign *c, campaign_watch *watch, void *arg, struct er
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old[3];
 	static const int signals[3] = { SIGINT, SIGTERM, SIGHUP };
-
 	c->watch = watch;
 	c->watch_arg = arg;
 	campaign_hooks(c);
@@ -187,7 +180,6 @@ static int serve(struct campaign *c, struct runner_result *r, struct err *err)
 {
 	uint64_t tag;
 	unsigned cell;
-
 	if (runner_start(c->runner, 0, 0, err) ||
 	    runner_wait(c->runner, true, &tag, &cell, r, err) != 1)
 		return -1;

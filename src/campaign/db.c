@@ -27,7 +27,6 @@ static struct campaign_db *writers; /* this process's */
 static bool is_ours(const char *path)
 {
 	struct stat st;
-
 	if (stat(path, &st))
 		return false;
 	for (const struct campaign_db *db = writers; db; db = db->next)
@@ -39,7 +38,6 @@ static bool is_ours(const char *path)
 static void remember(struct campaign_db *db)
 {
 	struct stat st;
-
 	if (fstat(db->lock, &st))
 		return;
 	db->dev = st.st_dev;
@@ -52,7 +50,6 @@ static void remember(struct campaign_db *db)
 static void forget(struct campaign_db *db)
 {
 	struct campaign_db **at = &writers;
-
 	while (*at && *at != db)
 		at = &(*at)->next;
 	if (*at)
@@ -72,7 +69,6 @@ static int held(const char *dir, const struct flock *by, struct err *err)
 static int lock_file(int fd, const char *dir, const char *path, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
 	if (!fcntl(fd, F_SETLK, &lock))
 		return 0;
 	if (errno != EACCES && errno != EAGAIN)
@@ -86,7 +82,6 @@ static int take_lock(struct campaign_db *db, const char *dir, struct err *err)
 {
 	char *path = lock_path(dir);
 	int status = 0;
-
 	if (is_ours(path))
 		status = err_set(err, EXIT_INTERNAL, "%s is open for writing already", db->path);
 	else if ((db->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) < 0)
@@ -106,7 +101,6 @@ long campaign_db_writer(const char *dir)
 	char *path = lock_path(dir);
 	int fd = is_ours(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	long pid = 0;
-
 	free(path);
 	if (fd < 0)
 		return 0;
@@ -140,7 +134,6 @@ static int begin_anew(struct campaign_db *db, enum campaign_db_content content, 
 static int prepare(struct campaign_db *db, enum campaign_db_mode mode, struct err *err)
 {
 	enum campaign_db_content content = campaign_sql_content(db, err);
-
 	if (content == CAMPAIGN_DB_FOREIGN && mode != CAMPAIGN_DB_FRESH)
 		return -1;
 	if (mode == CAMPAIGN_DB_NEW && content == CAMPAIGN_DB_RESULTS)
@@ -162,7 +155,6 @@ static int open_db(struct campaign_db *db, const char *dir, enum campaign_db_mod
 {
 	bool write = mode != CAMPAIGN_DB_READ;
 	bool there = access(db->path, F_OK) == 0;
-
 	if (!there && errno != ENOENT)
 		return err_errno(err, EXIT_USAGE, "cannot use %s", db->path);
 	if (!there && mode == CAMPAIGN_DB_READ)
@@ -189,7 +181,6 @@ static void release(struct campaign_db *db)
 struct campaign_db *campaign_db_open(const char *dir, enum campaign_db_mode mode, struct err *err)
 {
 	struct campaign_db *db = xcalloc(1, sizeof *db);
-
 	db->lock = -1;
 	db->path = xasprintf("%s/campaign.db", dir);
 	if (!open_db(db, dir, mode, err))
@@ -201,7 +192,6 @@ struct campaign_db *campaign_db_open(const char *dir, enum campaign_db_mode mode
 int campaign_db_close(struct campaign_db *db, struct err *err)
 {
 	int status = 0;
-
 	if (!db)
 		return 0;
 	if (db->depth)

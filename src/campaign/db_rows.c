@@ -40,7 +40,6 @@ static void bind_text(sqlite3_stmt *to, int at, const char *text)
 static int run(struct campaign_db *db, sqlite3_stmt *what, struct err *err)
 {
 	int status = 0;
-
 	if (sqlite3_step(what) != SQLITE_DONE)
 		status = campaign_sql_error(db, err);
 	sqlite3_reset(what);
@@ -51,7 +50,6 @@ static int run(struct campaign_db *db, sqlite3_stmt *what, struct err *err)
 int campaign_db_set(struct campaign_db *db, const char *key, const char *value, struct err *err)
 {
 	sqlite3_stmt *put = statement(db, CAMPAIGN_DB_PUT_SETTING, err);
-
 	if (!put)
 		return -1;
 	bind_text(put, 1, key);
@@ -62,7 +60,6 @@ int campaign_db_set(struct campaign_db *db, const char *key, const char *value, 
 const char *campaign_db_get(struct campaign_db *db, const char *key)
 {
 	sqlite3_stmt *get = statement(db, CAMPAIGN_DB_GET_SETTING, NULL);
-
 	free(db->text);
 	db->text = NULL;
 	if (!get)
@@ -79,7 +76,6 @@ int campaign_db_put_verdict(struct campaign_db *db, const struct campaign_db_ver
 			    struct err *err)
 {
 	sqlite3_stmt *put = statement(db, CAMPAIGN_DB_PUT_VERDICT, err);
-
 	if (!put)
 		return -1;
 	sqlite3_bind_int64(put, 1, (int64_t)v->hash);
@@ -96,7 +92,6 @@ int campaign_db_put_finding(struct campaign_db *db, const struct campaign_db_fin
 			    struct err *err)
 {
 	sqlite3_stmt *put = statement(db, CAMPAIGN_DB_PUT_FINDING, err);
-
 	if (!put)
 		return -1;
 	bind_text(put, 1, f->id);
@@ -116,7 +111,6 @@ static int each_row(struct campaign_db *db, const char *query, void (*row)(void 
 {
 	sqlite3_stmt *rows = NULL;
 	int code, status = 0;
-
 	if (sqlite3_prepare_v2(db->sql, query, -1, &rows, NULL) != SQLITE_OK)
 		return campaign_sql_error(db, err);
 	while ((code = sqlite3_step(rows)) == SQLITE_ROW)
@@ -144,7 +138,6 @@ static void verdict_row(void *arg, sqlite3_stmt *row)
 		.output = (const char *)sqlite3_column_text(row, 5),
 		.spent = sqlite3_column_double(row, 6),
 	};
-
 	call->each(call->arg, &v);
 }
 
@@ -153,7 +146,6 @@ int campaign_db_each_verdict(struct campaign_db *db,
 			     struct err *err)
 {
 	struct verdict_call call = { each, arg };
-
 	return each_row(db,
 			"SELECT hash, verdict, status, event, strategy, output, spent FROM verdict"
 			" ORDER BY number",
@@ -173,7 +165,6 @@ static void finding_row(void *arg, sqlite3_stmt *row)
 		.finding = (const char *)sqlite3_column_text(row, 1),
 		.witness = (const char *)sqlite3_column_text(row, 2),
 	};
-
 	call->each(call->arg, &f);
 }
 
@@ -182,7 +173,6 @@ int campaign_db_each_finding(struct campaign_db *db,
 			     struct err *err)
 {
 	struct finding_call call = { each, arg };
-
 	return each_row(db, "SELECT id, finding, witness FROM finding ORDER BY number", finding_row,
 			&call, err);
 }
@@ -191,7 +181,6 @@ int campaign_db_put_input(struct campaign_db *db, const struct campaign_db_input
 			  struct err *err)
 {
 	sqlite3_stmt *put = statement(db, CAMPAIGN_DB_PUT_INPUT, err);
-
 	if (!put)
 		return -1;
 	sqlite3_bind_int64(put, 1, (int64_t)input->number);
@@ -217,7 +206,6 @@ static void input_row(void *arg, sqlite3_stmt *row)
 		.bytes = sqlite3_column_blob(row, 2),
 		.n = (size_t)sqlite3_column_bytes(row, 2),
 	};
-
 	call->each(call->arg, &input);
 }
 
@@ -226,7 +214,6 @@ int campaign_db_each_input(struct campaign_db *db,
 			   struct err *err)
 {
 	struct input_call call = { each, arg };
-
 	return each_row(db, "SELECT number, what, bytes FROM input ORDER BY number", input_row,
 			&call, err);
 }

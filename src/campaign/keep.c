@@ -16,7 +16,6 @@ int campaign_save(struct campaign *c, struct err *err)
 {
 	char cwd[4096];
 	int bad = campaign_db_begin(c->db, err) || campaign_settings_save(c->db, &c->settings, err);
-
 	if (!bad && getcwd(cwd, sizeof cwd))
 		bad = campaign_db_set(c->db, "cwd", cwd, err);
 	return bad || campaign_db_commit(c->db, err) ? -1 : 0;
@@ -25,14 +24,12 @@ int campaign_save(struct campaign *c, struct err *err)
 static void load_verdict(void *arg, const struct campaign_db_verdict *v)
 {
 	struct campaign *c = arg;
-
 	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
 }
 
 int campaign_load(struct campaign *c, struct err *err)
 {
 	const char *name;
-
 	for (size_t i = 0; (name = campaign_setting_name(i)); i++)
 		if (strcmp(name, "budget") != 0 && /* it is this run's own */
 		    campaign_settings_resume(c->db, name, "campaign", &c->settings, err))
@@ -51,7 +48,6 @@ static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
 {
 	const struct campaign *c = arg;
 	uint64_t packed;
-
 	if (!hmap_get(&c->known, hash, &packed))
 		return false;
 	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8) };
@@ -68,14 +64,12 @@ static int tested(void *arg, const struct crash_tested *t, struct err *err)
 					 .strategy = t->strategy,
 					 .output = t->output,
 					 .spent = t->spent };
-
 	return campaign_db_put_verdict(c->db, &v, err);
 }
 
 static int put_number(struct campaign *c, const char *key, double value, struct err *err)
 {
 	char text[32];
-
 	snprintf(text, sizeof text, "%.10g", value);
 	return campaign_db_set(c->db, key, text, err);
 }
@@ -83,7 +77,6 @@ static int put_number(struct campaign *c, const char *key, double value, struct 
 static int put_counts(struct campaign *c, const char *state, struct err *err)
 {
 	const struct crash_counts *n = crash_counts(c->crash);
-
 	for (int i = 0; c->checked && i < FINDING_PROOFS; i++)
 		if (put_number(c, finding_proof_name((enum finding_proof)i), (double)c->proofs[i],
 			       err))
@@ -105,7 +98,6 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 static struct finding_set gather(struct campaign *c, struct finding_set *crashes)
 {
 	struct finding_set all = { 0 };
-
 	crash_report(c->crash, c->dir, crashes);
 	campaign_judge(c, crashes);
 	for (size_t i = 0; i < crashes->v.n; i++)
@@ -121,12 +113,10 @@ static int put_findings(struct campaign *c, struct err *err)
 {
 	struct finding_set crashes = { 0 }, all = gather(c, &crashes);
 	int bad = campaign_db_clear_findings(c->db, err);
-
 	for (size_t i = 0; i < all.v.n && !bad; i++) {
 		struct finding *f = all.v.p[i];
 		char *json = report_finding_json(f);
 		struct campaign_db_finding row = { f->id, json, f->crash ? f->crash->state : NULL };
-
 		bad = campaign_db_put_finding(c->db, &row, err);
 		free(json);
 	}
@@ -148,7 +138,6 @@ static int keep_findings(struct campaign *c, struct err *err)
 static void keep_counts(struct campaign *c)
 {
 	struct err ignored;
-
 	if (campaign_db_begin(c->db, &ignored))
 		return;
 	(void)put_counts(c, "running", &ignored);
@@ -159,7 +148,6 @@ static struct campaign_progress progress_of(const struct campaign *c, double now
 {
 	const struct crash_counts *n = crash_counts(c->crash);
 	double spent = now - c->started, part = 0;
-
 	if (n->points)
 		part = ((double)n->phase + (double)n->point / (double)n->points) /
 		       (double)(n->phases ? n->phases : 1);
@@ -170,7 +158,6 @@ static int progressed(void *arg, const struct crash_counts *n, struct err *err)
 {
 	struct campaign *c = arg;
 	double now = now_seconds();
-
 	if (n->causes != c->causes && keep_findings(c, err))
 		return -1;
 	c->causes = n->causes;
@@ -180,7 +167,6 @@ static int progressed(void *arg, const struct crash_counts *n, struct err *err)
 	}
 	if (c->watch && now - c->said >= PROGRESS) {
 		struct campaign_progress p = progress_of(c, now);
-
 		c->said = now;
 		c->watch(c->watch_arg, &p);
 	}

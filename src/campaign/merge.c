@@ -8,7 +8,6 @@ static bool same_place(const struct finding *a, const struct finding *b)
 {
 	const struct srcloc_frame *x = finding_main_frame(&a->place),
 				  *y = finding_main_frame(&b->place);
-
 	return x && y && x->file && y->file && x->line == y->line && !strcmp(x->file, y->file);
 }
 

@@ -19,7 +19,6 @@ static int set_budget(struct campaign_options *o, const char *name, const char *
 		      struct err *err)
 {
 	struct crash_opts *to = &o->crash;
-
 	if (units_has_unit(text) ? !units_time(text, &to->budget_seconds)
 				 : !units_size(text, &to->budget_states))
 		return not_a(units_has_unit(text) ? "time" : "size", name, text, err);
@@ -52,7 +51,6 @@ static int set_timeout(struct campaign_options *o, const char *name, const char 
 		       struct err *err)
 {
 	double seconds;
-
 	if (!units_time(text, &seconds))
 		return not_a("time", name, text, err);
 	if (seconds <= 0 || seconds > LONGEST)
@@ -71,7 +69,6 @@ static int set_output_cap(struct campaign_options *o, const char *name, const ch
 			  struct err *err)
 {
 	uint64_t bytes;
-
 	if (!units_size(text, &bytes))
 		return not_a("size", name, text, err);
 	o->runner.output_cap = (size_t)bytes;
@@ -81,7 +78,6 @@ static int set_output_cap(struct campaign_options *o, const char *name, const ch
 static int set_view(struct campaign_options *o, const char *name, const char *text, struct err *err)
 {
 	bool any = strcmp(text, "auto") == 0;
-
 	o->runner.view = any ? NULL : sandbox_view_named(text);
 	return any || o->runner.view ? 0 : not_a("view", name, text, err);
 }
@@ -145,7 +141,6 @@ static int set(struct campaign_options *o, const struct campaign_setting *s, str
 {
 	const struct row *row = find(s->name);
 	char *field = (char *)o + (row ? row->offset : 0);
-
 	if (!row)
 		return err_set(err, EXIT_INTERNAL, "a campaign has no setting '%s'", s->name);
 	if (row->set)
@@ -162,7 +157,6 @@ int campaign_options_set(struct campaign_options *o, const struct campaign_setti
 			 struct err *err)
 {
 	int bad = 0;
-
 	*o = (struct campaign_options){
 		.crash = { .model = model_find(NULL), .max_per_path = MAX_PER_PATH },
 		.runner = { .timeout_ms = (unsigned)(TIMEOUT * 1000), .output_cap = OUTPUT_CAP },
@@ -183,7 +177,6 @@ int campaign_check(const struct campaign_settings *s, struct err *err)
 {
 	const char *recover = campaign_settings_get(s, "recover");
 	struct campaign_options o;
-
 	if (!recover || !*recover)
 		return err_set(err, EXIT_USAGE,
 			       "--recover CMD is needed: the command that opens the pool after a "

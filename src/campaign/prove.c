@@ -16,7 +16,6 @@
 struct trace_use *campaign_uses(struct campaign *c, size_t *n)
 {
 	struct trace_use *use = crash_uses(c->crash, c->runner, n);
-
 	c->uses_known = use != NULL;
 	c->uses_nothing = c->uses_known;
 	for (size_t i = 0; i < *n; i++)
@@ -32,14 +31,12 @@ uint64_t campaign_proofs(const struct campaign *c, enum finding_proof proof)
 bool campaign_proves_only(const struct campaign_settings *s)
 {
 	const char *strategy = campaign_settings_get(s, "strategy");
-
 	return strategy && !strcmp(strategy, "proof");
 }
 
 bool campaign_was_checked(const struct campaign *c)
 {
 	const char *verb = campaign_db_get(c->db, "verb");
-
 	return verb && !strcmp(verb, "test");
 }
 
@@ -50,7 +47,6 @@ void campaign_checked(struct campaign *c, struct finding_set *set)
 		struct campaign_check k = {
 			.f = f, .level = f->level, .related = f->related.n, .replay = f->replay
 		};
-
 		f->replay = f->replay ? xstrdup(f->replay) : NULL;
 		if (f->stores.n) {
 			k.suspect = ++c->suspects;
@@ -84,7 +80,6 @@ static char *text_copy(const char *text)
 static void copy_crash(struct finding *to, const struct finding_crash *from)
 {
 	struct finding_crash *crash = finding_crash(to);
-
 	*crash = *from;
 	crash->verdict = text_copy(from->verdict);
 	crash->output = text_copy(from->output);
@@ -96,7 +91,6 @@ static void copy_crash(struct finding *to, const struct finding_crash *from)
 static void reset(struct campaign_check *k)
 {
 	struct finding *f = k->f;
-
 	for (size_t i = k->related; i < f->related.n; i++) {
 		free(f->related.p[i].message);
 		free(f->related.p[i].place.frame);
@@ -114,7 +108,6 @@ static void take_witness(struct campaign *c, struct finding *f, const struct fin
 	copy_crash(f, crash->crash);
 	for (size_t i = 0; i < crash->related.n; i++) {
 		struct finding_related r = crash->related.p[i];
-
 		r.message = text_copy(r.message);
 		r.place = finding_place_clone(&r.place);
 		VEC_PUSH(&f->related, r);
@@ -144,7 +137,6 @@ static char *harmless_text(const struct crash_proof *p)
 					 p->stores == 1 ? "loses it" : "loses its stores")
 			     : xasprintf("it handles the %" PRIu64 " crash states tried, which %s",
 					 p->accepted, what);
-
 	free(what);
 	return text;
 }
@@ -186,7 +178,6 @@ static void judge_one(struct campaign *c, struct campaign_check *k,
 	struct finding_verdict v = { 0 };
 	struct finding *shown = campaign_shown_by_crash(crashes, k->f);
 	const struct finding *witness;
-
 	crash_proof(c->crash, k->suspect - 1, &p);
 	v = (struct finding_verdict){ .states = p.tested, .stores = p.stores, .lost = p.lost };
 	if (!p.finding.n && !p.own && shown)
@@ -215,11 +206,9 @@ static void judge_one(struct campaign *c, struct campaign_check *k,
 void campaign_judge(struct campaign *c, struct finding_set *crashes)
 {
 	size_t n = 0;
-
 	memset(c->proofs, 0, sizeof c->proofs);
 	for (size_t i = 0; i < c->check.n; i++) {
 		struct campaign_check *k = &c->check.p[i];
-
 		k->shown = !k->suspect && campaign_shown_by_crash(crashes, k->f);
 		reset(k);
 		if (k->suspect)
@@ -227,7 +216,6 @@ void campaign_judge(struct campaign *c, struct finding_set *crashes)
 	}
 	for (size_t i = 0; i < crashes->v.n; i++) {
 		struct finding *f = crashes->v.p[i];
-
 		if (hmap_get(&c->witness, (uintptr_t)f, NULL))
 			VEC_PUSH(&c->merged, f);
 		else
@@ -243,7 +231,6 @@ void campaign_report(struct campaign *c, struct finding_set *set)
 	campaign_judge(c, set);
 	for (size_t i = 0; i < c->check.n; i++) {
 		struct campaign_check *k = &c->check.p[i];
-
 		if (!k->shown)
 			finding_add(set, k->f);
 		else

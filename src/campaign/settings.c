@@ -22,7 +22,6 @@ static struct campaign_setting *find(const struct campaign_settings *s, const ch
 void campaign_settings_put(struct campaign_settings *s, const char *name, const char *text)
 {
 	struct campaign_setting *old = find(s, name);
-
 	if (!old) {
 		VEC_PUSH(s, ((struct campaign_setting){ .name = xstrdup(name) }));
 		old = &s->p[s->n - 1];
@@ -34,7 +33,6 @@ void campaign_settings_put(struct campaign_settings *s, const char *name, const 
 const char *campaign_settings_get(const struct campaign_settings *s, const char *name)
 {
 	const struct campaign_setting *found = find(s, name);
-
 	return found ? found->text : NULL;
 }
 
@@ -63,7 +61,6 @@ static const char *key_of(const char *name)
 static const char *kept_text(struct campaign_db *db, const char *name)
 {
 	const char *key = key_of(name), *text = campaign_db_get(db, key);
-
 	if (text || key == name)
 		return text;
 	text = campaign_db_get(db, name);
@@ -83,7 +80,6 @@ int campaign_settings_resume(struct campaign_db *db, const char *name, const cha
 			     struct campaign_settings *s, struct err *err)
 {
 	const char *kept = kept_text(db, name), *given = campaign_settings_get(s, name);
-
 	if (given && (!kept || strcmp(given, kept) != 0))
 		return err_set(err, EXIT_USAGE,
 			       "--%s is '%s' in this %s; start another with --fresh", name,

@@ -42,7 +42,6 @@ int campaign_sql_error(const struct campaign_db *db, struct err *err)
 {
 	int code = db->sql ? sqlite3_extended_errcode(db->sql) : SQLITE_NOMEM;
 	int number = db->sql ? sqlite3_system_errno(db->sql) : ENOMEM;
-
 	switch (code & 0xff) {
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
@@ -69,7 +68,6 @@ int campaign_sql_error(const struct campaign_db *db, struct err *err)
 static bool damaged(const struct campaign_db *db)
 {
 	int code = sqlite3_errcode(db->sql) & 0xff;
-
 	return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
@@ -85,7 +83,6 @@ static int64_t number_of(struct campaign_db *db, const char *sql, struct err *er
 {
 	sqlite3_stmt *statement = NULL;
 	int64_t value = -1;
-
 	if (sqlite3_prepare_v2(db->sql, sql, -1, &statement, NULL) == SQLITE_OK &&
 	    sqlite3_step(statement) == SQLITE_ROW)
 		value = sqlite3_column_int64(statement, 0);
@@ -99,7 +96,6 @@ static int64_t number_of(struct campaign_db *db, const char *sql, struct err *er
 static char *uri_of(const char *path, const char *options)
 {
 	struct buf uri = { 0 };
-
 	buf_puts(&uri, *path == '/' ? "file://" : "file:");
 	for (; *path; path++)
 		buf_printf(&uri, strchr("%?#", *path) ? "%%%02X" : "%c", *path & 0xff);
@@ -113,7 +109,6 @@ static int open_as(struct campaign_db *db, const char *options, int flags, struc
 	char *uri = uri_of(db->path, options);
 	int code = sqlite3_open_v2(uri, &db->sql, flags | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE,
 				   NULL);
-
 	free(uri);
 	if (code != SQLITE_OK) {
 		campaign_sql_error(db, err);
@@ -132,7 +127,6 @@ static int open_to_read(struct campaign_db *db, struct err *err)
 {
 	char *log = xasprintf("%s-wal", db->path);
 	bool alone = access(log, F_OK) != 0;
-
 	free(log);
 	if (open_as(db, "", SQLITE_OPEN_READONLY, err))
 		return -1;
@@ -165,7 +159,6 @@ void campaign_sql_close(struct campaign_db *db)
 static bool has_inputs(struct campaign_db *db)
 {
 	struct err ignored;
-
 	return number_of(db, "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE name = 'input')",
 			 &ignored) == 1;
 }
@@ -174,7 +167,6 @@ enum campaign_db_content campaign_sql_content(struct campaign_db *db, struct err
 {
 	int64_t made = number_of(db, "SELECT count(*) FROM sqlite_schema", err);
 	int64_t version = made < 0 ? -1 : number_of(db, "PRAGMA user_version", err);
-
 	if (version < 0)
 		return CAMPAIGN_DB_FOREIGN;
 	if (!made && !version)
@@ -222,7 +214,6 @@ int campaign_sql_remove(struct campaign_db *db, struct err *err)
 {
 	static const char *const parts[] = { "-wal", "-shm", "-journal", "" };
 	int status = 0;
-
 	campaign_sql_close(db);
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !status; i++) {
 		char *path = xasprintf("%s%s", db->path, parts[i]);

@@ -60,14 +60,12 @@ static void listen(struct check *c, enum check_step kind, struct check_listener 
 static void add_oracles(struct check *c)
 {
 	size_t n = 0;
-
 	while (check_oracles[n])
 		n++;
 	c->state = xcalloc(n, sizeof *c->state);
 	for (size_t i = 0; i < n; i++) {
 		const struct check_oracle *o = check_oracles[i];
 		struct oracle_state *state = &c->state[i];
-
 		state->check = c;
 		listen(c, CHECK_STORE, (struct check_listener){ o->store, state });
 		listen(c, CHECK_FLUSH, (struct check_listener){ o->flush, state });
@@ -92,7 +90,6 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 		.op_end = on_op_end,
 		.gone = on_gone,
 	};
-
 	add_oracles(c);
 	c->defs = defs;
 	c->notes = o->notes;

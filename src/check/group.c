@@ -145,7 +145,6 @@ static void find_users(struct check *c)
 void check_statements(struct check *c)
 {
 	struct hmap seen = { 0 };
-
 	for (size_t i = 0; check_oracles[i]; i++)
 		if (check_oracles[i]->blames_helpers)
 			blame_helpers(c, &c->state[i]);
@@ -166,7 +165,6 @@ static uint32_t *add_tallies(const struct oracle_state *o)
 {
 	const struct check *c = o->check;
 	uint32_t *sum = xcalloc((size_t)c->statements + 1, TALLY * sizeof *sum);
-
 	for (size_t w = 0; w < o->tally.n / TALLY; w++)
 		for (size_t i = 0; i < TALLY; i++)
 			sum[c->statement.p[w] * TALLY + i] += o->tally.p[w * TALLY + i];
@@ -195,7 +193,6 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	struct check_member member = { k->where, k->count };
 	uint64_t count = g->k.count + k->count, extra = g->k.extra + k->extra;
 	uint64_t runtime = g->k.runtime + k->runtime, fenced = g->k.fenced + k->fenced;
-
 	if (!g->member.n || (k->extra && !g->k.extra) ||
 	    (!k->extra == !g->k.extra && k->event < g->k.event))
 		g->k = *k;
@@ -212,7 +209,6 @@ check_groups check_group(struct oracle_state *o)
 	check_groups groups = { 0 };
 	struct hmap at = { 0 };
 	uint32_t *tally = add_tallies(o);
-
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
 		uint32_t statement = o->check->statement.p[k->where];
@@ -244,7 +240,6 @@ struct finding *check_group_finding(struct check *c, const struct check_group *g
 {
 	char text[512];
 	va_list ap;
-
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);

@@ -64,7 +64,6 @@ const struct cli_verb verb_dump = {
 static const char *path_of(const struct trace_defs *defs, uint32_t file)
 {
 	const struct trace_file_def *f = trace_file(defs, file);
-
 	return f && f->path ? f->path : "?";
 }
 
@@ -73,7 +72,6 @@ static char *image_path(const struct trace_defs *defs, const char *dir, uint32_t
 {
 	const char *path = path_of(defs, file), *slash = strrchr(path, '/');
 	unsigned same = 1;
-
 	path = slash ? slash + 1 : path;
 	for (uint32_t i = 0; i < file; i++) {
 		const char *other = path_of(defs, i), *cut = strrchr(other, '/');
@@ -87,7 +85,6 @@ static int write_image(struct trace_reader *r, const char *dir, uint64_t at, str
 	const struct trace_defs *defs = trace_defs(r);
 	struct trace_image *image = trace_image_new(r, err);
 	int status = -1;
-
 	if (!image)
 		return -1;
 	if (mkdir(dir, 0777) && errno != EEXIST)
@@ -115,7 +112,6 @@ static int show_text(struct trace_reader *r, const struct dump_opts *o, struct e
 	int status = o->events.given ? report_recording_events(rec, o->events.from, o->events.to,
 							       o->json, stdout, err)
 				     : report_recording_summary(rec, o->top, o->json, stdout, err);
-
 	for (size_t i = 0; (stale = report_recording_stale(rec, i)); i++)
 		msg_warn(
 			"%s has changed since the recording: its functions and lines are not shown",
@@ -128,7 +124,6 @@ static int show(struct trace_reader *r, const char *dir, const struct dump_opts 
 {
 	const char *why = NULL;
 	struct err err = { 0 };
-
 	if (!trace_is_whole(r, &why))
 		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
 	if (!(o->image ? write_image(r, o->image, o->at, &err) : show_text(r, o, &err)))
@@ -156,7 +151,6 @@ static int cmd_dump(int argc, char **argv)
 	struct dump_opts o = { .top = 10, .at = UINT64_MAX };
 	struct err err = { 0 };
 	int status = cli_parse(&verb_dump, &o, &argc, &argv);
-
 	if (status == CLI_GO)
 		status = check_opts(&o, argc);
 	if (status != CLI_GO)

@@ -16,7 +16,6 @@
 static uint32_t thread_of(struct build *b, const struct trace_event *e)
 {
 	uint64_t key = (uint64_t)e->process << 32 | e->thread, id;
-
 	if (b->last_thread == key + 1)
 		return b->who;
 	b->last_thread = key + 1;
@@ -32,7 +31,6 @@ static uint64_t place_key(const struct crash_history *h, uint32_t process, uint3
 			  uint32_t ctx, uint32_t *found)
 {
 	uint64_t key = hash_mix((uint64_t)site << 32 | ctx, process), id;
-
 	*found = UINT32_MAX;
 	for (; hmap_get(&h->place_at, key, &id); key++) {
 		const struct crash_place *p = &h->place.p[id];
@@ -48,7 +46,6 @@ uint32_t crash_place_find(const struct crash_history *h, uint32_t process, uint3
 			  uint32_t ctx)
 {
 	uint32_t found;
-
 	(void)place_key(h, process, site, ctx, &found);
 	return found;
 }
@@ -57,7 +54,6 @@ static uint32_t intern_place(struct crash_history *h, const struct trace_event *
 {
 	uint32_t found;
 	uint64_t key = place_key(h, e->process, e->site, e->ctx, &found);
-
 	if (found != UINT32_MAX)
 		return found;
 	hmap_put(&h->place_at, key, h->place.n);
@@ -69,7 +65,6 @@ static uint32_t place_of(struct build *b, const struct trace_event *e)
 {
 	uint64_t key = ((uint64_t)e->ctx << 32 | e->site) + 1;
 	unsigned slot = (e->site ^ e->ctx * 31) % RECENT;
-
 	if (b->recent[slot].key != key || b->recent[slot].process != e->process) {
 		b->recent[slot].place = intern_place(b->h, e);
 		b->recent[slot].key = key;
@@ -93,7 +88,6 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 {
 	struct crash_history *h = b->h;
 	uint32_t id = crash_build_find_line(h, file, off);
-
 	if (id != NO_LINE)
 		return id;
 	id = (uint32_t)h->line.n;
@@ -111,7 +105,6 @@ static void note_raise(struct build *b, uint32_t line, uint32_t before)
 {
 	struct crash_raise *last = b->h->raise.n ? &b->h->raise.p[b->h->raise.n - 1] : NULL;
 	uint32_t lo = b->unit.p[line].lo;
-
 	if (last && last->event == b->ev->num && last->line == line)
 		last->lo = lo;
 	else
@@ -122,7 +115,6 @@ void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
 {
 	struct model_unit *u = &b->unit.p[line];
 	uint32_t before = u->lo;
-
 	if (model_unit_cover(u, effect, line, &b->thread.p[b->who]))
 		note_raise(b, line, before);
 }
@@ -138,7 +130,6 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 				 .off = (uint16_t)(off % h->unit),
 				 .len = len,
 				 .thread = b->who };
-
 	if (!src) {
 		p.len |= CRASH_ZERO;
 	} else if (len <= 8) {
@@ -164,7 +155,6 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 {
 	while (n) {
 		uint64_t room = 8 - off % 8, len = room < n ? room : n;
-
 		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), b->effect);
 		off += len;
 		src += len;
@@ -178,7 +168,6 @@ void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8
 {
 	while (n) {
 		uint64_t room = b->h->unit - off % b->h->unit, len = room < n ? room : n;
-
 		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), effect);
 		off += len;
 		src = src ? src + len : NULL;
@@ -193,7 +182,6 @@ void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8
 static uint64_t inside(struct build *b, uint32_t file, uint64_t off, uint64_t n)
 {
 	uint64_t size = b->size.p[file], end = (size + MODEL_PAGE - 1) / MODEL_PAGE * MODEL_PAGE;
-
 	if (off + n <= size)
 		return n;
 	if (off < end)
@@ -206,11 +194,9 @@ static void store_event(struct build *b)
 {
 	const struct trace_event *e = b->ev;
 	uint64_t done = 0;
-
 	while (done < e->size) {
 		uint64_t addr = e->arg[0] + done, n = e->size - done, off, len;
 		uint32_t file;
-
 		if (!trace_image_locate(b->h->initial, e->process, addr, &file, &off, &len)) {
 			done += MODEL_PAGE - addr % MODEL_PAGE; /* perhaps from the next page on */
 			continue;
@@ -228,7 +214,6 @@ static void flush_event(struct build *b)
 	struct model_range r = model_covers(e);
 	uint64_t off, len;
 	uint32_t file, line;
-
 	if (b->effect == MODEL_NOTHING)
 		return;
 	for (uint64_t at = r.lo; at < r.hi; at += h->unit) {
@@ -248,14 +233,12 @@ static void mark(struct build *b)
 static void fence_event(struct build *b)
 {
 	struct model_waits *t = &b->thread.p[b->who];
-
 	mark(b);
 	if (b->effect != MODEL_COMPLETES)
 		return;
 	for (size_t i = 0; i < t->n; i++) {
 		struct model_unit *u = &b->unit.p[t->p[i].unit];
 		uint32_t before = u->lo;
-
 		if (model_unit_raise(u, t->p[i].upto))
 			note_raise(b, t->p[i].unit, before);
 	}
@@ -268,7 +251,6 @@ static void sync_event(struct build *b)
 	struct model_range r = model_covers(e);
 	uint64_t off, len;
 	uint32_t file;
-
 	mark(b);
 	while (r.lo < r.hi && b->effect != MODEL_NOTHING) {
 		if (!trace_image_locate(b->h->initial, e->process, r.lo, &file, &off, &len)) {
@@ -285,7 +267,6 @@ static void map_event(struct build *b)
 {
 	const struct trace_event *e = b->ev;
 	struct crash_file *f;
-
 	if (!(e->flags & TRACE_F_PM) || e->arg[2] >= b->h->file.n)
 		return;
 	f = &b->h->file.p[e->arg[2]];
@@ -329,10 +310,8 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 static int start(struct build *b, struct err *err)
 {
 	struct crash_history *h = b->h;
-
 	for (uint32_t i = 0; i < trace_files(b->defs); i++) {
 		const struct trace_file_def *f = trace_file(b->defs, i);
-
 		if (!f->has_snapshot)
 			return err_set(err, EXIT_PROGRAM,
 				       "%s: its initial contents are not in the trace", f->path);
@@ -365,7 +344,6 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 	struct build *b = xcalloc(1, sizeof *b);
 	struct trace_event e;
 	int more = -1;
-
 	b->h = h;
 	b->defs = trace_defs(h->reader);
 	if (start(b, err) == 0)

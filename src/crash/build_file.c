@@ -9,7 +9,6 @@
 static void change(struct build *b, uint32_t file, uint64_t size, char *name)
 {
 	struct crash_change c = { b->ev->num, size, b->size.p[file], name, b->name.p[file], file };
-
 	if (size == b->size.p[file] && name == b->name.p[file])
 		return;
 	VEC_PUSH(&b->h->change, c);
@@ -34,13 +33,11 @@ static bool zero_at_first(const struct crash_history *h, uint32_t file, uint64_t
 static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t to)
 {
 	uint64_t size = b->size.p[file];
-
 	to = to < size ? to : size;
 	while (from < to) {
 		uint64_t room = b->h->unit - from % b->h->unit,
 			 len = room < to - from ? room : to - from;
 		bool known = crash_build_find_line(b->h, file, from) != NO_LINE;
-
 		if (known ||
 		    (from < b->h->file.p[file].size && !zero_at_first(b->h, file, from, len)))
 			crash_build_write(b, file, from, NULL, len, MODEL_PERSISTS);
@@ -51,7 +48,6 @@ static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t t
 static int allocate(struct build *b, uint32_t file, struct err *err)
 {
 	uint64_t mode = b->ev->arg[1], off = b->ev->arg[2], end = off + b->ev->arg[3];
-
 	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 		return err_set(err, EXIT_PROGRAM,
 			       "%s: the program moves the file's contents with fallocate; such a "
@@ -67,11 +63,9 @@ static int allocate(struct build *b, uint32_t file, struct err *err)
 void crash_build_sync(struct build *b, uint32_t file, struct model_range r)
 {
 	size_t left = 0;
-
 	for (size_t i = 0; i < b->dirty.n; i++) {
 		uint32_t line = b->dirty.p[i];
 		const struct crash_line *l = &b->h->line.p[line];
-
 		if (l->file == file && l->off + b->h->unit > r.lo && l->off < r.hi)
 			crash_build_cover(b, line, b->effect);
 		if (b->unit.p[line].lo < b->unit.p[line].hi)
@@ -94,7 +88,6 @@ int crash_build_file_event(struct build *b, struct err *err)
 {
 	const struct trace_event *e = b->ev;
 	uint32_t file = (uint32_t)e->arg[0];
-
 	if (e->arg[0] >= b->h->file.n)
 		return 0;
 	switch (e->kind) {

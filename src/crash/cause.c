@@ -24,7 +24,6 @@ static uint64_t statement(struct crash *c, uint32_t place)
 {
 	const struct srcloc_frame *f;
 	uint64_t id;
-
 	while (c->statement.n < c->h->place.n)
 		VEC_PUSH(&c->statement, 0);
 	if (c->statement.p[place])
@@ -59,7 +58,6 @@ uint32_t crash_number_of(const struct crash_history *h, uint32_t piece)
 static uint32_t lost_in(struct crash *c, const struct crash_at *at, uint32_t example)
 {
 	const struct crash_line *l = &c->h->line.p[at->line];
-
 	for (uint32_t k = at->version; k < c->searching.hi[at->line]; k++)
 		if (is_of(c, c->h->order[l->first + k], example))
 			return c->h->order[l->first + k];
@@ -71,7 +69,6 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 {
 	const struct crash_history *h = c->h;
 	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
-
 	while (i-- > least && i > from)
 		if (is_of(c, (uint32_t)i, example) &&
 		    crash_number_of(h, (uint32_t)i) <=
@@ -84,7 +81,6 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 static bool in_window(struct crash *c, const struct crash_cause *cause)
 {
 	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
-
 	while (i-- > least) {
 		if (cause->persisted != UINT32_MAX && is_of(c, (uint32_t)i, cause->persisted))
 			return true;
@@ -101,7 +97,6 @@ bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const stru
 		return s->at.n == 0 && in_window(c, cause);
 	for (size_t i = 0; i < s->at.n; i++) {
 		uint32_t lost = lost_in(c, &s->at.p[i], cause->lost.p[0]);
-
 		if (lost != UINT32_MAX && (cause->persisted == UINT32_MAX ||
 					   persisted_after(c, s, lost, cause->persisted)))
 			return true;
@@ -117,7 +112,6 @@ bool crash_heal(struct crash *c, const struct crash_cause *cause, const struct c
 	out->at.n = 0;
 	for (size_t i = 0; i < s->at.n; i++) {
 		bool own = false;
-
 		for (size_t k = 0; k < cause->lost.n && !own; k++)
 			own = lost_in(c, &s->at.p[i], cause->lost.p[k]) != UINT32_MAX;
 		if (!own)
@@ -131,7 +125,6 @@ bool crash_heal(struct crash *c, const struct crash_cause *cause, const struct c
 char *crash_state_text(const struct crash *c, const struct crash_state *s)
 {
 	struct buf b = { 0 };
-
 	buf_printf(&b, "%" PRIu64, s->event);
 	for (size_t i = 0; i < s->at.n; i++) {
 		const struct crash_line *l = &c->h->line.p[s->at.p[i].line];
@@ -146,7 +139,6 @@ static int parse_line(const struct crash *c, const char **p, struct crash_state 
 	unsigned long long file, off, version;
 	uint64_t line;
 	char *end;
-
 	file = strtoull(*p, &end, 0);
 	if (*end != ':')
 		return -1;
@@ -173,7 +165,6 @@ int crash_state_parse(const struct crash *c, const char *text, struct crash_stat
 {
 	char *end;
 	const char *p;
-
 	s->event = strtoull(text, &end, 10);
 	s->at.n = 0;
 	if (end == text || s->event > c->h->events)

@@ -13,11 +13,9 @@ static double count_possible(const struct crash *c)
 {
 	double sum = 0, most = 0; /* sum * 10^most so far */
 	struct crash_cursor at;
-
 	crash_cursor_init(&at, c->h);
 	for (size_t i = 0; i < c->points.v.n; i++) {
 		double states = 0;
-
 		crash_cursor_move(&at, c->points.v.p[i].event);
 		for (size_t k = 0; k < at.open.n; k++) {
 			uint32_t line = at.open.p[k];
@@ -37,7 +35,6 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 {
 	struct crash *c = xcalloc(1, sizeof *c);
 	double start = now_seconds();
-
 	c->opts = *o;
 	if (!crash_strategy_find(o->strategy)) {
 		err_set(err, EXIT_USAGE, "unknown strategy '%s'", o->strategy);
@@ -132,7 +129,6 @@ struct srcloc_trace *crash_srcloc(struct crash *c)
 static const char *last_line(const char *output, char *buf, size_t size)
 {
 	size_t end = output ? strlen(output) : 0, from;
-
 	while (end && output[end - 1] == '\n')
 		end--;
 	for (from = end; from && output[from - 1] != '\n'; from--)
@@ -144,7 +140,6 @@ static const char *last_line(const char *output, char *buf, size_t size)
 static void describe(struct crash_verdict v, const char *output, char *buf, size_t size)
 {
 	char line[256];
-
 	switch (v.verdict) {
 	case RUNNER_CRASHED:
 		snprintf(buf, size, "is ended by signal %d (%s)", v.status, strsignal(v.status));
@@ -162,7 +157,6 @@ static int check_end(struct crash *c, struct err *err)
 	struct crash_state end = { .event = c->h->events };
 	struct crash_verdict first, again;
 	char *output = NULL, what[512];
-
 	if (crash_try(c, &end, true, &first, &output, err) || first.verdict == RUNNER_BROKEN)
 		return free(output), -1;
 	describe(first, output, what, sizeof what);
@@ -194,7 +188,6 @@ static int accepts(struct crash *c, size_t point, bool *ok, struct err *err)
 	struct crash_state s = { .event = c->points.v.p[point].event };
 	struct crash_verdict v;
 	int bad;
-
 	crash_cursor_move(at, s.event);
 	for (size_t i = 0; i < at->open.n; i++) {
 		uint32_t line = at->open.p[i];
@@ -211,7 +204,6 @@ static int find_created(struct crash *c, struct err *err)
 {
 	size_t bad = 0, good = c->points.v.n - 1;
 	bool ok;
-
 	for (size_t step = 1; step < c->points.v.n; step *= 2) {
 		if (accepts(c, step - 1, &ok, err))
 			return -1;
@@ -223,7 +215,6 @@ static int find_created(struct crash *c, struct err *err)
 	}
 	while (good - bad > 1) {
 		size_t mid = bad + (good - bad) / 2;
-
 		if (accepts(c, mid, &ok, err))
 			return -1;
 		if (ok)
@@ -247,7 +238,6 @@ int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *ho
 {
 	struct crash_state start = { 0 };
 	char *output = NULL, what[512];
-
 	crash_use(c, r);
 	c->hooks = hooks;
 	if (check_end(c, err) || crash_try(c, &start, false, &c->empty, &output, err))

@@ -40,13 +40,11 @@ void crash_cursor_free(struct crash_cursor *c)
 static void note(struct crash_cursor *c, uint32_t line)
 {
 	uint32_t slot = c->slot[line];
-
 	if (c->lo[line] < c->hi[line] && !slot) {
 		VEC_PUSH(&c->open, line);
 		c->slot[line] = (uint32_t)c->open.n;
 	} else if (c->lo[line] >= c->hi[line] && slot) {
 		uint32_t last = c->open.p[--c->open.n];
-
 		c->open.p[slot - 1] = last;
 		c->slot[last] = slot;
 		c->slot[line] = 0;
@@ -58,7 +56,6 @@ static void step_piece(struct crash_cursor *c, const struct crash_piece *p, bool
 {
 	uint32_t line = p->line, below = c->hi[line] - !forward;
 	uint64_t without = crash_contents_hash(c->h, line, below);
-
 	c->hi[line] = below + forward;
 	c->hash += forward ? p->hash - without : without - p->hash;
 	note(c, line);
@@ -75,7 +72,6 @@ static void step_change(struct crash_cursor *c, const struct crash_change *ch, b
 static void forwards(struct crash_cursor *c, uint64_t event)
 {
 	const struct crash_history *h = c->h;
-
 	for (; c->piece < h->piece.n && h->piece.p[c->piece].event < event; c->piece++)
 		step_piece(c, &h->piece.p[c->piece], true);
 	for (; c->raise < h->raise.n && h->raise.p[c->raise].event < event; c->raise++) {
@@ -89,7 +85,6 @@ static void forwards(struct crash_cursor *c, uint64_t event)
 static void backwards(struct crash_cursor *c, uint64_t event)
 {
 	const struct crash_history *h = c->h;
-
 	for (; c->change && h->change.p[c->change - 1].event >= event; c->change--)
 		step_change(c, &h->change.p[c->change - 1], false);
 	for (; c->raise && h->raise.p[c->raise - 1].event >= event; c->raise--) {

@@ -24,7 +24,6 @@ static struct crash_verdict unpack(uint64_t v)
 static bool wants_stop(struct crash *c)
 {
 	const struct crash_opts *o = &c->opts;
-
 	if (!c->stopping) {
 		c->stopping =
 			(c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
@@ -42,7 +41,6 @@ static int tick(struct crash *c, struct err *err)
 bool crash_known(struct crash *c, uint64_t hash, struct crash_verdict *v)
 {
 	uint64_t packed;
-
 	if (hmap_get(&c->verdict, hash, &packed)) {
 		*v = unpack(packed);
 		return true;
@@ -64,7 +62,6 @@ static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *stra
 				  .verdict = { r->verdict, r->status },
 				  .output = r->verdict == RUNNER_OK ? NULL : r->output,
 				  .spent = r->spent };
-
 	if (r->verdict == RUNNER_BROKEN)
 		return err_set(err, EXIT_PROGRAM, "the recovery command could not be run: %s",
 			       r->why);
@@ -82,7 +79,6 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 	uint64_t tag;
 	unsigned cell;
 	int got = runner_wait(c->runner, block, &tag, &cell, &r, err);
-
 	if (got <= 0)
 		return got;
 	if (tag == TRY_TAG) {
@@ -102,7 +98,6 @@ static int start(struct crash *c, const struct crash_state *s, uint64_t tag, str
 {
 	int cell = runner_idle(c->runner, err);
 	double before = now_seconds();
-
 	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err))
 		return -1;
 	c->counts.build += now_seconds() - before;
@@ -115,7 +110,6 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 	struct runner_result r = { .verdict = RUNNER_BROKEN };
 	bool mine = false;
 	uint64_t hash;
-
 	crash_cursor_move(&c->building, s->event);
 	hash = crash_state_hash(s, &c->building);
 	if (!fresh && !output && crash_known(c, hash, v))
@@ -124,7 +118,6 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 		return -1;
 	while (!mine) {
 		int got = collect(c, true, &r, err);
-
 		mine = r.verdict != RUNNER_BROKEN || r.why[0];
 		if (got < 0 || (got == 0 && !mine))
 			return -1;
@@ -160,11 +153,9 @@ static void free_job(struct crash_job *job)
 static int settle(struct crash *c, struct err *err)
 {
 	int bad = 0;
-
 	while (!bad && c->head < c->job.n && c->job.p[c->head]->done) {
 		struct crash_job *job = c->job.p[c->head++];
 		bool failed = crash_failed(c, &job->state, job->verdict);
-
 		c->settling = job->seq;
 		if (failed) {
 			c->counts.failed++;
@@ -182,7 +173,6 @@ static int settle(struct crash *c, struct err *err)
 static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
 {
 	struct crash_job *job = xcalloc(1, sizeof *job);
-
 	crash_state_copy(&job->state, s);
 	job->hash = hash;
 	job->strategy = c->counts.strategy;
@@ -201,7 +191,6 @@ static int drain(struct crash *c, size_t most, struct err *err)
 {
 	for (;;) {
 		int got;
-
 		if (settle(c, err))
 			return -1;
 		if (c->job.n - c->head <= most)
@@ -220,7 +209,6 @@ static int drain(struct crash *c, size_t most, struct err *err)
 static int note_progress(struct crash *c, const struct crash_gen *gen, struct err *err)
 {
 	struct crash_progress p;
-
 	crash_gen_progress(gen, &p);
 	if (p.phase != c->counts.phase && drain(c, 0, err))
 		return -1;
@@ -251,7 +239,6 @@ static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 {
 	struct crash_state s = { 0 };
 	int bad = note_progress(c, gen, err);
-
 	while (!bad && !wants_stop(c)) {
 		s.at.n = 0;
 		if (!crash_gen_next(gen, &s))
@@ -287,7 +274,6 @@ static struct crash_world look_at(struct crash *c)
 				 .suspects = &c->suspects,
 				 .reads = runner_calls(c->runner) ? crash_reads_lines : NULL,
 				 .reads_arg = c };
-
 	crash_cursor_init(&w.cursor, c->h);
 	return w;
 }
@@ -296,7 +282,6 @@ static int run_named(struct crash *c, struct crash_world *world, const char *nam
 {
 	struct crash_gen *gen = crash_gen_new(world, name);
 	int bad = run_strategy(c, gen, err);
-
 	crash_gen_free(gen);
 	return bad;
 }
@@ -306,7 +291,6 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 	const struct crash_strategy *proof = crash_strategy_find("proof");
 	struct crash_world world;
 	int bad = 0;
-
 	c->runner = r;
 	c->hooks = hooks;
 	c->started = now_seconds();

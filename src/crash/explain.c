@@ -51,7 +51,6 @@ uint32_t crash_flush_of(const struct crash_history *h, uint32_t piece)
 {
 	const struct crash_piece *p = &h->piece.p[piece];
 	const struct crash_flush *f = flush_after(h, p, crash_operation_end(h, p));
-
 	return f ? f->place : UINT32_MAX;
 }
 
@@ -61,7 +60,6 @@ static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 	uint32_t number = crash_number_of(h, piece);
 	struct fate f = { .end = crash_operation_end(h, p) };
 	const struct crash_flush *flush = flush_after(h, p, f.end);
-
 	f.flush = flush ? flush->event + 1 : 0;
 	for (size_t i = FIRST_AFTER(h->mark, p->event);
 	     i < h->mark.n && h->mark.p[i].event < f.end && !f.fence; i++)
@@ -85,7 +83,6 @@ uint64_t crash_cover_of(const struct crash_history *h, uint32_t piece)
 	const struct crash_piece *p = &h->piece.p[piece];
 	uint32_t number = crash_number_of(h, piece);
 	size_t i = BISECT(k, h->raise.n, h->raise.p[k].event < p->event);
-
 	for (; i < h->raise.n; i++)
 		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
 			return h->raise.p[i].event;
@@ -96,7 +93,6 @@ bool crash_is_abandoned(const struct crash_history *h, uint32_t piece, uint64_t 
 {
 	const struct crash_piece *p = &h->piece.p[piece];
 	size_t i = FIRST_AFTER(h->mark, p->event);
-
 	if (cover == h->events || cover >= crash_operation_end(h, p))
 		return true;
 	while (i < h->mark.n && h->mark.p[i].event <= cover && !is_barrier(&h->mark.p[i], p))
@@ -132,7 +128,6 @@ static char *short_place(struct crash *c, uint32_t piece)
 	const struct srcloc_frame *f =
 		finding_main_frame(crash_path(c, c->h->piece.p[piece].place));
 	char text[512];
-
 	return xstrdup(f ? srcloc_text(f, text, sizeof text) : "?");
 }
 
@@ -142,7 +137,6 @@ static char *exact_place(struct crash *c, uint32_t piece)
 	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
 	struct srcloc_frame f = path->n ? path->frame[0] : (struct srcloc_frame){ 0 };
 	char text[512];
-
 	f.file = NULL;
 	return xasprintf("%s, event %" PRIu64, srcloc_text(&f, text, sizeof text),
 			 c->h->piece.p[piece].event);
@@ -178,7 +172,6 @@ static char *data_of(const struct crash *c, uint32_t piece)
 	const struct crash_piece *p = &c->h->piece.p[piece];
 	const struct crash_line *l = &c->h->line.p[p->line];
 	const char *path = c->h->file.p[l->file].path, *base = strrchr(path, '/');
-
 	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p->off,
 			 p->len & ~CRASH_ZERO);
 }
@@ -188,7 +181,6 @@ static void add_related(struct crash *c, struct finding *f, const char *role, ui
 {
 	const struct crash_piece *p = &c->h->piece.p[piece];
 	struct finding_related r = { .role = role, .message = message, .event = p->event };
-
 	r.place = finding_place_clone(crash_path(c, p->place));
 	VEC_PUSH(&f->related, r);
 }
@@ -204,7 +196,6 @@ static void add_step(struct crash *c, struct finding *f, const char *what, uint3
 static char *message(struct crash *c, const struct crash_cause *cause)
 {
 	char *does = what_recovery_does(cause), *a, *b, *text;
-
 	name_stores(c, cause, &a, &b);
 	if (cause->prefix && a && b)
 		text = xasprintf(
@@ -230,7 +221,6 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 		    const struct fate *f)
 {
 	char *a, *b, *text = NULL;
-
 	name_stores(c, cause, &a, &b);
 	uint64_t before = a ? c->h->piece.p[cause->persisted].event : 0;
 
@@ -263,7 +253,6 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 static void add_crash(struct crash *c, struct finding *f, const struct crash_cause *cause)
 {
 	struct finding_crash *w = finding_crash(f);
-
 	w->verdict = xstrdup(runner_verdict_name(cause->verdict.verdict));
 	w->status = cause->verdict.status;
 	w->output = cause->output ? xstrdup(cause->output) : NULL;
@@ -302,7 +291,6 @@ static void add_also(struct crash *c, struct finding *f, const struct crash_caus
 	for (size_t i = 0; i < cause->also.n && f->related.n < MOST_RELATED; i++) {
 		uint32_t place = c->h->piece.p[cause->also.p[i]].place;
 		bool said = false;
-
 		for (size_t k = 0; k < cause->lost.n && !said; k++)
 			said = crash_same_statement(c, place,
 						    c->h->piece.p[cause->lost.p[k]].place);
@@ -321,7 +309,6 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	uint32_t main_piece = cause->persisted;
 	enum finding_kind kind;
 	struct finding *f;
-
 	if (!cause->prefix && cause->lost.n)
 		fate = fate_of(c->h, cause->lost.p[0]);
 	kind = kind_of(cause, &fate);
@@ -364,7 +351,6 @@ void crash_report(struct crash *c, const char *dir, struct finding_set *set)
 		VEC_PUSH(&c->told, finding_add(set, crash_cause_finding(c, &c->cause.p[i])));
 	for (size_t i = 0; dir && i < c->told.n; i++) {
 		struct finding *f = c->told.p[i];
-
 		free(f->replay);
 		f->replay = xasprintf("holdfast replay %s %s", f->id, dir);
 	}

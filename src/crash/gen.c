@@ -11,7 +11,6 @@ struct crash_gen *crash_gen_new(struct crash_world *w, const char *name)
 {
 	const struct crash_strategy *strategy = crash_strategy_find(name);
 	struct crash_gen *gen;
-
 	if (!strategy)
 		return NULL;
 	gen = xcalloc(1, sizeof *gen);
@@ -80,7 +79,6 @@ bool crash_gen_points(struct crash_gen *gen, struct crash_state *out,
 				       struct crash_state *out))
 {
 	const struct crash_points *points = gen->w->points;
-
 	for (; gen->point < points->v.n; gen->point++, gen->step = 0) {
 		crash_gen_go(gen, points->v.p[gen->point].event, out);
 		if (at_point(gen, gen->own, gen->step, out)) {
@@ -107,7 +105,6 @@ bool crash_gen_covered(const struct crash_gen *gen)
 	const struct crash_history *h = gen->w->h;
 	const struct crash_cursor *c = &gen->w->cursor;
 	uint64_t until;
-
 	if (gen->point + 1 == gen->w->points->v.n)
 		return false;
 	until = gen->w->points->v.p[gen->point + 1].event;
@@ -123,7 +120,6 @@ uint64_t crash_gen_random(struct crash_gen *gen)
 bool crash_gen_planned(struct crash_gen *gen, size_t k, struct crash_state *out)
 {
 	const struct crash_suspects *all = gen->w->suspects;
-
 	if (!all || k >= all->plan.n)
 		return false;
 	crash_state_copy(out, &all->plan.p[k].state);
@@ -176,7 +172,6 @@ static bool is_sorted(const uint32_t *p, size_t n)
 const uint32_t *crash_gen_open(struct crash_gen *gen, size_t *n)
 {
 	struct crash_cursor *c = &gen->w->cursor;
-
 	*n = c->open.n;
 	if (is_sorted(c->open.p, c->open.n))
 		return c->open.p;
@@ -199,7 +194,6 @@ struct group {
 static int by_place(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
-
 	if (x->place != y->place)
 		return x->place < y->place ? -1 : 1;
 	return (x->line > y->line) - (x->line < y->line);
@@ -209,7 +203,6 @@ static int by_place(const void *a, const void *b)
 static void take_some(struct crash_gen *gen, const struct group *group, size_t from, size_t to)
 {
 	size_t n = to - from, take = n < PER_PLACE ? n : PER_PLACE;
-
 	for (size_t i = 0; i < take; i++)
 		VEC_PUSH(&gen->some, group[from + (take == 1 ? 0 : i * (n - 1) / (take - 1))].line);
 }
@@ -217,7 +210,6 @@ static void take_some(struct crash_gen *gen, const struct group *group, size_t f
 static void thin_out(struct crash_gen *gen, const uint32_t *open, size_t n)
 {
 	struct group *group = xmalloc(n * sizeof *group);
-
 	for (size_t i = 0; i < n; i++)
 		group[i] = (struct group){
 			crash_piece_of(gen->w->h, open[i], gen->w->cursor.lo[open[i]] + 1)->place,
@@ -241,7 +233,6 @@ static void thin_out(struct crash_gen *gen, const uint32_t *open, size_t n)
 const uint32_t *crash_gen_some(struct crash_gen *gen, size_t *n)
 {
 	const uint32_t *open;
-
 	if (gen->some_at != gen->w->cursor.at + 1) {
 		gen->some_at = gen->w->cursor.at + 1;
 		gen->some.n = 0;
@@ -270,11 +261,9 @@ unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out
 	uint64_t last = crash_contents_hash(gen->w->h, line, lo);
 	VEC(uint32_t) v = { 0 };
 	unsigned n;
-
 	VEC_PUSH(&v, lo);
 	for (uint32_t i = lo + 1; i <= hi; i++) {
 		uint64_t hash;
-
 		if (!every && i < hi && same_event(gen->w->h, line, i, i + 1))
 			continue;
 		hash = crash_contents_hash(gen->w->h, line, i);
@@ -296,7 +285,6 @@ bool crash_gen_walk(struct crash_gen *gen, struct crash_walk *w, enum crash_walk
 {
 	size_t n;
 	const uint32_t *open = crash_gen_some(gen, &n);
-
 	while (w->k >= w->end) {
 		if (w->line >= n)
 			return false;
@@ -321,7 +309,6 @@ void crash_gen_lost(struct crash_gen *gen, struct crash_state *out)
 {
 	size_t n;
 	const uint32_t *open = crash_gen_open(gen, &n);
-
 	VEC_RESERVE(&out->at, n);
 	for (size_t i = 0; i < n; i++)
 		out->at.p[i] = (struct crash_at){ open[i], gen->w->cursor.lo[open[i]] };

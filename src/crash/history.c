@@ -11,7 +11,6 @@
 static void apply(const struct crash_history *h, const struct crash_piece *p, uint8_t *line)
 {
 	uint16_t len = p->len & (uint16_t)~CRASH_ZERO;
-
 	if (p->len & CRASH_ZERO)
 		memset(line + p->off, 0, len);
 	else if (len > 8)
@@ -24,7 +23,6 @@ static void apply(const struct crash_history *h, const struct crash_piece *p, ui
 static void initial(const struct crash_history *h, const struct crash_line *l, uint8_t *out)
 {
 	uint64_t size = h->file.p[l->file].size;
-
 	memset(out, 0, h->unit);
 	if (l->off < size)
 		trace_image_read(h->initial, l->file, l->off, out,
@@ -45,7 +43,6 @@ static void index_line(struct crash_history *h, struct crash_line *l, uint8_t *n
 	l->check = (uint32_t)(h->check.n / h->unit);
 	for (uint32_t k = 1; k <= l->n; k++) {
 		struct crash_piece *p = &h->piece.p[h->order[l->first + k - 1]];
-
 		apply(h, p, now);
 		p->hash = contents_hash(h, l, now);
 		if (k % CRASH_CHECKPOINT == 0) {
@@ -60,7 +57,6 @@ static void index_lines(struct crash_history *h)
 {
 	uint8_t *now = xmalloc(h->unit);
 	uint32_t at = 0;
-
 	for (size_t i = 0; i < h->piece.n; i++)
 		h->line.p[h->piece.p[i].line].n++;
 	for (size_t i = 0; i < h->line.n; i++) {
@@ -82,7 +78,6 @@ struct crash_history *crash_history_new(struct trace_reader *r, const struct mod
 					struct srcloc_trace *src, struct err *err)
 {
 	struct crash_history *h = xcalloc(1, sizeof *h);
-
 	h->reader = r;
 	h->model = model;
 	h->unit = model->unit;
@@ -147,7 +142,6 @@ void crash_contents(const struct crash_history *h, uint32_t line, uint32_t versi
 {
 	const struct crash_line *l = &h->line.p[line];
 	uint32_t from = version / CRASH_CHECKPOINT;
-
 	if (from)
 		memcpy(out, h->check.p + (size_t)(l->check + from - 1) * h->unit, h->unit);
 	else

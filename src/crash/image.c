@@ -19,10 +19,8 @@ static int write_initial(struct crash *c, unsigned cell, uint32_t file, struct e
 {
 	uint64_t size = c->h->file.p[file].size;
 	uint8_t page[PAGE];
-
 	for (uint64_t off = 0; off < size; off += PAGE) {
 		size_t n = size - off < PAGE ? size - off : PAGE;
-
 		if (trace_image_read(c->h->initial, file, off, page, n))
 			return err_set(err, EXIT_INTERNAL, "an initial page cannot be read");
 		if (!is_zero(page, n) && runner_write(c->runner, cell, file, off, page, n, err))
@@ -34,7 +32,6 @@ static int write_initial(struct crash *c, unsigned cell, uint32_t file, struct e
 static int prepare(struct crash *c, unsigned cell, struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
-
 	im->version = xcalloc(c->h->line.n + 1, sizeof *im->version);
 	im->size = xcalloc(c->h->file.n + 1, sizeof *im->size);
 	im->name = xcalloc(c->h->file.n + 1, sizeof *im->name);
@@ -52,11 +49,9 @@ static int prepare(struct crash *c, unsigned cell, struct err *err)
 static int sync_files(struct crash *c, unsigned cell, bool grow, struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
-
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
 		uint64_t want = c->building.size[i];
 		const char *name = c->building.name[i];
-
 		if ((grow ? want > im->size[i] : want < im->size[i])) {
 			if (runner_size(c->runner, cell, i, want, err))
 				return -1;
@@ -79,7 +74,6 @@ static int put_line(struct crash *c, unsigned cell, uint32_t line, uint32_t vers
 	struct crash_cell *im = &c->cell[cell];
 	uint8_t bytes[PAGE];
 	uint64_t n = c->h->unit;
-
 	if (im->version[line] == version)
 		return 0;
 	if (l->off + n > im->size[l->file])
@@ -95,7 +89,6 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 {
 	struct crash_cell *im = &c->cell[cell];
 	size_t from, to;
-
 	crash_cursor_move(&c->building, s->event);
 	if ((!im->ready && prepare(c, cell, err)) || sync_files(c, cell, true, err))
 		return -1;
@@ -110,7 +103,6 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 	to = im->piece < c->building.piece ? c->building.piece : im->piece;
 	for (; from < to; from++) {
 		uint32_t line = c->h->piece.p[from].line;
-
 		if (im->version[line] != c->building.hi[line] &&
 		    put_line(c, cell, line, crash_state_get(s, &c->building, line), err))
 			return -1;

@@ -29,9 +29,7 @@ struct search {
 static bool fails(struct search *s, const struct crash_state *state)
 {
 	struct crash_verdict v;
-
 	uint64_t before = s->c->counts.tested;
-
 	if (s->broken)
 		return false;
 	s->runs++;
@@ -81,11 +79,9 @@ static uint64_t moment(const struct crash_history *h, size_t n)
 static size_t boundary(struct search *s, size_t good, size_t bad)
 {
 	const struct crash_history *h = s->c->h;
-
 	for (;;) {
 		size_t lo = good < bad ? good : bad, hi = good < bad ? bad : good;
 		size_t mid = event_begin(h, lo + (hi - lo) / 2);
-
 		if (mid <= lo)
 			mid = event_end(h, lo);
 		if (mid >= hi)
@@ -101,7 +97,6 @@ static uint32_t window_begin(struct search *s, size_t n)
 {
 	const struct crash_history *h = s->c->h;
 	size_t step = 1, good = n;
-
 	while (good) {
 		good = event_begin(h, good > step ? good - step : 0);
 		if (!prefix_fails(s, moment(h, good)))
@@ -116,7 +111,6 @@ static uint32_t window_end(struct search *s, size_t n)
 {
 	const struct crash_history *h = s->c->h;
 	size_t step = 1, bad = n, good;
-
 	for (; step < FAR; step *= 2) {
 		if (bad >= h->piece.n)
 			return UINT32_MAX;
@@ -134,7 +128,6 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 	struct crash_state state = { .event = moment(s->c->h, n) };
 	uint32_t line = s->c->h->piece.p[piece].line;
 	bool bad;
-
 	crash_cursor_move(&s->c->searching, state.event);
 	crash_state_set(&state, &s->c->searching, line,
 			crash_version_at(s->c->h, line, s->c->h->piece.p[piece].event));
@@ -148,7 +141,6 @@ static bool own_store(struct crash *c, uint32_t piece)
 {
 	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
 	const struct srcloc_frame *f = finding_main_frame(path);
-
 	return f && f->module && path->frame[0].module && !strcmp(f->module, path->frame[0].module);
 }
 
@@ -157,7 +149,6 @@ static void find_window(struct search *s, struct crash_cause *cause)
 	const struct crash_history *h = s->c->h;
 	uint32_t end;
 	size_t n;
-
 	crash_cursor_move(&s->c->searching, s->state.event);
 	n = s->c->searching.piece;
 	cause->prefix = true;
@@ -191,11 +182,9 @@ static void without(const struct crash_state *s, size_t from, size_t to, struct 
 static void fewer_lines(struct search *s)
 {
 	struct crash_state less = { 0 };
-
 	for (size_t chunk = s->state.at.n / 2; chunk; chunk /= 2)
 		for (size_t i = 0; i < s->state.at.n && s->state.at.n > 1;) {
 			size_t to = i + chunk < s->state.at.n ? i + chunk : s->state.at.n;
-
 			without(&s->state, i, to, &less);
 			if (less.at.n && fails(s, &less))
 				crash_state_copy(&s->state, &less);
@@ -210,13 +199,11 @@ static void newer_version(struct search *s, size_t i)
 {
 	struct crash_state more = { 0 };
 	uint32_t line = s->state.at.p[i].line, bad = s->state.at.p[i].version, good;
-
 	crash_cursor_move(&s->c->searching, s->state.event);
 	good = s->c->searching.hi[line];
 	crash_state_copy(&more, &s->state);
 	while (good - bad > 1) {
 		uint32_t mid = bad + (good - bad) / 2;
-
 		more.at.p[i].version = mid;
 		if (fails(s, &more))
 			bad = mid;
@@ -234,7 +221,6 @@ static bool earlier(struct search *s, uint64_t event, struct crash_state *out)
 	out->at.n = 0;
 	for (size_t i = 0; i < s->state.at.n; i++) {
 		uint32_t line = s->state.at.p[i].line;
-
 		if (crash_version_at(s->c->h, line, event) <= s->state.at.p[i].version)
 			continue;
 		VEC_PUSH(&out->at, s->state.at.p[i]);
@@ -246,7 +232,6 @@ static bool earlier(struct search *s, uint64_t event, struct crash_state *out)
 static uint64_t first_loss(const struct search *s)
 {
 	uint64_t first = UINT64_MAX;
-
 	for (size_t i = 0; i < s->state.at.n; i++) {
 		const struct crash_at *at = &s->state.at.p[i];
 		uint64_t event = crash_piece_of(s->c->h, at->line, at->version + 1)->event;
@@ -265,7 +250,6 @@ static uint32_t move_back(struct search *s)
 	const struct crash_history *h = s->c->h;
 	struct crash_state back = { 0 };
 	size_t good, bad;
-
 	crash_cursor_move(&s->c->searching, first_loss(s) + 1);
 	good = s->c->searching.piece;
 	crash_cursor_move(&s->c->searching, s->state.event);
@@ -278,7 +262,6 @@ static uint32_t move_back(struct search *s)
 	}
 	for (;;) {
 		size_t mid = event_begin(h, good + (bad - good) / 2);
-
 		if (mid <= good)
 			mid = event_end(h, good);
 		if (mid >= bad)
@@ -306,7 +289,6 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	struct crash_at at = s->state.at.p[i];
 	struct crash_state all = { 0 };
 	uint32_t first = h->line.p[at.line].first, lo, hi;
-
 	VEC_PUSH(&cause->lost, h->order[first + at.version]);
 	crash_cursor_move(&s->c->searching, s->state.event);
 	lo = s->c->searching.lo[at.line];
@@ -326,7 +308,6 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 static void find_pair(struct search *s, struct crash_cause *cause)
 {
 	uint64_t first;
-
 	fewer_lines(s);
 	for (size_t i = 0; i < s->state.at.n; i++)
 		newer_version(s, i);
@@ -352,7 +333,6 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 static bool same_lost(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
 {
 	uint32_t fa, fb;
-
 	if (!a->lost.n || !b->lost.n)
 		return a->lost.n == b->lost.n;
 	if (crash_same_statement(c, c->h->piece.p[a->lost.p[0]].place,
@@ -382,7 +362,6 @@ static void add_cause(struct crash *c, struct crash_cause *cause)
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
 		struct crash_cause *old = &c->cause.p[i];
-
 		if (old->prefix == cause->prefix && same_failure(old, cause->verdict) &&
 		    same_lost(c, old, cause) && same_persisted(c, old, cause)) {
 			if (++old->count == 3)
@@ -405,10 +384,8 @@ static struct crash_cause *recognise(struct search *s)
 {
 	struct crash *c = s->c;
 	struct crash_state healed = { 0 };
-
 	for (size_t i = 0; i < c->cause.n && !s->broken; i++) {
 		struct crash_cause *cause = &c->cause.p[i];
-
 		if (!same_failure(cause, s->verdict) || cause->reduced < 2 ||
 		    !crash_cause_in(c, cause, &s->state))
 			continue;
@@ -427,7 +404,6 @@ static struct crash_cause *recognise(struct search *s)
 static int confirm(struct search *s, struct crash_cause *cause)
 {
 	struct crash_verdict v;
-
 	if (crash_try(s->c, &cause->state, true, &v, &cause->output, s->err))
 		return -1;
 	cause->flaky = v.verdict != s->verdict.verdict || v.status != s->verdict.status;
@@ -438,7 +414,6 @@ static int confirm(struct search *s, struct crash_cause *cause)
 static char *backtrace(struct search *s, const struct crash_cause *cause)
 {
 	int cell = runner_idle(s->c->runner, s->err);
-
 	if (cell < 0 || crash_materialise(s->c, (unsigned)cell, &cause->state, s->err))
 		return NULL;
 	return runner_backtrace(s->c->runner, (unsigned)cell, s->err);
@@ -449,7 +424,6 @@ int crash_explain_state(struct crash *c, const struct crash_state *state, struct
 {
 	struct search s = { .c = c, .verdict = v, .err = err };
 	struct crash_cause cause = { .verdict = v, .count = 1, .reduced = 1 }, *old;
-
 	crash_state_copy(&s.state, state);
 	old = recognise(&s);
 	if (old) {
@@ -478,7 +452,6 @@ bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t 
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
 		const struct crash_cause *cause = &c->cause.p[i];
-
 		if (cause->verdict.verdict == RUNNER_HUNG && cause->sure &&
 		    cause->sure + CRASH_WINDOW < seq && crash_cause_in(c, cause, s))
 			return true;

@@ -35,7 +35,6 @@ const char *crash_points_at(size_t i, const char **about)
 static const struct granularity *find(const char *name)
 {
 	size_t i = name ? name_find(crash_points_at, name, strlen(name)) : 0;
-
 	return &table[i < COUNT ? i : 0];
 }
 
@@ -66,7 +65,6 @@ static bool next(struct merge *m, struct crash_point *out, bool *take)
 	uint64_t p = m->piece < h->piece.n ? h->piece.p[m->piece].event : UINT64_MAX;
 	uint64_t f = m->flush < h->flush.n ? h->flush.p[m->flush].event : UINT64_MAX;
 	uint64_t k = m->mark < h->mark.n ? h->mark.p[m->mark].event : UINT64_MAX;
-
 	if (p == UINT64_MAX && f == UINT64_MAX && k == UINT64_MAX)
 		return false;
 	if (f < p && f < k) {
@@ -96,7 +94,6 @@ static bool matches(const struct crash_opts *o, const struct srcloc_frame *f)
 {
 	for (size_t i = 0; i < o->nonly; i++) {
 		const char *base = f->file ? strrchr(f->file, '/') : NULL;
-
 		if ((f->function && fnmatch(o->only[i], f->function, 0) == 0) ||
 		    (f->file && fnmatch(o->only[i], f->file, 0) == 0) ||
 		    (base && fnmatch(o->only[i], base + 1, 0) == 0))
@@ -110,7 +107,6 @@ static bool path_matches(const struct crash_history *h, const struct crash_opts 
 {
 	const struct crash_place *p = &h->place.p[place];
 	struct srcloc_where path = srcloc_path(src, p->process, p->ip, p->ctx);
-
 	for (size_t i = 0; i < path.n; i++)
 		if (matches(o, &path.frame[i]))
 			return true;
@@ -128,7 +124,6 @@ struct path {
 static bool choose(struct path *p, uint64_t max)
 {
 	uint64_t i = p->seen++;
-
 	if (!max || p->total <= max)
 		return true;
 	if (p->taken >= max)
@@ -158,7 +153,6 @@ int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 	struct crash_points all = { 0 };
 	struct crash_point p;
 	bool take;
-
 	while (next(&m, &p, &take))
 		if (take && p.event >= o->after) {
 			out->found++;

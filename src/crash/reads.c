@@ -18,7 +18,6 @@ struct files {
 static size_t file_of(const struct files *a, const char *path)
 {
 	size_t i = 0;
-
 	while (i < a->n && strcmp(a->path[i], path) != 0)
 		i++;
 	return i;
@@ -34,7 +33,6 @@ static int tell(const struct files *a, const struct launch_reads *r, struct trac
 		bool written, int out)
 {
 	struct used u;
-
 	memset(&u, 0, sizeof u); /* its gaps are sent too */
 	u.line = line;
 	u.line.file = (uint32_t)file_of(a, r->file.p[line.file]);
@@ -53,7 +51,6 @@ static int look(void *arg, char **argv, int out)
 	struct launch_reads r;
 	struct err err;
 	int bad = launch_reads(&o, &r, &err);
-
 	for (size_t i = 0; !bad && i < r.read.n; i++)
 		bad = tell(a, &r, r.read.p[i], false, out);
 	for (size_t i = 0; !bad && i < r.written.n; i++)
@@ -77,7 +74,6 @@ static bool ask(struct crash *c, const struct crash_state *s, bool bytes, struct
 	struct files a = { .bytes = bytes };
 	struct err err;
 	int cell = runner_calls(c->runner) ? runner_idle(c->runner, &err) : -1;
-
 	*out = NULL;
 	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c))
 		return false;
@@ -98,7 +94,6 @@ bool crash_reads_lines(void *arg, const struct crash_state *s, uint32_t **line, 
 	size_t nused = 0, nread = 0;
 	uint64_t at;
 	bool told = ask(c, s, false, &used, &nused);
-
 	while (told && nread < nused && !used[nread].written)
 		nread++;
 	for (size_t i = 0; i < nread; i++)
@@ -122,13 +117,11 @@ struct trace_use *crash_uses(struct crash *c, struct runner *r, size_t *n)
 	size_t nused = 0;
 	uint64_t at;
 	bool told;
-
 	crash_use(c, r);
 	told = ask(c, &end, true, &used, &nused);
 	for (size_t i = 0; told && i < nused; i++) {
 		const struct trace_read *l = &used[i].line;
 		uint64_t key = (uint64_t)l->file << 44 | l->off / TRACE_LINE;
-
 		if (!hmap_get(&seen, key, &at)) {
 			hmap_put(&seen, key, at = v.n);
 			VEC_PUSH(&v, ((struct trace_use){ c->h->file.p[l->file].path, l->off }));
@@ -148,7 +141,6 @@ bool crash_is_blind(struct crash *c)
 	size_t n;
 	struct trace_use *use = crash_uses(c, c->runner, &n);
 	bool blind = use != NULL;
-
 	for (size_t i = 0; i < n; i++)
 		blind &= !use[i].read;
 	free(use);

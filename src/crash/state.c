@@ -23,7 +23,6 @@ void crash_state_free(struct crash_state *s)
 static size_t find(const struct crash_state *s, uint32_t line)
 {
 	size_t n = s->at.n;
-
 	if (n && s->at.p[n - 1].line < line)
 		return n;
 	return BISECT(i, n, s->at.p[i].line < line);
@@ -34,7 +33,6 @@ void crash_state_set(struct crash_state *s, const struct crash_cursor *c, uint32
 {
 	size_t i = find(s, line);
 	bool there = i < s->at.n && s->at.p[i].line == line;
-
 	if (version >= c->hi[line]) {
 		if (there)
 			memmove(s->at.p + i, s->at.p + i + 1, (--s->at.n - i) * sizeof *s->at.p);
@@ -50,17 +48,14 @@ void crash_state_set(struct crash_state *s, const struct crash_cursor *c, uint32
 uint32_t crash_state_get(const struct crash_state *s, const struct crash_cursor *c, uint32_t line)
 {
 	size_t i = find(s, line);
-
 	return i < s->at.n && s->at.p[i].line == line ? s->at.p[i].version : c->hi[line];
 }
 
 uint64_t crash_state_hash(const struct crash_state *s, const struct crash_cursor *c)
 {
 	uint64_t hash = c->hash;
-
 	for (size_t i = 0; i < s->at.n; i++) {
 		uint32_t line = s->at.p[i].line;
-
 		hash -= crash_contents_hash(c->h, line, c->hi[line]);
 		hash += crash_contents_hash(c->h, line, s->at.p[i].version);
 	}

@@ -36,7 +36,6 @@ const char *crash_strategy_at(size_t i, const char **about)
 const struct crash_strategy *crash_strategy_find(const char *name)
 {
 	size_t i = name ? name_find(crash_strategy_at, name, strlen(name)) : 0;
-
 	if (i < COUNT)
 		return table[i];
 	return names_known(crash_strategy_at, name, "+") ? &crash_strategy_turns : NULL;

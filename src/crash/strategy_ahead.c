@@ -29,7 +29,6 @@ struct ahead {
 static int by_event(const void *a, const void *b)
 {
 	const struct since *x = a, *y = b;
-
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
 	return (x->line > y->line) - (x->line < y->line);
@@ -40,10 +39,8 @@ static void start_pairs(struct crash_gen *gen, struct ahead *a)
 {
 	size_t n;
 	const uint32_t *open = crash_gen_some(gen, &n);
-
 	for (size_t i = 0; i < n; i++) {
 		uint32_t line = open[i], lo = crash_gen_lo(gen, line);
-
 		if (crash_gen_contents(gen, line, lo) ==
 		    crash_gen_contents(gen, line, crash_gen_hi(gen, line)))
 			continue;
@@ -58,7 +55,6 @@ static void start_pairs(struct crash_gen *gen, struct ahead *a)
 static bool next_pair(struct crash_gen *gen, struct ahead *a, struct crash_state *out)
 {
 	uint32_t one, two;
-
 	if (a->i + a->apart >= a->since.n) {
 		a->apart++;
 		a->i = 0;
@@ -85,7 +81,6 @@ static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct cra
 {
 	struct ahead *a = own;
 	uint32_t line, version;
-
 	if (step == 0)
 		reset(a);
 	if (!a->pairs && crash_gen_walk(gen, &a->walk, CRASH_WALK_NOT_LO, &line, &version)) {

@@ -8,7 +8,6 @@ static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct cra
 {
 	struct crash_walk *walk = own;
 	uint32_t line, version;
-
 	if (step == 0)
 		*walk = (struct crash_walk){ 0 };
 	if (!crash_gen_walk(gen, walk, CRASH_WALK_NOT_HI, &line, &version))

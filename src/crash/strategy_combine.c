@@ -25,7 +25,6 @@ static void add(struct crash_gen *gen, struct combined *c, const char *name)
 static void stop(void *own)
 {
 	struct combined *c = own;
-
 	for (size_t i = 0; i < c->part.n; i++)
 		crash_gen_free(c->part.p[i]);
 	VEC_FREE(&c->part);
@@ -39,7 +38,6 @@ static void *start_auto(struct crash_gen *gen)
 {
 	static const char *const parts[] = { "prefix", "lost", "ahead", "behind", "random" };
 	struct combined *c = xcalloc(1, sizeof *c);
-
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		add(gen, c, parts[i]);
 	return c;
@@ -48,7 +46,6 @@ static void *start_auto(struct crash_gen *gen)
 static bool next_auto(struct crash_gen *gen, void *own, struct crash_state *out)
 {
 	struct combined *c = own;
-
 	(void)gen;
 	for (; c->at < c->part.n; c->at++)
 		if (crash_gen_next(c->part.p[c->at], out))
@@ -60,7 +57,6 @@ static void progress_auto(void *own, struct crash_progress *out)
 {
 	const struct combined *c = own;
 	size_t at = c->at < c->part.n ? c->at : c->part.n - 1;
-
 	crash_gen_progress(c->part.p[at], out);
 	out->phase = at;
 	out->phases = c->part.n;
@@ -81,7 +77,6 @@ static void *start_turns(struct crash_gen *gen)
 {
 	struct combined *c = xcalloc(1, sizeof *c);
 	char *names = xstrdup(crash_gen_name(gen)), *rest = names;
-
 	for (char *name; (name = strsep(&rest, "+"));)
 		add(gen, c, name);
 	c->at = c->part.n - 1;
@@ -92,7 +87,6 @@ static void *start_turns(struct crash_gen *gen)
 static bool next_turns(struct crash_gen *gen, void *own, struct crash_state *out)
 {
 	struct combined *c = own;
-
 	(void)gen;
 	for (size_t i = 0; i < c->part.n; i++) {
 		c->at = (c->at + 1) % c->part.n;
@@ -106,7 +100,6 @@ static bool next_turns(struct crash_gen *gen, void *own, struct crash_state *out
 static void progress_turns(void *own, struct crash_progress *out)
 {
 	const struct combined *c = own;
-
 	crash_gen_progress(c->part.p[c->at], out);
 	out->phase = 0;
 	out->phases = 1;

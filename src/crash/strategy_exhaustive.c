@@ -58,10 +58,8 @@ static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t li
 	struct digit d = { .line = line, .first = s->version.n };
 	struct hmap seen = { 0 };
 	uint64_t unused;
-
 	for (uint32_t v = hi + 1; v-- > lo;) {
 		uint64_t hash = crash_gen_contents(gen, line, v);
-
 		if (hmap_get(&seen, hash, &unused))
 			continue;
 		hmap_put(&seen, hash, v);
@@ -78,7 +76,6 @@ static void add_digit(const struct crash_gen *gen, struct search *s, uint32_t li
 static bool few_states(const struct crash_gen *gen, const struct search *s)
 {
 	uint64_t few = crash_gen_wishes(gen)->few, product = 1;
-
 	if (!few)
 		few = FEW_STATES;
 	for (size_t i = 0; i < s->digit.n && product <= few; i++)
@@ -90,7 +87,6 @@ static void begin(struct crash_gen *gen, struct search *s)
 {
 	size_t n;
 	const uint32_t *open = crash_gen_open(gen, &n);
-
 	s->digit.n = s->version.n = s->stack.n = 0;
 	for (size_t i = 0; i < n; i++)
 		add_digit(gen, s, open[i]);
@@ -111,7 +107,6 @@ static void decide(struct search *s, size_t digit)
 static void decide_line(struct search *s, uint32_t line)
 {
 	size_t at = BISECT(i, s->digit.n, s->digit.p[i].line < line);
-
 	if (at < s->digit.n && s->digit.p[at].line == line)
 		decide(s, at);
 }
@@ -121,7 +116,6 @@ static void decide_what_is_read(struct crash_gen *gen, struct search *s,
 {
 	uint32_t *line = NULL;
 	size_t n = 0;
-
 	if (s->stack.n == s->digit.n)
 		return;
 	if (!s->reduce || !crash_gen_reads(gen, state, &line, &n)) {
@@ -143,7 +137,6 @@ static bool turn(struct search *s)
 {
 	while (s->stack.n) {
 		struct decision *top = &s->stack.p[s->stack.n - 1];
-
 		if (++top->value < s->digit.p[top->digit].n)
 			return true;
 		s->digit.p[top->digit].decided = false;
@@ -155,7 +148,6 @@ static bool turn(struct search *s)
 static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct crash_state *out)
 {
 	struct search *s = own;
-
 	if (step == 0) {
 		if (crash_gen_covered(gen))
 			return false;
@@ -186,7 +178,6 @@ static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 static void stop(void *own)
 {
 	struct search *s = own;
-
 	VEC_FREE(&s->digit);
 	VEC_FREE(&s->version);
 	VEC_FREE(&s->stack);

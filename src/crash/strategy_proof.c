@@ -13,7 +13,6 @@ static void *start(struct crash_gen *gen)
 static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
 	size_t *done = own;
-
 	return crash_gen_planned(gen, (*done)++, out);
 }
 

@@ -45,7 +45,6 @@ static uint32_t draw_version(struct crash_gen *gen, uint32_t line)
 static void extremes(struct crash_gen *gen, struct crash_state *out, const uint32_t *open, size_t n)
 {
 	uint64_t odds = draw(gen, 1, 7);
-
 	for (size_t i = 0; i < n; i++)
 		if (draw(gen, 0, 7) < odds)
 			crash_gen_set(gen, out, open[i], crash_gen_lo(gen, open[i]));
@@ -60,10 +59,8 @@ static void even(struct crash_gen *gen, struct crash_state *out, const uint32_t 
 static uint64_t oldest_piece(const struct crash_gen *gen, const uint32_t *open, size_t n)
 {
 	uint64_t oldest = crash_gen_event(gen);
-
 	for (size_t i = 0; i < n; i++) {
 		uint64_t event = crash_gen_stored(gen, open[i], crash_gen_lo(gen, open[i]) + 1);
-
 		oldest = event < oldest ? event : oldest;
 	}
 	return oldest;
@@ -72,11 +69,9 @@ static uint64_t oldest_piece(const struct crash_gen *gen, const uint32_t *open, 
 static void laggards(struct crash_gen *gen, struct crash_state *out, const uint32_t *open, size_t n)
 {
 	uint64_t event = draw(gen, oldest_piece(gen, open, n), crash_gen_event(gen));
-
 	for (size_t i = 0; i < n; i++) {
 		uint32_t lo = crash_gen_lo(gen, open[i]);
 		uint32_t version = crash_gen_version_at(gen, open[i], event);
-
 		crash_gen_set(gen, out, open[i], version > lo ? version : lo);
 	}
 	for (uint64_t i = draw(gen, 1, MOST_LAGGARDS); i; i--) {
@@ -90,7 +85,6 @@ static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct cra
 	struct rounds *r = own;
 	size_t n;
 	const uint32_t *open = crash_gen_open(gen, &n);
-
 	if (!n || step >= r->count)
 		return false;
 	r->any = true;
@@ -106,7 +100,6 @@ static void *start(struct crash_gen *gen)
 {
 	const struct crash_wishes *wishes = crash_gen_wishes(gen);
 	struct rounds *r = xcalloc(1, sizeof *r);
-
 	r->endless = !wishes->random && wishes->budget;
 	r->count = wishes->random ? wishes->random : r->endless ? PER_ROUND : PER_POINT;
 	return r;
@@ -126,7 +119,6 @@ static bool go_round(struct crash_gen *gen, struct rounds *r)
 static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 {
 	struct rounds *r = own;
-
 	while (!crash_gen_points(gen, out, at_point))
 		if (!go_round(gen, r))
 			return false;
@@ -138,7 +130,6 @@ static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
 static void stop(void *own)
 {
 	struct rounds *r = own;
-
 	hmap_free(&r->made);
 	free(r);
 }

@@ -26,10 +26,8 @@ void crash_suspects_add(struct crash_suspects *all, const struct crash_history *
 			const struct finding_store *store, size_t n, uint64_t event)
 {
 	struct crash_suspect s = { .event = event };
-
 	for (size_t i = 0; i < n; i++) {
 		uint32_t place = crash_place_find(h, store[i].process, store[i].site, store[i].ctx);
-
 		if (place != UINT32_MAX)
 			VEC_PUSH(&s.place, place);
 	}
@@ -88,7 +86,6 @@ static bool proves(struct crash *c, const struct crash_cause *cause, struct cras
 		return false;
 	for (size_t i = 0; i < cause->lost.n; i++) {
 		const struct crash_piece *p = &c->h->piece.p[cause->lost.p[i]];
-
 		if (!is_suspected(c, s, p->place) ||
 		    (p->event != s->event &&
 		     !crash_is_abandoned(c->h, cause->lost.p[i],
@@ -108,7 +105,6 @@ static bool list_lost(struct crash *c, struct crash_suspect *s, const struct cra
 	for (size_t i = 0; i < state->at.n; i++) {
 		const struct crash_at *at = &state->at.p[i];
 		const uint32_t *order = &c->h->order[c->h->line.p[at->line].first];
-
 		for (uint32_t k = at->version; k < c->searching.hi[at->line]; k++)
 			if (!is_suspected(c, s, c->h->piece.p[order[k]].place))
 				return false;
@@ -126,7 +122,6 @@ static int try_state(struct crash *c, struct crash_suspect *s, const struct cras
 	struct crash_state prefix = { .event = p->state.event };
 	struct crash_verdict before, whole;
 	int bad = 0;
-
 	if (!crash_known(c, p->hash, &before) || !crash_failed(c, &p->state, before) ||
 	    !list_lost(c, s, &p->state, &own)) {
 		crash_cause_free(&own);
@@ -157,7 +152,6 @@ int crash_suspects_confirm(struct crash *c, struct err *err)
 {
 	for (size_t i = 0; i < c->suspects.v.n; i++) {
 		struct crash_suspect *s = &c->suspects.v.p[i];
-
 		if (has_cause(c, s))
 			continue;
 		for (size_t k = c->suspects.plan.n; k-- > 0 && !s->own;)
@@ -193,7 +187,6 @@ static void count_states(struct crash *c, size_t suspect, struct crash_proof *ou
 	for (size_t i = 0; i < c->suspects.plan.n; i++) {
 		const struct crash_plan *p = &c->suspects.plan.p[i];
 		struct crash_verdict v;
-
 		if (p->suspect != suspect)
 			continue;
 		out->planned++;
@@ -212,7 +205,6 @@ static void count_states(struct crash *c, size_t suspect, struct crash_proof *ou
 void crash_proof(struct crash *c, size_t suspect, struct crash_proof *out)
 {
 	struct crash_suspect *s = &c->suspects.v.p[suspect];
-
 	*out = (struct crash_proof){ .stores = s->stores, .lost = s->lost };
 	count_states(c, suspect, out);
 	for (size_t i = 0; i < c->told.n && i < c->cause.n; i++)

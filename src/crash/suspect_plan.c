@@ -55,7 +55,6 @@ struct planner {
 static size_t event_end(const struct crash_history *h, size_t i)
 {
 	uint64_t event = h->piece.p[i].event;
-
 	while (i < h->piece.n && h->piece.p[i].event == event)
 		i++;
 	return i;
@@ -73,11 +72,9 @@ struct links {
 static struct links link_places(const struct crash_suspects *all, size_t places)
 {
 	struct links l = { .first = xcalloc(places + 1, sizeof *l.first) };
-
 	for (uint32_t i = 0; i < all->v.n; i++)
 		for (size_t k = 0; k < all->v.p[i].place.n; k++) {
 			uint32_t *first = &l.first[all->v.p[i].place.p[k]];
-
 			VEC_PUSH(&l.v, ((struct link){ i, *first }));
 			*first = (uint32_t)l.v.n;
 		}
@@ -89,16 +86,13 @@ static void collect(struct planner *p)
 {
 	struct links l = link_places(p->all, p->h->place.n);
 	crash_stores all = { 0 };
-
 	crash_stores_of(p->h, l.first, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct crash_store *s = &all.p[i];
 		uint64_t event = p->h->piece.p[s->piece].event;
 		bool open = crash_is_abandoned(p->h, s->piece, s->cover);
-
 		for (uint32_t at = l.first[s->place]; at; at = l.v.p[at - 1].next) {
 			uint32_t suspect = l.v.p[at - 1].suspect;
-
 			if (open || event == p->all->v.p[suspect].event)
 				VEC_PUSH(&p->stores[suspect].open, *s);
 		}
@@ -117,7 +111,6 @@ static size_t evenly(size_t i, size_t take, size_t n)
 static int by_place(const void *a, const void *b)
 {
 	const struct crash_store *x = a, *y = b;
-
 	if (x->place != y->place)
 		return x->place < y->place ? -1 : 1;
 	return (x->piece > y->piece) - (x->piece < y->piece);
@@ -127,7 +120,6 @@ static int by_place(const void *a, const void *b)
 static size_t place_end(const crash_stores *s, size_t from)
 {
 	size_t to = from;
-
 	while (to < s->n && s->p[to].place == s->p[from].place)
 		to++;
 	return to;
@@ -138,7 +130,6 @@ static size_t share_of(const crash_stores *s)
 {
 	for (size_t share = 2;; share++) {
 		size_t sum = 0;
-
 		for (size_t i = 0, to; i < s->n; i = to) {
 			to = place_end(s, i);
 			sum += to - i < share ? to - i : share;
@@ -153,7 +144,6 @@ static void choose(struct stores *s)
 {
 	const struct crash_store *open = s->open.p;
 	size_t n = s->open.n, share;
-
 	qsort(s->open.p, n, sizeof *s->open.p, by_place);
 	share = share_of(&s->open);
 	for (size_t i = 0, to; i < n; i = to) {
@@ -174,7 +164,6 @@ static void choose(struct stores *s)
 static bool has_place(const struct crash_suspect *s, uint32_t place)
 {
 	size_t i = BISECT(k, s->place.n, s->place.p[k] < place);
-
 	return i < s->place.n && s->place.p[i] == place;
 }
 
@@ -182,7 +171,6 @@ static bool has_place(const struct crash_suspect *s, uint32_t place)
 static uint64_t next_other(const struct planner *p, const struct crash_suspect *s, uint32_t piece)
 {
 	uint32_t line = p->h->piece.p[piece].line;
-
 	for (uint32_t k = crash_number_of(p->h, piece) + 1; k <= p->h->line.p[line].n; k++) {
 		const struct crash_piece *at = crash_piece_of(p->h, line, k);
 		if (!has_place(s, at->place))
@@ -203,7 +191,6 @@ static void wish_points(struct planner *p, uint32_t piece, uint32_t suspect, uin
 	uint64_t from = after < p->h->piece.n ? p->h->piece.p[after].event : UINT64_MAX;
 	size_t first = BISECT(k, p->points->v.n, p->points->v.p[k].event <= from);
 	size_t last = BISECT(k, p->points->v.n, p->points->v.p[k].event < to);
-
 	if (first >= last)
 		return;
 	wish(p, p->points->v.p[first].event, piece, suspect, RANK_NEXT);
@@ -217,10 +204,8 @@ static void wish_moments(struct planner *p, const struct crash_store *s, uint32_
 	const struct crash_history *h = p->h;
 	uint64_t last = s->cover, alone = h->events, end;
 	uint32_t piece = s->piece;
-
 	for (size_t i = piece, to = event_end(h, piece); i < to; i++) {
 		uint64_t other = next_other(p, &p->all->v.p[suspect], (uint32_t)i);
-
 		alone = other < alone ? other : alone;
 	}
 	if (alone < last)
@@ -237,7 +222,6 @@ static void wish_moments(struct planner *p, const struct crash_store *s, uint32_
 static int by_line(const void *a, const void *b)
 {
 	const struct crash_at *x = a, *y = b;
-
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
 	return (x->version > y->version) - (x->version < y->version);
@@ -248,7 +232,6 @@ static void lose(struct planner *p, uint32_t piece)
 {
 	for (size_t i = piece, to = event_end(p->h, piece); i < to; i++) {
 		uint32_t line = p->h->piece.p[i].line, number = crash_number_of(p->h, (uint32_t)i);
-
 		if (number > p->at_state.lo[line] && number <= p->at_state.hi[line])
 			VEC_PUSH(&p->at, ((struct crash_at){ line, number - 1 }));
 	}
@@ -260,7 +243,6 @@ static bool add_state(struct planner *p, const struct wish *w)
 	struct crash_plan plan = { .suspect = w->suspect,
 				   .rank = w->rank,
 				   .state.event = w->event };
-
 	if (p->at.n)
 		qsort(p->at.p, p->at.n, sizeof *p->at.p, by_line);
 	for (size_t i = 0; i < p->at.n; i++)
@@ -278,7 +260,6 @@ static bool add_state(struct planner *p, const struct wish *w)
 static int by_moment(const void *a, const void *b)
 {
 	const struct wish *x = a, *y = b;
-
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
 	if (x->suspect != y->suspect)
@@ -290,14 +271,12 @@ static int by_moment(const void *a, const void *b)
 static void make_states(struct planner *p)
 {
 	struct hmap lost = { 0 };
-
 	if (p->wish.n)
 		qsort(p->wish.p, p->wish.n, sizeof *p->wish.p, by_moment);
 	for (size_t i = 0; i < p->wish.n; i++) {
 		const struct wish *w = &p->wish.p[i];
 		const struct stores *s = &p->stores[w->suspect];
 		uint64_t key = hash_mix(w->piece, w->suspect);
-
 		p->at.n = 0;
 		crash_cursor_move(&p->at_state, w->event);
 		for (size_t k = 0; w->rank == RANK_ALL && k < s->open.n; k++)
@@ -315,7 +294,6 @@ static void make_states(struct planner *p)
 static int by_rank(const void *a, const void *b)
 {
 	const struct crash_plan *x = a, *y = b;
-
 	if (x->rank != y->rank)
 		return x->rank - y->rank;
 	if (x->state.event != y->state.event)
@@ -330,13 +308,11 @@ static void order_plan(struct crash_suspects *all)
 {
 	struct hmap seen = { 0 };
 	size_t n = 0;
-
 	if (all->plan.n)
 		qsort(all->plan.p, all->plan.n, sizeof *all->plan.p, by_rank);
 	for (size_t i = 0; i < all->plan.n; i++) {
 		struct crash_plan *plan = &all->plan.p[i];
 		uint64_t key = hash_mix(plan->hash, plan->suspect);
-
 		if (hmap_get(&seen, key, NULL)) {
 			crash_state_free(&plan->state);
 			continue;
@@ -352,7 +328,6 @@ void crash_suspects_plan(struct crash_suspects *all, const struct crash_history 
 			 const struct crash_points *points)
 {
 	struct planner p = { .all = all, .h = h, .points = points };
-
 	if (!all->v.n || all->plan.n)
 		return;
 	p.stores = xcalloc(all->v.n, sizeof *p.stores);

@@ -28,10 +28,8 @@ static void guarantee(struct walk *w, uint64_t until)
 	for (; w->raise < w->h->raise.n && w->h->raise.p[w->raise].event < until; w->raise++) {
 		const struct crash_raise *r = &w->h->raise.p[w->raise];
 		uint32_t *first = &w->first[r->line];
-
 		while (*first && w->wait.p[*first - 1].number <= r->lo) {
 			struct crash_store *s = &w->out->p[w->wait.p[*first - 1].store];
-
 			s->cover = r->event < s->cover ? r->event : s->cover;
 			*first = w->wait.p[*first - 1].next;
 		}
@@ -53,13 +51,11 @@ void crash_stores_of(const struct crash_history *h, const uint32_t *wanted, cras
 {
 	struct walk w = { .h = h, .out = out };
 	uint64_t event = UINT64_MAX; /* of the newest store that is wanted */
-
 	w.number = xcalloc(h->line.n + 1, sizeof *w.number);
 	w.first = xcalloc(h->line.n + 1, sizeof *w.first);
 	w.last = xcalloc(h->line.n + 1, sizeof *w.last);
 	for (uint32_t i = 0; i < h->piece.n; i++) {
 		const struct crash_piece *p = &h->piece.p[i];
-
 		guarantee(&w, p->event);
 		w.number[p->line]++;
 		if (!wanted[p->place])

@@ -10,7 +10,6 @@ int crash_build(struct crash *c, struct runner *r, unsigned cell, const char *wi
 {
 	struct crash_state s = { 0 };
 	int bad;
-
 	crash_use(c, r);
 	bad = crash_state_parse(c, witness, &s, err);
 	if (uncrashed)
@@ -62,7 +61,6 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 		.place = p->place,
 		.again = stored_again(at, p),
 	};
-
 	crash_contents(h, p->line, crash_state_get(s, at, p->line), has);
 	crash_contents(h, p->line, at->hi[p->line], should);
 	memcpy(lost.has, has + p->off, lost.len < 8 ? lost.len : 8);
@@ -76,7 +74,6 @@ int crash_diff(struct crash *c, const char *witness,
 	struct crash_state s = { 0 };
 	struct crash_cursor at;
 	VEC(uint32_t) lost = { 0 };
-
 	if (crash_state_parse(c, witness, &s, err)) {
 		crash_state_free(&s);
 		return -1;
@@ -85,7 +82,6 @@ int crash_diff(struct crash *c, const char *witness,
 	crash_cursor_move(&at, s.event);
 	for (size_t i = 0; i < s.at.n; i++) {
 		const struct crash_line *l = &c->h->line.p[s.at.p[i].line];
-
 		for (uint32_t k = s.at.p[i].version; k < at.hi[s.at.p[i].line]; k++)
 			VEC_PUSH(&lost, c->h->order[l->first + k]);
 	}

@@ -20,7 +20,6 @@ static char *place_text(const struct explore_slot *s, const struct explore_gone 
 	struct finding_place place = { 0 };
 	const struct srcloc_frame *f;
 	char text[256] = "";
-
 	explore_place_at(s, g->ip, g->ctx, &place);
 	if ((f = finding_main_frame(&place)))
 		srcloc_text(f, text, sizeof text);
@@ -43,7 +42,6 @@ void explore_lefts_look(struct explore_lefts *all, const struct explore_slot *s)
 	for (size_t i = 0; i < s->gone.n; i++) {
 		const struct explore_gone *g = &s->gone.p[i];
 		uint64_t key = hash_mix(hash_mix(g->ip, g->how), g->ctx);
-
 		if (hmap_get(&all->known, key, NULL))
 			continue;
 		hmap_put(&all->known, key, 1);

@@ -164,7 +164,6 @@ void finding_helpers_free(struct finding_helpers *h)
 static uint64_t key_of(const struct srcloc_frame *f, const char **name, const char **file)
 {
 	char *own = finding_function(f);
-
 	*name = finding_intern(own);
 	*file = finding_intern(f->file ? f->file : f->module);
 	free(own);
@@ -175,7 +174,6 @@ static uint32_t function_of(struct finding_helpers *h, const struct srcloc_frame
 {
 	const char *name, *file;
 	uint64_t key = key_of(f, &name, &file), i;
-
 	if (!hmap_get(&h->by_name, key, &i)) {
 		struct function new = { .name = name, .file = file, .takes = f->takes };
 		i = h->fn.n;
@@ -192,7 +190,6 @@ static uint32_t function_of(struct finding_helpers *h, const struct srcloc_frame
 static bool is_new(struct finding_helpers *h, uint64_t a, uint64_t b)
 {
 	uint64_t key = hash_mix(a, b), old;
-
 	if (hmap_get(&h->edge, key, &old))
 		return false;
 	hmap_put(&h->edge, key, 1);
@@ -214,7 +211,6 @@ void finding_helpers_see(struct finding_helpers *h, struct srcloc_where path, en
 {
 	uint32_t inner = 0;
 	unsigned depth = 0;
-
 	path = srcloc_path_trim(path);
 	for (size_t i = 0; i < path.n && depth < DEPTH; i++) {
 		const struct srcloc_frame *f = &path.frame[i];
@@ -245,7 +241,6 @@ static bool matches(const char *const *globs, size_t n, const char *name)
 static void add_up(struct finding_helpers *h)
 {
 	bool changed = true;
-
 	for (size_t i = 0; i < h->fn.n; i++)
 		h->fn.p[i].all = h->fn.p[i].does;
 	for (unsigned round = 0; changed && round < 2 * DEPTH; round++) {
@@ -280,7 +275,6 @@ static void judge(struct function *f)
 void finding_helpers_decide(struct finding_helpers *h)
 {
 	bool changed = true;
-
 	add_up(h);
 	for (size_t i = 0; i < h->fn.n; i++)
 		judge(&h->fn.p[i]);

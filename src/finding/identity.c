@@ -33,7 +33,6 @@
 static const char *skip_template(const char *p)
 {
 	int depth = 0;
-
 	for (const char *q = p; *q; q++) {
 		if (*q == '<')
 			depth++;
@@ -60,7 +59,6 @@ char *finding_function(const struct srcloc_frame *f)
 {
 	const char *name = f->function ? f->function : "?";
 	struct buf out = { 0 };
-
 	if (*name == '<') /* "<signal 11>" */
 		return xstrdup(name);
 	for (const char *p = name; *p;) {
@@ -86,7 +84,6 @@ static void normalise(const char *line, struct buf *out)
 {
 	char quote = 0;
 	bool blank = false;
-
 	if (!strncmp(line + strspn(line, " \t"), "*/", 2))
 		line = strstr(line, "*/") + 2;
 	for (const char *p = line; *p; p++) {
@@ -123,7 +120,6 @@ static unsigned ordinal(const char *file, uint32_t line, const struct buf *state
 {
 	struct buf other = { 0 };
 	unsigned n = 0;
-
 	while (--line > 0) {
 		const char *text = finding_source_line(file, line);
 		if (!text || *text == '}')
@@ -142,7 +138,6 @@ static bool add_place(const struct finding_place *place, struct buf *out)
 	const struct srcloc_frame *main_frame = finding_main_frame(place);
 	struct buf statement = { 0 };
 	const char *line = NULL;
-
 	if (main_frame && main_frame->file)
 		line = finding_source_line(main_frame->file, main_frame->line);
 	if (main_frame) {
@@ -167,7 +162,6 @@ static bool add_place(const struct finding_place *place, struct buf *out)
 static int by_value(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
 	return x < y ? -1 : x > y;
 }
 
@@ -176,7 +170,6 @@ static void add_partners(const struct finding *f, struct buf *out)
 {
 	VEC(uint64_t) hashes = { 0 };
 	struct buf one = { 0 };
-
 	for (size_t i = 0; i < f->related.n; i++) {
 		const struct finding_related *r = &f->related.p[i];
 		if (strcmp(r->role, "persisted") && strcmp(r->role, "lost"))
@@ -198,7 +191,6 @@ static void add_partners(const struct finding *f, struct buf *out)
 uint64_t finding_shape(const struct finding *f, bool *by_position)
 {
 	struct buf what = { 0 };
-
 	buf_puts(&what, f->kind->name);
 	*by_position = !add_place(&f->place, &what);
 	if (!f->place.n && f->message && !f->cause) /* about the run, not about a place */

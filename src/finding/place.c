@@ -44,7 +44,6 @@ bool finding_match_any(const char *const *globs, const char *word)
 const char *finding_basename(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
-
 	return slash ? slash + 1 : path;
 }
 
@@ -56,7 +55,6 @@ const char *finding_intern(const char *text)
 	};
 	static struct hmap table; /* hash of the text -> first of a list */
 	uint64_t first = 0;
-
 	if (!text)
 		return NULL;
 	size_t n = strlen(text) + 1;
@@ -102,7 +100,6 @@ static const char *clean_path(const char *path)
 struct finding_place finding_place_copy(struct srcloc_where path)
 {
 	struct finding_place place = { xcalloc(path.n ? path.n : 1, sizeof *place.frame), path.n };
-
 	for (size_t i = 0; i < path.n; i++) {
 		place.frame[i] = path.frame[i];
 		place.frame[i].function = finding_intern(path.frame[i].function);
@@ -116,7 +113,6 @@ struct finding_place finding_place_clone(const struct finding_place *place)
 {
 	struct finding_place copy = { xcalloc(place->n ? place->n : 1, sizeof *copy.frame),
 				      place->n };
-
 	memcpy(copy.frame, place->frame, place->n * sizeof *copy.frame);
 	return copy;
 }
@@ -132,7 +128,6 @@ const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
 	struct srcloc_where path =
 		srcloc_path_trim((struct srcloc_where){ place->frame, place->n });
 	const struct srcloc_frame *last = NULL, *named = NULL;
-
 	for (size_t i = 0; i < path.n; i++) {
 		const struct srcloc_frame *f = &path.frame[i];
 		bool helper = f->helper || finding_is_library(f);

@@ -8,7 +8,6 @@
 struct finding *finding_new(const struct finding_kind_info *kind)
 {
 	struct finding *f = xcalloc(1, sizeof *f);
-
 	f->kind = kind;
 	f->level = kind->level;
 	f->count = 1;
@@ -111,7 +110,6 @@ static bool same_path(const struct finding_place *a, const struct finding_place 
 void finding_add_path(struct finding *f, const struct finding_place *place, uint64_t count)
 {
 	size_t i = 0;
-
 	while (i < f->paths.n && !same_path(&f->paths.p[i].place, place))
 		i++;
 	if (i == f->paths.n) {
@@ -129,14 +127,12 @@ void finding_add_path(struct finding *f, const struct finding_place *place, uint
 void finding_add_why(struct finding *f, const char *row, int weight, char *text)
 {
 	struct finding_why why = { row, weight, text };
-
 	VEC_PUSH(&f->why, why);
 }
 
 int finding_weight(const struct finding *f)
 {
 	int weight = 0;
-
 	for (size_t i = 0; i < f->why.n; i++)
 		weight += f->why.p[i].weight;
 	return weight;
@@ -146,7 +142,6 @@ int finding_weight(const struct finding *f)
 static uint64_t position_of(const struct finding *f)
 {
 	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
-
 	if (!main_frame)
 		return 0;
 	return main_frame->file && main_frame->line ? main_frame->line : main_frame->offset;
@@ -165,7 +160,6 @@ static void number_by_position(struct finding_set *set, struct finding *added)
 {
 	struct finding *before = NULL, *f = NULL;
 	uint64_t rank = 0, first;
-
 	if (hmap_get(&set->first, added->shape, &first))
 		f = (struct finding *)(uintptr_t)first;
 	for (; f && f->position < added->position; f = f->after, rank++)
@@ -190,7 +184,6 @@ static bool is_better(const struct finding *f, const struct finding *kept)
 static void swap(struct finding *kept, struct finding *f)
 {
 	struct finding better = *f;
-
 	memcpy(better.id, kept->id, sizeof better.id);
 	better.shape = kept->shape;
 	better.after = kept->after;
@@ -229,7 +222,6 @@ static void merge(struct finding *kept, struct finding *f)
 bool finding_same(const struct finding *a, const struct finding *b)
 {
 	bool by_position;
-
 	if (a->shape != b->shape)
 		return false;
 	(void)finding_shape(a, &by_position);
@@ -240,7 +232,6 @@ static uint64_t file_hash(const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 	const char *file = at ? finding_basename(at->file) : NULL;
-
 	return file ? hash_bytes(file, strlen(file)) : 0;
 }
 
@@ -254,7 +245,6 @@ struct finding *finding_add(struct finding_set *set, struct finding *f)
 {
 	bool by_position;
 	uint64_t old = 0;
-
 	if (!f->paths.n && f->place.n)
 		finding_add_path(f, &f->place, f->count);
 	f->shape = finding_shape(f, &by_position);
@@ -289,7 +279,6 @@ static int compare(const void *a, const void *b)
 	const struct sorted *f = a, *g = b;
 	const struct srcloc_frame *x = f->at ? f->at : &nowhere, *y = g->at ? g->at : &nowhere;
 	int order = (int)f->f->level - (int)g->f->level;
-
 	if (!order)
 		order = (g->f->crash != NULL) - (f->f->crash != NULL);
 	if (!order)
@@ -306,7 +295,6 @@ static int compare(const void *a, const void *b)
 void finding_sort(struct finding_set *set)
 {
 	struct sorted *all = xcalloc(set->v.n + 1, sizeof *all);
-
 	for (size_t i = 0; i < set->v.n; i++)
 		all[i] = (struct sorted){ set->v.p[i], finding_main_frame(&set->v.p[i]->place) };
 	qsort(all, set->v.n, sizeof *all, compare);
@@ -327,7 +315,6 @@ void finding_set_free(struct finding_set *set)
 size_t finding_count(const struct finding_set *set, enum finding_level level)
 {
 	size_t n = 0;
-
 	for (size_t i = 0; i < set->v.n; i++)
 		n += !set->v.p[i]->suppressed && set->v.p[i]->level == level;
 	return n;
@@ -336,7 +323,6 @@ size_t finding_count(const struct finding_set *set, enum finding_level level)
 size_t finding_suppressed(const struct finding_set *set)
 {
 	size_t n = 0;
-
 	for (size_t i = 0; i < set->v.n; i++)
 		n += set->v.p[i]->suppressed;
 	return n;

@@ -20,7 +20,6 @@ static char *read_file(const char *path, size_t *size)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	size_t n = 0;
-
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)MAX_SOURCE) {
@@ -43,7 +42,6 @@ static char *read_file(const char *path, size_t *size)
 static void split(struct source *s, size_t size)
 {
 	char *end = s->text + size;
-
 	for (char *p = s->text; p < end;) {
 		char *newline = memchr(p, '\n', (size_t)(end - p));
 		VEC_PUSH(&s->line, p);
@@ -61,7 +59,6 @@ static const struct source *source_of(const char *file)
 	const char *key = finding_intern(file);
 	uint64_t known = 0;
 	size_t size = 0;
-
 	if (hmap_get(&sources, (uintptr_t)key, &known))
 		return (const struct source *)(uintptr_t)known;
 	struct source *s = xcalloc(1, sizeof *s);
@@ -83,7 +80,6 @@ const char *finding_source_line(const char *file, uint32_t line)
 bool finding_source_changed(const char *file, const char *module)
 {
 	struct stat f, m;
-
 	if (!file || !module || stat(file, &f) || stat(module, &m))
 		return false;
 	if (f.st_mtim.tv_sec != m.st_mtim.tv_sec)

@@ -29,7 +29,6 @@ static char *next_word(const char **p, bool *open_quote)
 {
 	struct buf word = { 0 };
 	bool quoted;
-
 	*p += strspn(*p, " \t\r");
 	if (!**p || **p == '#')
 		return NULL;
@@ -49,7 +48,6 @@ static const char *parse_entry(struct entry *e, const char *line)
 	bool open_quote = false;
 	const char *wrong = NULL;
 	int n = 0;
-
 	while (n <= WORDS && (word[n] = next_word(&line, &open_quote)))
 		n++;
 	if (open_quote)
@@ -80,7 +78,6 @@ static int parse_file(struct finding_suppressions *s, FILE *f, struct err *err)
 	size_t cap = 0;
 	unsigned number = 0;
 	int status = 0;
-
 	while (!status && getline(&line, &cap, f) >= 0) {
 		struct entry e = { .line = ++number };
 		line[strcspn(line, "\r\n")] = '\0';
@@ -105,7 +102,6 @@ static int parse_file(struct finding_suppressions *s, FILE *f, struct err *err)
 struct finding_suppressions *finding_suppressions_load(const char *path, struct err *err)
 {
 	FILE *f = fopen(path, "re");
-
 	if (!f) {
 		err_errno(err, EXIT_USAGE, "cannot open the suppressions %s", path);
 		return NULL;
@@ -216,7 +212,6 @@ void finding_baseline_apply(struct finding_set *set, const char *const *ids, siz
 {
 	struct hmap known = { 0 };
 	uint64_t any;
-
 	for (size_t i = 0; i < n; i++)
 		hmap_put(&known, hash_bytes(ids[i], strlen(ids[i])), 1);
 	for (size_t i = 0; i < set->v.n; i++) {

@@ -11,7 +11,6 @@ const char *finding_proof_name(enum finding_proof proof)
 		[FINDING_HARMLESS] = "harmless",
 		[FINDING_OPEN] = "open",
 	};
-
 	return proof < FINDING_PROOFS ? names[proof] : "?";
 }
 

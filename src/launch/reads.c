@@ -12,7 +12,6 @@ struct look {
 static int look_at(void *arg, const struct trace_event *e, struct err *err)
 {
 	struct look *l = arg;
-
 	return trace_reads_event(l->reads, e, err);
 }
 
@@ -20,7 +19,6 @@ static void take(const struct look *l, struct launch_reads *out)
 {
 	size_t n;
 	const struct trace_read *r = trace_reads_all(l->reads, &n);
-
 	for (size_t i = 0; i < n; i++)
 		VEC_PUSH(&out->read, r[i]);
 	r = trace_reads_overwritten(l->reads, &n);
@@ -37,7 +35,6 @@ static int run(const struct launch_opts *o, struct launch_reads *out, struct err
 	struct trace_live *live = l ? trace_live_new(NULL, look_at, &look, err) : NULL;
 	struct launch_result res;
 	int bad = -1;
-
 	if (live) {
 		look.defs = trace_live_defs(live);
 		look.reads = trace_reads_new(look.defs);
@@ -56,7 +53,6 @@ static int run(const struct launch_opts *o, struct launch_reads *out, struct err
 int launch_reads(const struct launch_opts *o, struct launch_reads *out, struct err *err)
 {
 	struct launch_opts with = *o;
-
 	*out = (struct launch_reads){ 0 };
 	with.loads = true;
 	with.follow_forks = true;

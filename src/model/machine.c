@@ -5,7 +5,6 @@
 unsigned model_flush_class(const struct trace_defs *defs, const struct trace_event *e)
 {
 	const struct trace_site_def *site = defs ? trace_site(defs, e->process, e->site) : NULL;
-
 	return site ? site->class : TRACE_SITE_OTHER;
 }
 

@@ -14,7 +14,6 @@ const char *report_how(uint8_t kind)
 		[SRCLOC_INTERRUPTED] = "interrupted",
 		[SRCLOC_CUT] = "cut",
 	};
-
 	return kind < sizeof names / sizeof names[0] ? names[kind] : NULL;
 }
 
@@ -26,7 +25,6 @@ static void add_number(cJSON *to, const char *name, uint64_t value)
 static cJSON *location(const struct srcloc_frame *f, bool whole)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	if (!f)
 		return o;
 	if (f->file) {
@@ -50,7 +48,6 @@ static cJSON *location(const struct srcloc_frame *f, bool whole)
 static cJSON *stack(const struct finding_place *place, bool whole)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < place->n; i++) {
 		cJSON *o = location(&place->frame[i], whole);
 		cJSON_AddBoolToObject(o, "inlined", place->frame[i].inlined);
@@ -72,7 +69,6 @@ static void add_place(cJSON *to, const struct finding_place *place, bool whole)
 static cJSON *related(const struct finding *f, bool whole)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < f->related.n; i++) {
 		const struct finding_related *r = &f->related.p[i];
 		cJSON *o = cJSON_CreateObject();
@@ -89,7 +85,6 @@ static cJSON *related(const struct finding *f, bool whole)
 static cJSON *why(const struct finding *f)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < f->why.n; i++) {
 		cJSON *o = cJSON_CreateObject();
 		report_add_text(o, "row", f->why.p[i].row);
@@ -103,7 +98,6 @@ static cJSON *why(const struct finding *f)
 static void add_verdict(cJSON *to, const struct finding_verdict *v)
 {
 	cJSON *o = cJSON_AddObjectToObject(to, "verdict");
-
 	report_add_text(o, "state", finding_proof_name(v->proof));
 	add_number(o, "states", v->states);
 	add_number(o, "stores", v->stores);
@@ -114,7 +108,6 @@ static void add_verdict(cJSON *to, const struct finding_verdict *v)
 static cJSON *paths(const struct finding *f, bool whole)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < f->paths.n && i < REPORT_PATHS; i++) {
 		cJSON *o = cJSON_CreateObject();
 		add_number(o, "count", f->paths.p[i].count);
@@ -127,7 +120,6 @@ static cJSON *paths(const struct finding *f, bool whole)
 static cJSON *steps(const struct finding *f)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < f->steps.n; i++) {
 		const struct finding_step *s = &f->steps.p[i];
 		cJSON *o = cJSON_CreateObject();
@@ -172,7 +164,6 @@ static void add_input(cJSON *to, const struct finding_input *input)
 static cJSON *witness(const struct finding *f)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	report_add_text(o, "type", f->witness);
 	add_number(o, "event", f->crash ? f->crash->event : f->event);
 	if (f->replay)
@@ -197,7 +188,6 @@ static void add_kept(cJSON *o, const struct finding *f)
 cJSON *report_finding_tree(const struct finding *f, bool whole)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	report_add_text(o, "id", f->id);
 	report_add_text(o, "kind", f->kind->name);
 	report_add_text(o, "level", finding_level_name(f->level));
@@ -228,7 +218,6 @@ char *report_finding_json(const struct finding *f)
 {
 	cJSON *tree = report_finding_tree(f, true);
 	char *text = cJSON_PrintUnformatted(tree), *own = xstrdup(text ? text : "{}");
-
 	cJSON_Delete(tree);
 	cJSON_free(text);
 	return own;

@@ -18,7 +18,6 @@ int report_html(const struct report *r, const char *path, struct err *err)
 	cJSON *tree = report_tree_for_page(r);
 	char *json = cJSON_PrintUnformatted(tree);
 	struct buf out = { 0 };
-
 	cJSON_Delete(tree);
 	if (!json || !hole)
 		return err_set(err, EXIT_INTERNAL, "cannot write the report %s: out of memory",

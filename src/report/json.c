@@ -20,7 +20,6 @@ static cJSON *excerpt(const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = report_excerpt(f, context);
 	cJSON *o = cJSON_CreateObject(), *lines = cJSON_CreateArray();
-
 	for (uint32_t i = 0; i < e.n; i++)
 		cJSON_AddItemToArray(lines,
 				     report_text_item(finding_source_line(f->file, e.first + i)));
@@ -35,7 +34,6 @@ static cJSON *excerpt(const struct srcloc_frame *f, uint32_t context)
 static void add_for_page(cJSON *o, const struct finding *f)
 {
 	cJSON *related = cJSON_GetObjectItem(o, "related");
-
 	cJSON_AddItemToObject(o, "excerpt", excerpt(finding_main_frame(&f->place), PAGE_CONTEXT));
 	for (size_t k = 0; k < f->related.n; k++)
 		cJSON_AddItemToObject(cJSON_GetArrayItem(related, (int)k), "excerpt",
@@ -50,7 +48,6 @@ static void add_for_page(cJSON *o, const struct finding *f)
 static cJSON *findings(const struct report *r, bool suppressed, bool page)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < r->findings->v.n; i++) {
 		const struct finding *f = r->findings->v.p[i];
 		if (f->suppressed != suppressed)
@@ -66,7 +63,6 @@ static cJSON *findings(const struct report *r, bool suppressed, bool page)
 static cJSON *summary(const struct finding_set *set)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	for (int i = 0; i < FINDING_LEVELS; i++)
 		add_number(o, finding_level_name((enum finding_level)i),
 			   finding_count(set, (enum finding_level)i));
@@ -80,7 +76,6 @@ static cJSON *chart(const struct report_chart *c)
 	cJSON *o = cJSON_CreateObject(), *names = cJSON_AddArrayToObject(o, "columns");
 	cJSON *rows = cJSON_AddArrayToObject(o, "rows");
 	size_t step = c->n / CHART_ROWS + 1;
-
 	for (size_t i = 0; i < c->columns; i++)
 		cJSON_AddItemToArray(names, report_text_item(c->name[i]));
 	for (size_t i = 0; i < c->n; i++)
@@ -93,7 +88,6 @@ static cJSON *chart(const struct report_chart *c)
 static cJSON *tree(const struct report *r, bool page)
 {
 	cJSON *o = cJSON_CreateObject(), *command = cJSON_CreateArray(), *stats, *notes;
-
 	report_add_text(o, "holdfast", HOLDFAST_VERSION);
 	add_number(o, "schema", REPORT_SCHEMA);
 	report_add_text(o, "verb", r->verb);
@@ -128,7 +122,6 @@ cJSON *report_tree_for_page(const struct report *r)
 {
 	cJSON *o = tree(r, true), *kinds = cJSON_AddObjectToObject(o, "kinds");
 	struct report_rules rules = { 0 };
-
 	report_rules_collect(&rules, r->findings);
 	for (size_t i = 0; i < rules.kind.n; i++) {
 		cJSON *kind = cJSON_AddObjectToObject(kinds, rules.kind.p[i]->name);
@@ -142,7 +135,6 @@ cJSON *report_tree_for_page(const struct report *r)
 void report_fields(const struct report_field *f, size_t n, FILE *out)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	for (size_t i = 0; i < n; i++)
 		if (f[i].text && f[i].number)
 			cJSON_AddRawToObject(o, f[i].name, f[i].text);

@@ -20,7 +20,6 @@ static size_t sequence(const unsigned char *p)
 	size_t n = *p < 0x80 ? 1 : (*p & 0xe0) == 0xc0 ? 2 : (*p & 0xf0) == 0xe0 ? 3 : 4;
 	uint32_t code = n == 1 ? *p : *p & (0x7fu >> n);
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-
 	if (*p > 0xf4 || (*p & 0xc0) == 0x80)
 		return 0;
 	for (size_t i = 1; i < n; i++) {
@@ -43,7 +42,6 @@ void report_utf8(struct buf *out, const char *text)
 cJSON *report_text_item(const char *text)
 {
 	struct buf clean = { 0 };
-
 	if (!text)
 		return cJSON_CreateNull();
 	report_utf8(&clean, text);
@@ -56,7 +54,6 @@ cJSON *report_text_item(const char *text)
 cJSON *report_add_text(cJSON *object, const char *name, const char *text)
 {
 	cJSON *item = report_text_item(text);
-
 	cJSON_AddItemToObject(object, name, item);
 	return item;
 }
@@ -71,7 +68,6 @@ static int write_stdout(const char *data, size_t n, struct err *err)
 static int write_in_place(const char *path, const char *data, size_t n, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
 	if (fd < 0)
 		return err_errno(err, EXIT_USAGE, "cannot write the report %s", path);
 	int failed = write_all(fd, data, n);
@@ -88,7 +84,6 @@ static int write_aside(const char *path, const char *data, size_t n, struct err 
 	char *aside = xasprintf("%.*s.%s.XXXXXX", (int)(base - path), path, base);
 	mode_t mask = umask(0);
 	int status = 0, fd;
-
 	umask(mask);
 	fd = mkostemp(aside, O_CLOEXEC);
 	if (fd < 0) {
@@ -112,7 +107,6 @@ int report_write(const char *path, const char *data, size_t n, struct err *err)
 {
 	struct stat st;
 	char *real;
-
 	if (!strcmp(path, "-"))
 		return write_stdout(data, n, err);
 	bool exists = stat(path, &st) == 0;
@@ -128,7 +122,6 @@ int report_write_json(const char *path, cJSON *tree, struct err *err)
 {
 	char *text = cJSON_Print(tree);
 	struct buf out = { 0 };
-
 	cJSON_Delete(tree);
 	if (!text)
 		return err_set(err, EXIT_INTERNAL, "cannot write the report %s: out of memory",

@@ -16,7 +16,6 @@ static const cJSON *field(const cJSON *o, const char *name)
 static const char *text(const cJSON *o, const char *name)
 {
 	const cJSON *item = field(o, name);
-
 	return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
@@ -29,21 +28,18 @@ static uint64_t number(const cJSON *o, const char *name)
 {
 	const cJSON *item = field(o, name);
 	double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
-
 	return value > 0 && value < 0x1p63 ? (uint64_t)value : 0;
 }
 
 static uint32_t small(const cJSON *o, const char *name)
 {
 	uint64_t value = number(o, name);
-
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
 static uint8_t how(const cJSON *o)
 {
 	const char *name = text(o, "how");
-
 	for (uint8_t i = SRCLOC_CODE; name && i <= SRCLOC_CUT; i++)
 		if (report_how(i) && !strcmp(name, report_how(i)))
 			return i;
@@ -70,7 +66,6 @@ static struct finding_place place(const cJSON *o)
 	const cJSON *stack = field(o, "stack"), *item;
 	VEC(struct srcloc_frame) frames = { 0 };
 	struct finding_place kept = { NULL, 0 };
-
 	cJSON_ArrayForEach(item, stack)
 	{
 		struct srcloc_frame f = frame(item);
@@ -90,7 +85,6 @@ static const struct finding_kind_info *custom_kind(const cJSON *o, const char *n
 	struct finding_kind_info info = { finding_intern(name), level,
 					  finding_intern(text(o, "title")),
 					  finding_intern(text(o, "help")) };
-
 	if (!info.title)
 		info.title = info.name;
 	for (size_t i = 0; i < kinds.n; i++)
@@ -106,7 +100,6 @@ static const struct finding_kind_info *custom_kind(const cJSON *o, const char *n
 static const struct finding_kind_info *kind_of(const cJSON *o)
 {
 	const char *name = text(o, "kind"), *level_name = text(o, "level");
-
 	if (!name || !level_name)
 		return NULL;
 	const struct finding_kind_info *known = finding_kind_named(name);
@@ -119,7 +112,6 @@ static const struct finding_kind_info *kind_of(const cJSON *o)
 static void add_related(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
-
 	cJSON_ArrayForEach(item, field(o, "related"))
 	{
 		const char *role = text(item, "role");
@@ -133,7 +125,6 @@ static void add_related(struct finding *f, const cJSON *o)
 static void add_why(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
-
 	cJSON_ArrayForEach(item, field(o, "why"))
 	{
 		const cJSON *weight = field(item, "weight");
@@ -151,7 +142,6 @@ static void add_verdict(struct finding *f, const cJSON *o)
 	struct finding_verdict v = { .states = number(o, "states"),
 				     .stores = number(o, "stores"),
 				     .lost = number(o, "lost") };
-
 	while (state && v.proof < FINDING_PROOFS && strcmp(state, finding_proof_name(v.proof)))
 		v.proof++;
 	if (!state || v.proof == FINDING_PROOFS || !text(o, "text"))
@@ -163,7 +153,6 @@ static void add_verdict(struct finding *f, const cJSON *o)
 static void add_paths(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
-
 	cJSON_ArrayForEach(item, field(o, "paths"))
 	{
 		struct finding_place at = place(item);
@@ -175,7 +164,6 @@ static void add_paths(struct finding *f, const cJSON *o)
 static enum finding_level level_of(const cJSON *o, enum finding_level other)
 {
 	const char *name = text(o, "level");
-
 	for (int i = 0; name && i < FINDING_LEVELS; i++)
 		if (!strcmp(name, finding_level_name((enum finding_level)i)))
 			return (enum finding_level)i;
@@ -185,7 +173,6 @@ static enum finding_level level_of(const cJSON *o, enum finding_level other)
 static void add_steps(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
-
 	cJSON_ArrayForEach(item, field(o, "steps"))
 	{
 		const char *what = text(item, "what");
@@ -211,7 +198,6 @@ static void add_input(struct finding *f, const cJSON *w)
 static void add_witness(struct finding *f, const cJSON *w)
 {
 	const cJSON *status = field(w, "status");
-
 	f->witness = finding_intern(text(w, "type"));
 	f->replay = own_text(w, "replay");
 	if (field(w, "paths"))
@@ -238,7 +224,6 @@ static void add_witness(struct finding *f, const cJSON *w)
 static const char *missing(const cJSON *o)
 {
 	const char *id = text(o, "id");
-
 	if (!id || strlen(id) != 16 || strspn(id, "0123456789abcdef") != 16)
 		return "id";
 	if (!kind_of(o))
@@ -249,7 +234,6 @@ static const char *missing(const cJSON *o)
 static struct finding *finding(const cJSON *o)
 {
 	struct finding *f = finding_new(kind_of(o));
-
 	memcpy(f->id, text(o, "id"), sizeof f->id);
 	f->shape = strtoull(f->id, NULL, 16);
 	f->message = own_text(o, "message");
@@ -276,7 +260,6 @@ struct finding *report_finding_parse(const char *json, struct err *err)
 	cJSON *tree = cJSON_Parse(json);
 	const char *lacks = cJSON_IsObject(tree) ? missing(tree) : NULL;
 	struct finding *f = NULL;
-
 	if (!cJSON_IsObject(tree))
 		err_set(err, EXIT_USAGE, "a kept finding is damaged: it is no JSON object");
 	else if (lacks)
@@ -290,7 +273,6 @@ struct finding *report_finding_parse(const char *json, struct err *err)
 int report_show_json(const char *json, FILE *out, struct err *err)
 {
 	struct finding *f = report_finding_parse(json, err);
-
 	if (!f)
 		return -1;
 	report_show(f, out);

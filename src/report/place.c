@@ -9,7 +9,6 @@
 const char *report_folder(void)
 {
 	static char *folder;
-
 	if (!folder)
 		folder = getcwd(NULL, 0);
 	return folder ? folder : "";
@@ -19,7 +18,6 @@ const char *report_path(const char *file)
 {
 	const char *folder = report_folder();
 	size_t n = strlen(folder);
-
 	if (n > 1 && file && !strncmp(file, folder, n) && file[n] == '/')
 		return file + n + 1;
 	return file;
@@ -28,7 +26,6 @@ const char *report_path(const char *file)
 const char *report_base(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
-
 	return slash ? slash + 1 : path;
 }
 
@@ -47,7 +44,6 @@ char *report_where(const struct srcloc_frame *f, bool column)
 const char *report_function(const struct srcloc_frame *f)
 {
 	char name[256];
-
 	return f->function ? finding_intern(srcloc_short_name(f->function, name, sizeof name))
 			   : "?";
 }
@@ -63,7 +59,6 @@ char *report_role(const char *role)
 		{ "persisted", "persistent" },
 		{ "also-persisted", "also persistent" },
 	};
-
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (!strcmp(role, words[i][0]))
 			return xstrdup(words[i][1]);
@@ -76,7 +71,6 @@ char *report_role(const char *role)
 char *report_verdict(const struct finding_crash *crash)
 {
 	const char *verdict = crash->verdict ? crash->verdict : "failed";
-
 	if (!strcmp(verdict, "crashed")) {
 		const char *name = sigabbrev_np(crash->status);
 		return xasprintf("crashed with signal %d%s%s%s", crash->status, name ? " (SIG" : "",
@@ -94,7 +88,6 @@ char *report_verdict(const struct finding_crash *crash)
 struct report_excerpt report_excerpt(const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = { REPORT_NO_SOURCE, 0, 0 };
-
 	if (!f || !f->file || !f->line)
 		return e;
 	e.state = access(f->file, R_OK) ? REPORT_SOURCE_GONE : REPORT_SOURCE_CHANGED;
@@ -116,7 +109,6 @@ const char *report_source_note(enum report_source state)
 		[REPORT_SOURCE_GONE] = "source file cannot be read",
 		[REPORT_NO_SOURCE] = "no debug information: compile with -g to see source lines",
 	};
-
 	return notes[state];
 }
 
@@ -124,7 +116,6 @@ char *report_summary(const struct finding_set *set)
 {
 	size_t n[FINDING_LEVELS], suppressed = finding_suppressed(set), all = 0;
 	struct buf out = { 0 };
-
 	for (int i = 0; i < FINDING_LEVELS; i++)
 		all += n[i] = finding_count(set, (enum finding_level)i);
 	if (all) {

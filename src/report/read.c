@@ -11,7 +11,6 @@ static int read_whole(const char *path, struct buf *out, struct err *err)
 	FILE *f = fopen(path, "re");
 	char part[65536];
 	size_t n;
-
 	if (!f)
 		return err_errno(err, EXIT_USAGE, "cannot open the baseline %s", path);
 	while ((n = fread(part, 1, sizeof part, f)) > 0)
@@ -32,7 +31,6 @@ static bool is_id(const cJSON *id)
 static int add_ids(const cJSON *findings, char ***ids, size_t *n)
 {
 	const cJSON *f;
-
 	if (!cJSON_IsArray(findings))
 		return -1;
 	*ids = xrealloc(*ids, (*n + (size_t)cJSON_GetArraySize(findings) + 1) * sizeof **ids);
@@ -50,7 +48,6 @@ static int ids_of(const cJSON *tree, const char *path, char ***ids, size_t *n, s
 {
 	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tree, "schema");
 	const cJSON *suppressed = cJSON_GetObjectItemCaseSensitive(tree, "suppressed");
-
 	if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(tree, "holdfast")) ||
 	    !cJSON_IsNumber(schema))
 		return err_set(err, EXIT_USAGE,
@@ -70,7 +67,6 @@ int report_read_ids(const char *path, char ***ids, size_t *n, struct err *err)
 {
 	struct buf text = { 0 };
 	int status;
-
 	*ids = NULL;
 	*n = 0;
 	if (read_whole(path, &text, err)) {

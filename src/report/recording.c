@@ -9,7 +9,6 @@
 struct report_recording *report_recording_new(struct trace_reader *reader)
 {
 	struct report_recording *r = xcalloc(1, sizeof *r);
-
 	r->reader = reader;
 	r->defs = trace_defs(reader);
 	r->loc = srcloc_trace_new(r->defs);
@@ -33,7 +32,6 @@ bool report_recording_place(const struct report_recording *r, uint32_t process, 
 			    uint32_t *file, uint64_t *offset)
 {
 	uint64_t len;
-
 	return trace_maps_locate(r->maps, process, addr, file, offset, &len);
 }
 
@@ -42,7 +40,6 @@ int report_recording_each(struct report_recording *r, uint64_t to, report_record
 {
 	struct trace_event ev;
 	int more;
-
 	while ((more = trace_next(r->reader, &ev, err)) > 0) {
 		bool late = ev.kind == TRACE_UNMAP; /* it speaks of what was there */
 		srcloc_trace_feed(r->loc, &ev);
@@ -63,21 +60,18 @@ int report_recording_each(struct report_recording *r, uint64_t to, report_record
 const char *report_recording_path(const struct report_recording *d, uint32_t file)
 {
 	const struct trace_file_def *f = trace_file(d->defs, file);
-
 	return f && f->path ? f->path : "?";
 }
 
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	return slash && slash[1] ? slash + 1 : path;
 }
 
 const char *report_recording_name(const struct report_recording *d, uint32_t file)
 {
 	const char *path = report_recording_path(d, file), *name = last_part(path);
-
 	for (uint32_t i = 0; i < trace_files(d->defs); i++)
 		if (i != file && !strcmp(last_part(report_recording_path(d, i)), name))
 			return path;
@@ -87,7 +81,6 @@ const char *report_recording_name(const struct report_recording *d, uint32_t fil
 const char *report_recording_flavour(const struct report_recording *d, const struct trace_event *ev)
 {
 	const struct trace_site_def *site;
-
 	if (ev->kind != TRACE_FLUSH && ev->kind != TRACE_FENCE)
 		return NULL;
 	if (ev->flags & TRACE_F_ATOMIC)
@@ -110,7 +103,6 @@ void report_recording_command(const struct trace_process_def *p, struct buf *out
 const char *report_recording_signal(uint64_t number, char buf[32])
 {
 	const char *name = number < NSIG ? sigabbrev_np((int)number) : NULL;
-
 	if (name)
 		snprintf(buf, 32, "SIG%s", name);
 	else
@@ -131,7 +123,6 @@ enum report_style report_recording_style(const char *name)
 		{ "a2", REPORT_HEX },     { "a3", REPORT_HEX },    { "a4", REPORT_HEX },
 		{ "a5", REPORT_HEX },
 	};
-
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].name, name))
 			return table[i].style;
@@ -146,7 +137,6 @@ bool report_recording_has_bytes(const struct trace_event *ev)
 void report_recording_hex(struct buf *out, const uint8_t *p, size_t n)
 {
 	static const char digit[] = "0123456789abcdef";
-
 	for (size_t i = 0; i < n; i++) {
 		char two[2] = { digit[p[i] >> 4], digit[p[i] & 15] };
 		buf_add(out, two, 2);

@@ -37,7 +37,6 @@ static void path_text(struct report_recording *d, const struct trace_event *ev, 
 					    [SRCLOC_CUT] = "" };
 	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, ev->ctx);
 	char text[4096];
-
 	path = srcloc_path_trim(path);
 	for (size_t i = 0; i < path.n; i++) {
 		const struct srcloc_frame *f = &path.frame[i];
@@ -60,7 +59,6 @@ static const char *path_of(struct report_recording *d, struct events *e,
 			   const struct trace_event *ev)
 {
 	uint64_t key = hash_mix(hash_mix(ev->process, ev->ctx), ev->ip), at;
-
 	if (e->moved != d->moved || e->texts.n > KEEP_BYTES) {
 		hmap_free(&e->text_at);
 		e->texts.n = 0;
@@ -83,7 +81,6 @@ static void add_value(struct buf *out, const struct trace_event *ev)
 {
 	uint64_t value = 0;
 	size_t n = ev->size < MAX_BYTES ? ev->size : MAX_BYTES;
-
 	if (ev->size == 1 || ev->size == 2 || ev->size == 4 || ev->size == 8) {
 		for (size_t i = ev->size; i-- > 0;)
 			value = value << 8 | ev->data[i];
@@ -101,7 +98,6 @@ static void add_addr(const struct report_recording *d, const struct trace_event 
 {
 	uint32_t file;
 	uint64_t offset;
-
 	if (report_recording_place(d, ev->process, addr, &file, &offset))
 		buf_printf(out, "%s+0x%" PRIx64 " (0x%" PRIx64 ")", report_recording_name(d, file),
 			   offset, addr);
@@ -121,7 +117,6 @@ static void add_arg(const struct report_recording *d, const struct trace_event *
 	const struct trace_module_def *module;
 	const char *text;
 	char name_of_signal[32];
-
 	switch (report_recording_style(name)) {
 	case REPORT_ADDR: add_addr(d, ev, value, out); break;
 	case REPORT_HEX: buf_printf(out, "%s=0x%" PRIx64, name, value); break;
@@ -146,7 +141,6 @@ static void add_arg(const struct report_recording *d, const struct trace_event *
 static void add_flags(struct buf *out, unsigned flags)
 {
 	const char *between = "";
-
 	buf_puts(out, " [");
 	for (size_t i = 0; report_recording_flags[i]; i++)
 		if (flags & 1u << i) {
@@ -161,7 +155,6 @@ static void event_text(struct report_recording *d, struct events *e, const struc
 	const char *flavour = report_recording_flavour(d, ev), *kind = trace_kind_name(ev->kind);
 	struct buf *out = &e->line;
 	char thread[32], what[64];
-
 	if (trace_processes(d->defs) > 1)
 		snprintf(thread, sizeof thread, "P%uT%u", ev->process, ev->thread);
 	else
@@ -201,7 +194,6 @@ static void one_line(struct buf *line)
 static void print_event(struct report_recording *d, const struct trace_event *ev, void *arg)
 {
 	struct events *e = arg;
-
 	if (ev->num < e->from)
 		return;
 	e->line.n = 0;

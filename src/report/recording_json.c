@@ -10,7 +10,6 @@
 static void add_number(cJSON *o, const char *name, uint64_t n)
 {
 	char text[24];
-
 	snprintf(text, sizeof text, "%" PRIu64, n);
 	cJSON_AddRawToObject(o, name, text);
 }
@@ -18,7 +17,6 @@ static void add_number(cJSON *o, const char *name, uint64_t n)
 static void add_hex(cJSON *o, const char *name, uint64_t n)
 {
 	char text[24];
-
 	snprintf(text, sizeof text, "0x%" PRIx64, n);
 	cJSON_AddStringToObject(o, name, text);
 }
@@ -33,7 +31,6 @@ static void add_word(cJSON *o, const char *name, const char *word)
 static void add_line(struct buf *out, cJSON *o, const char *end)
 {
 	char *text = cJSON_PrintBuffered(o, 4096, 0);
-
 	buf_puts(out, text);
 	buf_puts(out, end);
 	cJSON_free(text);
@@ -47,7 +44,6 @@ static cJSON *frame(const struct srcloc_frame *f)
 					    [SRCLOC_INTERRUPTED] = "interrupted",
 					    [SRCLOC_CUT] = "cut" };
 	cJSON *o = cJSON_CreateObject();
-
 	report_add_text(o, "function", f->function);
 	report_add_text(o, "file", f->file);
 	add_number(o, "line", f->line);
@@ -63,7 +59,6 @@ static cJSON *frame(const struct srcloc_frame *f)
 static cJSON *command(const struct trace_process_def *p)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (uint32_t at = 0; p && at < p->command_len;) {
 		char *word = xasprintf("%.*s", (int)(p->command_len - at), p->command + at);
 		cJSON_AddItemToArray(a, report_text_item(word));
@@ -80,7 +75,6 @@ void report_recording_stack(struct report_recording *d, const struct trace_event
 {
 	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, ev->ctx);
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < path.n; i++)
 		cJSON_AddItemToArray(a, frame(&path.frame[i]));
 	add_line(out, a, "");
@@ -93,7 +87,6 @@ static void add_name(cJSON *o, const struct report_recording *d, const struct tr
 	const struct trace_module_def *module;
 	uint32_t file;
 	uint64_t offset;
-
 	switch (style) {
 	case REPORT_ADDR:
 		if (ev->kind == TRACE_MAP ||
@@ -119,7 +112,6 @@ static void add_name(cJSON *o, const struct report_recording *d, const struct tr
 static void add_args(cJSON *o, const struct report_recording *d, const struct trace_event *ev)
 {
 	cJSON *args = cJSON_AddObjectToObject(o, "args");
-
 	for (unsigned i = 0; i < ev->nargs && i < TRACE_MAX_ARGS; i++) {
 		const char *known = trace_arg_name(ev->kind, i), *name = known ? known : "?";
 		enum report_style style = report_recording_style(name);
@@ -133,7 +125,6 @@ static void add_args(cJSON *o, const struct report_recording *d, const struct tr
 static void add_payload(cJSON *o, const struct trace_event *ev)
 {
 	struct buf b = { 0 };
-
 	if (report_recording_has_bytes(ev)) {
 		add_number(o, "size", ev->size);
 		report_recording_hex(&b, ev->data, ev->size);
@@ -152,7 +143,6 @@ void report_recording_event_json(const struct report_recording *d, const struct 
 {
 	const char *flavour = report_recording_flavour(d, ev);
 	cJSON *o = cJSON_CreateObject();
-
 	add_number(o, "num", ev->num);
 	add_number(o, "process", ev->process);
 	add_number(o, "thread", ev->thread);
@@ -176,7 +166,6 @@ void report_recording_event_json(const struct report_recording *d, const struct 
 static cJSON *amount(struct report_amount a)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	add_number(o, "count", a.count);
 	add_number(o, "bytes", a.bytes);
 	return o;
@@ -186,7 +175,6 @@ static cJSON *processes(const struct report_recording *d, const struct report_co
 {
 	static const char *const birth[] = { "start", "fork", "exec" };
 	cJSON *a = cJSON_CreateArray();
-
 	for (uint32_t i = 0; i < trace_processes(d->defs); i++) {
 		const struct trace_process_def *def = trace_process(d->defs, i);
 		struct report_process_use use = report_process_use(s, i);
@@ -212,7 +200,6 @@ static cJSON *processes(const struct report_recording *d, const struct report_co
 static cJSON *classes(const uint64_t *n, const char *more_name, uint64_t more)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	add_number(o, more_name, more);
 	for (unsigned i = 0; i < TRACE_SITE_CLASSES; i++)
 		if (n[i])
@@ -224,7 +211,6 @@ static void add_counts(cJSON *o, const struct report_counts *s)
 {
 	cJSON *kinds = cJSON_AddObjectToObject(o, "kinds");
 	cJSON *stores = cJSON_AddObjectToObject(o, "stores");
-
 	for (unsigned i = 0; i < TRACE_KINDS; i++)
 		if (s->kinds[i])
 			add_number(kinds, trace_kind_name(i), s->kinds[i]);
@@ -237,7 +223,6 @@ static void add_counts(cJSON *o, const struct report_counts *s)
 static cJSON *files(const struct report_recording *d, const struct report_counts *s)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (uint32_t i = 0; i < s->file.n; i++) {
 		const struct trace_file_def *def = trace_file(d->defs, i);
 		cJSON *o = cJSON_CreateObject();
@@ -254,7 +239,6 @@ static cJSON *files(const struct report_recording *d, const struct report_counts
 static cJSON *sites(const struct report_counts *s, uint64_t top)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < s->site.n && i < top; i++) {
 		const struct report_site *x = &s->site.p[i];
 		cJSON *o = amount(x->stores);
@@ -269,7 +253,6 @@ static cJSON *sites(const struct report_counts *s, uint64_t top)
 static void add_helper(void *arg, const struct finding_helper *h)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	cJSON_AddStringToObject(o, "function", h->function);
 	report_add_text(o, "file", h->file);
 	cJSON_AddStringToObject(o, "why", h->why);
@@ -284,7 +267,6 @@ void report_recording_document(struct report_recording *d, const struct report_c
 	bool whole = trace_is_whole(d->reader, &why);
 	struct buf b = { 0 };
 	cJSON *o = cJSON_CreateObject();
-
 	cJSON_AddStringToObject(o, "holdfast", HOLDFAST_VERSION);
 	add_number(o, "schema", 1);
 	cJSON_AddStringToObject(o, "verb", "dump");

@@ -30,7 +30,6 @@ static void text_process(const struct report_recording *d, const struct report_c
 	struct report_process_use use = report_process_use(s, i);
 	struct buf b = { 0 };
 	char name[32];
-
 	if (trace_processes(d->defs) > 1)
 		buf_printf(&b, "P%u: pid %u, ", i, def->pid);
 	if (i) {
@@ -55,7 +54,6 @@ static void text_head(const struct report_recording *d, const struct report_coun
 	const struct trace_process_def *first = trace_process(d->defs, 0);
 	const char *why = NULL;
 	struct buf b = { 0 };
-
 	if (first)
 		report_recording_command(first, &b);
 	print_row(out, "Command", &b);
@@ -78,7 +76,6 @@ static void text_head(const struct report_recording *d, const struct report_coun
 static void text_counts(const struct report_counts *s, FILE *out)
 {
 	struct buf b = { 0 };
-
 	for (unsigned i = 0; i < REPORT_STORES; i++)
 		if (s->stores[i].count)
 			buf_printf(&b, "%s%s %" PRIu64 " (%" PRIu64 " bytes)", b.n ? ", " : "",
@@ -98,7 +95,6 @@ static void text_counts(const struct report_counts *s, FILE *out)
 static void text_files(const struct report_recording *d, const struct report_counts *s, FILE *out)
 {
 	const char *title = "PM files";
-
 	for (uint32_t i = 0; i < s->file.n; i++, title = "") {
 		const struct report_file_use *f = &s->file.p[i];
 		fprintf(out,
@@ -125,7 +121,6 @@ static void text_helper(void *arg, const struct finding_helper *h)
 {
 	struct helper_list *l = arg;
 	const char *slash = h->file ? strrchr(h->file, '/') : NULL;
-
 	if (!l->n++)
 		fprintf(l->out, "\nTaken for persistence helpers; a finding names their callers\n");
 	fprintf(l->out, "  %s (%s), called from %" PRIu32 " place%s: %s\n", h->function,
@@ -138,7 +133,6 @@ static void text_helper(void *arg, const struct finding_helper *h)
 static void text_sites(const struct report_counts *s, uint64_t top, FILE *out)
 {
 	char text[4096];
-
 	if (!s->site.n || !top)
 		return;
 	fprintf(out, "\nTop store sites\n%12s %12s\n", "stores", "bytes");

@@ -26,7 +26,6 @@ static bool has_source(const struct srcloc_frame *f)
 	static const char *const foreign[] = { "/lib/gcc/", "/lib/llvm", "/lib/clang/" };
 	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
 	size_t n = f->file ? strlen(f->file) : 0;
-
 	if (f->kind != SRCLOC_CODE || !f->line || n < 2 || !strcmp(f->file + n - 2, ".S"))
 		return false;
 	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -41,7 +40,6 @@ static size_t find_site(struct report_counts *s, const struct srcloc_frame *at,
 {
 	const struct srcloc_frame *line = via ? via : at;
 	uint64_t key = hash_mix((uintptr_t)line->function, (uintptr_t)line->file), i;
-
 	key = hash_mix(key, line->line);
 	key = hash_mix(hash_mix(key, (uintptr_t)at->function), (uintptr_t)at->module);
 	if (!at->function) /* then the address is all there is */
@@ -78,7 +76,6 @@ static void learn_path(const struct report_recording *d, struct report_counts *s
 {
 	uint64_t key = key_of(ev), seen;
 	enum finding_act act;
-
 	if (!ev->ip || !finding_act_of((uint8_t) class, &act) || hmap_get(&s->path, key, &seen))
 		return;
 	hmap_put(&s->path, key, 1);
@@ -89,7 +86,6 @@ static struct report_site *site_of(struct report_recording *d, struct report_cou
 				   const struct trace_event *ev)
 {
 	uint64_t key = key_of(ev), i;
-
 	if (!hmap_get(&s->site_for, key, &i)) {
 		struct srcloc_where path = srcloc_trace_at(d->loc, ev->process, ev->ip);
 		size_t k = 0;
@@ -129,7 +125,6 @@ static void count_store(struct report_recording *d, struct report_counts *s,
 	uint64_t offset;
 	bool placed = report_recording_place(d, ev->process, ev->arg[0], &at, &offset);
 	struct report_file_use *file = placed ? file_of(d, s, at) : NULL;
-
 	add(&s->stores[class], ev->size);
 	add(&site_of(d, s, ev)->stores, ev->size);
 	add(file ? &file->stores : &s->elsewhere, ev->size);
@@ -138,7 +133,6 @@ static void count_store(struct report_recording *d, struct report_counts *s,
 static void count_thread(struct report_counts *s, const struct trace_event *ev)
 {
 	uint64_t key = (uint64_t)ev->process << 32 | ev->thread, seen;
-
 	while (s->process.n <= ev->process)
 		VEC_PUSH(&s->process, (struct report_process_use){ 0 });
 	if (!hmap_get(&s->thread, key, &seen)) {
@@ -154,7 +148,6 @@ static void count_event(struct report_recording *d, const struct trace_event *ev
 	unsigned class = site && site->class < TRACE_SITE_CLASSES ? site->class : TRACE_SITE_OTHER;
 	struct report_process_use *p;
 	struct report_file_use *file;
-
 	s->events++;
 	if (ev->kind < TRACE_KINDS)
 		s->kinds[ev->kind]++;
@@ -194,7 +187,6 @@ static void count_event(struct report_recording *d, const struct trace_event *ev
 uint64_t report_mapped(const struct report_file_use *f)
 {
 	uint64_t sum = 0;
-
 	for (size_t i = 0; i < f->mapped.n; i++)
 		sum += f->mapped.p[i].hi - f->mapped.p[i].lo;
 	return sum;
@@ -203,7 +195,6 @@ uint64_t report_mapped(const struct report_file_use *f)
 static int site_order(const void *a, const void *b)
 {
 	const struct report_site *x = a, *y = b;
-
 	if (x->stores.count != y->stores.count)
 		return x->stores.count > y->stores.count ? -1 : 1;
 	if (x->stores.bytes != y->stores.bytes)
@@ -224,7 +215,6 @@ int report_recording_summary(struct report_recording *d, uint64_t top, bool json
 {
 	struct report_counts *s = xcalloc(1, sizeof *s);
 	int status;
-
 	s->helpers = finding_helpers_new();
 	status = report_recording_each(d, UINT64_MAX, count_event, s, err);
 	finding_helpers_decide(s->helpers);

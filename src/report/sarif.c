@@ -30,7 +30,6 @@
 static void add_uri(cJSON *to, const char *path, bool folder)
 {
 	struct buf uri = { 0 };
-
 	if (*path == '/')
 		buf_puts(&uri, "file://");
 	for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
@@ -49,7 +48,6 @@ static void add_uri(cJSON *to, const char *path, bool folder)
 static void add_physical(cJSON *location, const struct srcloc_frame *f)
 {
 	const char *path = f->file ? f->file : f->module;
-
 	if (!path)
 		return;
 	cJSON *physical = cJSON_AddObjectToObject(location, "physicalLocation");
@@ -71,7 +69,6 @@ static void add_message(cJSON *to, const char *text)
 static cJSON *location(const struct srcloc_frame *f, const char *message)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	if (f)
 		add_physical(o, f);
 	if (f && f->function) {
@@ -90,7 +87,6 @@ static cJSON *add_flow(cJSON *flows, const char *message)
 {
 	cJSON *flow = cJSON_CreateObject(), *threads = cJSON_CreateArray();
 	cJSON *thread = cJSON_CreateObject();
-
 	add_message(flow, message);
 	cJSON_AddItemToArray(threads, thread);
 	cJSON_AddItemToObject(flow, "threadFlows", threads);
@@ -101,7 +97,6 @@ static cJSON *add_flow(cJSON *flows, const char *message)
 static void add_to_flow(cJSON *locations, cJSON *where, bool essential)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	cJSON_AddItemToObject(o, "location", where);
 	report_add_text(o, "importance", essential ? "essential" : "important");
 	cJSON_AddItemToArray(locations, o);
@@ -113,7 +108,6 @@ static void add_path_flow(cJSON *flows, const struct finding *f, size_t room)
 	struct srcloc_where path = report_trim(&f->place);
 	const struct srcloc_frame *main_frame = finding_main_frame(&f->place);
 	size_t head = path.n > room ? room / 2 : path.n; /* innermost frames that stay */
-
 	if (!path.n)
 		return;
 	cJSON *locations = add_flow(flows, "call path");
@@ -132,14 +126,12 @@ static int by_event(const void *a, const void *b)
 {
 	const struct finding_related *r = *(const struct finding_related *const *)a;
 	const struct finding_related *s = *(const struct finding_related *const *)b;
-
 	return r->event < s->event ? -1 : r->event > s->event;
 }
 
 static void related_text(const struct finding_related *r, struct buf *out)
 {
 	char *role = report_role(r->role);
-
 	out->n = 0;
 	buf_puts(out, role);
 	free(role);
@@ -154,7 +146,6 @@ static void add_history_flow(cJSON *flows, const struct finding *f)
 	const struct finding_related **sorted = xcalloc(n + 1, sizeof *sorted);
 	struct finding_related self = { "finding", f->message, f->event, f->place };
 	struct buf text = { 0 };
-
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &f->related.p[i];
 	sorted[n++] = &self;
@@ -173,7 +164,6 @@ static void add_related(cJSON *result, const struct finding *f)
 {
 	cJSON *a = cJSON_AddArrayToObject(result, "relatedLocations");
 	struct buf text = { 0 };
-
 	for (size_t i = 0; i < f->related.n && i < MAX_LOCATIONS; i++) {
 		const struct finding_related *r = &f->related.p[i];
 		related_text(r, &text);
@@ -187,7 +177,6 @@ static void add_related(cJSON *result, const struct finding *f)
 static void add_result_message(cJSON *result, const struct finding *f)
 {
 	struct buf text = { 0 };
-
 	buf_puts(&text, f->message ? f->message : f->kind->title);
 	if (f->crash) {
 		char *verdict = report_verdict(f->crash);
@@ -210,7 +199,6 @@ static void add_result_message(cJSON *result, const struct finding *f)
 static void add_properties(cJSON *result, const struct finding *f)
 {
 	cJSON *p = cJSON_AddObjectToObject(result, "properties");
-
 	report_add_text(p, "level", finding_level_name(f->level));
 	report_add_text(p, "witness", f->witness);
 	cJSON_AddNumberToObject(p, "event", (double)f->event);
@@ -248,7 +236,6 @@ static cJSON *result(const struct report *r, const struct finding *f,
 	cJSON *o = cJSON_CreateObject();
 	const struct srcloc_frame program = program_frame(r);
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
-
 	report_add_text(o, "ruleId", f->kind->name);
 	cJSON_AddNumberToObject(o, "ruleIndex", (double)report_rule_index(rules, f->kind));
 	report_add_text(o, "level", report_sarif_level(f->level));
@@ -281,7 +268,6 @@ static cJSON *result(const struct report *r, const struct finding *f,
 static void add_notification(cJSON *notes, const char *level, const char *text)
 {
 	cJSON *o = cJSON_CreateObject();
-
 	report_add_text(o, "level", level);
 	add_message(o, text);
 	cJSON_AddItemToArray(notes, o);
@@ -291,7 +277,6 @@ static void add_invocation(cJSON *run, const struct report *r, size_t left_out)
 {
 	cJSON *o = cJSON_CreateObject();
 	cJSON *arguments = cJSON_AddArrayToObject(o, "arguments");
-
 	cJSON_AddBoolToObject(o, "executionSuccessful", true);
 	report_add_text(cJSON_AddObjectToObject(o, "properties"), "verb", r->verb);
 	for (size_t i = 0; i < r->ncommand; i++)
@@ -315,7 +300,6 @@ static void add_invocation(cJSON *run, const struct report *r, size_t left_out)
 static void add_tool(cJSON *run, const struct report_rules *rules)
 {
 	cJSON *driver = cJSON_AddObjectToObject(cJSON_AddObjectToObject(run, "tool"), "driver");
-
 	report_add_text(driver, "name", "Holdfast");
 	report_add_text(driver, "version", HOLDFAST_VERSION);
 	report_add_text(driver, "semanticVersion", HOLDFAST_VERSION);
@@ -328,7 +312,6 @@ static cJSON *results(const struct report *r, const struct report_rules *rules)
 	const struct finding_set *set = r->findings;
 	cJSON *a = cJSON_CreateArray();
 	size_t n = 0;
-
 	for (int suppressed = 0; suppressed < 2; suppressed++)
 		for (size_t i = 0; i < set->v.n; i++)
 			if (set->v.p[i]->suppressed == (bool)suppressed && n++ < MAX_RESULTS)
@@ -341,7 +324,6 @@ int report_sarif(const struct report *r, const char *path, struct err *err)
 	cJSON *log = cJSON_CreateObject(), *run = cJSON_CreateObject();
 	struct report_rules rules = { 0 };
 	size_t n = r->findings->v.n;
-
 	report_rules_collect(&rules, r->findings);
 	report_add_text(log, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
 	report_add_text(log, "version", "2.1.0");

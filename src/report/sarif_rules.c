@@ -18,7 +18,6 @@ void report_rules_collect(struct report_rules *rules, const struct finding_set *
 size_t report_rule_index(const struct report_rules *rules, const struct finding_kind_info *kind)
 {
 	size_t i = 0;
-
 	while (i < rules->kind.n && rules->kind.p[i] != kind &&
 	       strcmp(rules->kind.p[i]->name, kind->name))
 		i++;
@@ -33,7 +32,6 @@ const char *report_sarif_level(enum finding_level level)
 		[FINDING_WARNING] = "warning",
 		[FINDING_NOTE] = "note",
 	};
-
 	return levels[level];
 }
 
@@ -47,7 +45,6 @@ static void add_name(cJSON *rule, const char *kind)
 {
 	struct buf name = { 0 };
 	bool up = true;
-
 	for (; *kind; kind++) {
 		char c = up ? (char)toupper((unsigned char)*kind) : *kind;
 		up = !isalnum((unsigned char)*kind);
@@ -67,7 +64,6 @@ static void add_properties(cJSON *rule, enum finding_level level)
 	static const char *const precision[] = { "very-high", "very-high", "medium", "low" };
 	cJSON *p = cJSON_AddObjectToObject(rule, "properties");
 	cJSON *tags = cJSON_AddArrayToObject(p, "tags");
-
 	cJSON_AddItemToArray(tags, cJSON_CreateString("persistent-memory"));
 	cJSON_AddItemToArray(tags, cJSON_CreateString(level == FINDING_PERFORMANCE
 							      ? "performance"
@@ -79,7 +75,6 @@ static void add_properties(cJSON *rule, enum finding_level level)
 cJSON *report_rules_json(const struct report_rules *rules)
 {
 	cJSON *a = cJSON_CreateArray();
-
 	for (size_t i = 0; i < rules->kind.n; i++) {
 		const struct finding_kind_info *kind = rules->kind.p[i];
 		const char *help = kind->help ? kind->help : kind->title;

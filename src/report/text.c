@@ -68,7 +68,6 @@ static void put_frame(const struct text_out *o, const struct srcloc_frame *f, bo
 		      size_t names, size_t places)
 {
 	char *where = report_where(f, false);
-
 	if (marked)
 		report_text_color(o, BOLD);
 	fprintf(o->f, "    %c ", marked ? '>' : ' ');
@@ -93,7 +92,6 @@ static void put_path(const struct text_out *o, const struct finding_place *place
 	struct srcloc_where path = report_trim(place);
 	const struct srcloc_frame *main_frame = finding_main_frame(place);
 	size_t names = 0, places = 0, cut = path.n > PATH_HEAD + PATH_TAIL + 1 ? PATH_HEAD : path.n;
-
 	if (path.n < 2)
 		return;
 	for (size_t i = 0; i < path.n; i++) {
@@ -132,7 +130,6 @@ static void put_callers(const struct text_out *o, const struct finding_place *pl
 	struct srcloc_where path = report_trim(place);
 	const struct srcloc_frame *at = finding_main_frame(place);
 	size_t first = 0, shown = 0;
-
 	while (first < path.n && &path.frame[first] != at)
 		first++;
 	for (size_t i = first + 1; i < path.n && shown < CALLERS; i++, shown++) {
@@ -154,7 +151,6 @@ static void put_related(const struct text_out *o, const struct finding *f,
 {
 	const struct srcloc_frame *at = finding_main_frame(&r->place);
 	char *role = report_role(r->role);
-
 	report_text_label(o, role, columns);
 	free(role);
 	if (at) {
@@ -182,7 +178,6 @@ static size_t label_columns(const struct finding *f)
 {
 	bool wide = f->crash || (f->input && f->input->backtrace);
 	size_t columns = wide ? report_text_crash_columns() : strlen("replay");
-
 	if (f->verdict && columns < strlen("verdict"))
 		columns = strlen("verdict");
 	if (f->why.n && columns < strlen("why ") + strlen(finding_level_name(f->level)))
@@ -216,7 +211,6 @@ static void put_facts(const struct text_out *o, const struct finding *f)
 {
 	size_t columns = label_columns(f);
 	char *how_often = seen(f);
-
 	for (size_t i = 0; i < f->related.n; i++)
 		put_related(o, f, &f->related.p[i], columns);
 	if (f->crash)
@@ -256,7 +250,6 @@ static void put_title(const struct text_out *o, const struct finding *f)
 static void put_at(const struct text_out *o, const struct srcloc_frame *at, uint32_t context)
 {
 	char *where = report_where(at, true);
-
 	fputs("  at ", o->f);
 	report_text_put(o, where, SIZE_MAX);
 	if (at->function) {
@@ -272,7 +265,6 @@ static void put_at(const struct text_out *o, const struct srcloc_frame *at, uint
 static void put_whole(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
-
 	put_title(o, f);
 	if (at)
 		put_at(o, at, TEXT_CONTEXT);
@@ -285,7 +277,6 @@ static void put_short(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 	size_t columns = strlen("called by");
-
 	put_title(o, f);
 	if (at)
 		put_at(o, at, 0);
@@ -306,7 +297,6 @@ static void put_summary(const struct text_out *o, const struct report *r)
 	char *text = report_summary(set);
 	const char *tint = r->incomplete ? level_color[FINDING_WARNING] : GREEN;
 	bool nothing = true;
-
 	for (int i = FINDING_LEVELS; i-- > 0;)
 		if (finding_count(set, (enum finding_level)i)) {
 			tint = level_color[i];
@@ -324,7 +314,6 @@ static void put_summary(const struct text_out *o, const struct report *r)
 void report_show(const struct finding *f, FILE *file)
 {
 	struct text_out o = { file, color_wanted(file) };
-
 	put_finding(&o, f);
 	fflush(file);
 }
@@ -335,7 +324,6 @@ static void put_findings(const struct text_out *o, const struct report *r)
 	const struct finding_set *set = r->findings;
 	size_t shown = 0, lines = 0, notes = finding_count(set, FINDING_NOTE);
 	size_t all = 0;
-
 	for (int i = 0; i < FINDING_LEVELS; i++)
 		all += finding_count(set, (enum finding_level)i);
 	if (!r->top && all - notes >= MANY)
@@ -362,7 +350,6 @@ static void put_findings(const struct text_out *o, const struct report *r)
 void report_text(const struct report *r, FILE *file)
 {
 	struct text_out o = { file, color_wanted(file) };
-
 	put_findings(&o, r);
 	for (size_t i = 0; i < r->nnotes; i++) {
 		report_text_put(&o, r->notes[i], SIZE_MAX);

@@ -16,7 +16,6 @@ size_t report_text_crash_columns(void)
 static size_t count_lines(const char *text)
 {
 	size_t n = 0;
-
 	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
 		n++;
 	return n;
@@ -26,7 +25,6 @@ static size_t count_lines(const char *text)
 static void put_lines(const struct text_out *o, const char *text, size_t from, size_t to)
 {
 	size_t all = count_lines(text), number = 0;
-
 	if (from)
 		fprintf(o->f, "      | … %zu more …\n", from);
 	for (const char *p = text; *p && number < to; number++) {
@@ -56,7 +54,6 @@ static char *state_of(const struct finding_crash *crash)
 void report_text_crash(const struct text_out *o, const struct finding_crash *crash, size_t columns)
 {
 	char *state = state_of(crash), *verdict = report_verdict(crash);
-
 	report_text_labelled(o, "state", columns, state);
 	report_text_label(o, "recovery", columns);
 	report_text_color(o, RED);
@@ -79,7 +76,6 @@ void report_text_crash(const struct text_out *o, const struct finding_crash *cra
 void report_text_input(const struct text_out *o, const struct finding_input *input, size_t columns)
 {
 	const char *label = "input";
-
 	for (const char *p = input->text ? input->text : ""; *p;) {
 		size_t n = strcspn(p, "\n");
 		char *line = xasprintf("%.*s", (int)n, p);
@@ -99,7 +95,6 @@ char *report_text_crash_seen(const struct finding *f)
 {
 	const struct finding_crash *crash = f->crash;
 	uint64_t states = crash->states ? crash->states : f->count;
-
 	return xasprintf("in %llu crash state%s, %llu recover%s", (unsigned long long)states,
 			 states == 1 ? "" : "s", (unsigned long long)crash->recoveries,
 			 crash->recoveries == 1 ? "y" : "ies");

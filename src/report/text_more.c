@@ -14,7 +14,6 @@
 void report_text_why(const struct text_out *o, const struct finding *f, size_t columns)
 {
 	struct buf label = { 0 };
-
 	buf_printf(&label, "why %s", finding_level_name(f->level));
 	for (size_t i = 0; i < f->why.n; i++)
 		report_text_labelled(o, i ? "" : label.p, columns, f->why.p[i].text);
@@ -37,7 +36,6 @@ static char *callers(const struct finding_place *place)
 	const struct srcloc_frame *at = finding_main_frame(place);
 	struct buf out = { 0 };
 	size_t i = 0, shown = 0;
-
 	while (i < path.n && &path.frame[i] != at)
 		i++;
 	for (i++; i < path.n && shown < PATH_NAMES; i++, shown++) {
@@ -54,7 +52,6 @@ static char *callers(const struct finding_place *place)
 void report_text_paths(const struct text_out *o, const struct finding *f, size_t columns)
 {
 	size_t left = f->paths.n > OTHER_PATHS ? f->paths.n - OTHER_PATHS : 0;
-
 	if (f->paths.n < 2)
 		return;
 	for (size_t i = 0; i < f->paths.n && i < OTHER_PATHS; i++) {
@@ -74,7 +71,6 @@ void report_text_paths(const struct text_out *o, const struct finding *f, size_t
 void report_text_line(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
-
 	report_text_level(o, f->level);
 	if (at) {
 		char *where = report_where(at, false);
@@ -103,7 +99,6 @@ static bool alike(const struct finding *f, const struct finding *g)
 {
 	const struct srcloc_frame *a = finding_main_frame(&f->place);
 	const struct srcloc_frame *b = finding_main_frame(&g->place);
-
 	return f->kind == g->kind && f->level == g->level && proof_of(f) == proof_of(g) &&
 	       !f->crash && !g->crash && !f->input && !g->input && a && b && a->function &&
 	       b->function && a->file && b->file && !strcmp(a->function, b->function) &&
@@ -116,7 +111,6 @@ static void put_alike(const struct text_out *o, const struct finding *f)
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
 	char *where = report_where(at, true);
 	struct report_excerpt e = report_excerpt(at, 0);
-
 	report_text_label(o, "also", strlen("also"));
 	report_text_put(o, where, SIZE_MAX);
 	fprintf(o->f, ", %s", f->id);
@@ -133,7 +127,6 @@ void report_text_many(const struct text_out *o, const struct finding_set *set,
 		      report_text_put_finding *whole, report_text_put_finding *brief)
 {
 	bool *put = xcalloc(set->v.n, sizeof *put);
-
 	for (size_t i = 0; i < set->v.n; i++) {
 		const struct finding *f = set->v.p[i];
 		if (put[i] || f->suppressed || f->level == FINDING_NOTE)
@@ -161,7 +154,6 @@ struct file_row {
 static int by_gravity(const void *a, const void *b)
 {
 	const struct file_row *x = a, *y = b;
-
 	for (int i = 0; i < FINDING_LEVELS; i++)
 		if (x->n[i] != y->n[i])
 			return x->n[i] > y->n[i] ? -1 : 1;
@@ -172,7 +164,6 @@ void report_text_files(const struct text_out *o, const struct finding_set *set)
 {
 	VEC(struct file_row) rows = { 0 };
 	size_t width = strlen("file");
-
 	for (size_t i = 0; i < set->v.n; i++) {
 		const struct finding *f = set->v.p[i];
 		const struct srcloc_frame *at = finding_main_frame(&f->place);

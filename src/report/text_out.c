@@ -20,7 +20,6 @@ void report_text_plain(const struct text_out *o)
 size_t report_text_width(const char *text)
 {
 	size_t n = 0;
-
 	for (; *text; text++)
 		n += (*text & 0xc0) != 0x80;
 	return n;
@@ -30,7 +29,6 @@ void report_text_put(const struct text_out *o, const char *text, size_t max)
 {
 	struct buf clean = { 0 };
 	size_t column = 0;
-
 	report_utf8(&clean, text);
 	buf_add(&clean, "", 1);
 	for (const char *p = clean.p; *p; p++) {
@@ -59,7 +57,6 @@ void report_text_put(const struct text_out *o, const char *text, size_t max)
 void report_text_padded(const struct text_out *o, const char *text, size_t columns)
 {
 	size_t n = report_text_width(text);
-
 	report_text_put(o, text, columns);
 	if (n < columns)
 		fprintf(o->f, "%*s", (int)(columns - n), "");
@@ -69,7 +66,6 @@ void report_text_padded(const struct text_out *o, const char *text, size_t colum
 static size_t screen_column(const char *line, uint32_t column)
 {
 	size_t at = 0;
-
 	for (uint32_t i = 1; i < column && *line; i++, line++)
 		at += *line == '\t' ? TAB - at % TAB : (*line & 0xc0) != 0x80;
 	return at;
@@ -79,7 +75,6 @@ static void put_line(const struct text_out *o, const struct srcloc_frame *f, uin
 {
 	const char *line = finding_source_line(f->file, number);
 	bool marked = number == f->line;
-
 	report_text_color(o, marked ? BOLD : DIM);
 	fprintf(o->f, "  %c %5u |", marked ? '>' : ' ', number);
 	if (!marked)
@@ -104,7 +99,6 @@ static void put_line(const struct text_out *o, const struct srcloc_frame *f, uin
 void report_text_excerpt(const struct text_out *o, const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = report_excerpt(f, context);
-
 	for (uint32_t i = 0; i < e.n; i++)
 		put_line(o, f, e.first + i);
 	if (report_source_note(e.state))

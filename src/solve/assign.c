@@ -23,7 +23,6 @@ static bool set(const struct solver *s, struct problem *p, expr e, uint64_t valu
 	const struct node *n = pool_at(s->pool, e);
 	struct domain d;
 	unsigned low;
-
 	if (depth == MAX_DEPTH)
 		return false;
 	switch (EXPR_OP(n->word)) {
@@ -46,7 +45,6 @@ static bool set(const struct solver *s, struct problem *p, expr e, uint64_t valu
 static bool solve_for(const struct solver *s, struct problem *p, expr side, expr other)
 {
 	uint64_t known;
-
 	memcpy(p->out, p->input, p->ninput);
 	return !is_const(s->pool, other, &known) &&
 	       set(s, p, side, solve_pool_eval(s->pool, other, p->input, p->ninput), 0) &&
@@ -57,7 +55,6 @@ static enum solve_answer assign_ask(struct stage *stage, struct problem *p)
 {
 	struct solver *s = stage->solver;
 	const struct node goal = *pool_at(s->pool, p->cond.p[0]);
-
 	if (EXPR_OP(goal.word) == EXPR_EQ) {
 		if (solve_for(s, p, goal.a, goal.b) || solve_for(s, p, goal.b, goal.a)) {
 			s->stats.trivial++;

@@ -54,7 +54,6 @@ static void drop_all(struct cache *t)
 static int order(const void *a, const void *b)
 {
 	const expr *x = a, *y = b;
-
 	return *x < *y ? -1 : *x > *y;
 }
 
@@ -62,7 +61,6 @@ static int order(const void *a, const void *b)
 static uint64_t prepare(struct cache *t, const struct problem *p)
 {
 	uint64_t h;
-
 	t->sorted.n = t->fixed.n = 0;
 	for (size_t i = 0; i < p->cond.n; i++)
 		VEC_PUSH(&t->sorted, p->cond.p[i]);
@@ -71,7 +69,6 @@ static uint64_t prepare(struct cache *t, const struct problem *p)
 	for (size_t i = 0; i < p->fixed.n; i++) {
 		unsigned v = solve_problem_byte(p, p->fixed.p[i]);
 		struct var f = { p->fixed.p[i], { { 0 } } };
-
 		f.dom.w[v >> 6] = (uint64_t)1 << (v & 63);
 		VEC_PUSH(&t->fixed, f);
 	}
@@ -91,10 +88,8 @@ static bool try_model(struct cache *t, struct problem *p, const struct entry *e)
 {
 	struct pool *pool = t->stage.solver->pool;
 	bool any = false;
-
 	for (uint32_t i = 0; i < e->nvar; i++) {
 		struct var *v = solve_problem_var(p, e->var[i].byte);
-
 		if (!v || v->byte >= p->ninput)
 			continue;
 		p->out[v->byte] = e->value[i];
@@ -121,7 +116,6 @@ static bool try_recent(struct cache *t, struct problem *p)
 {
 	for (unsigned i = 1; i <= RECENT; i++) {
 		const struct entry *e = t->recent[(t->at + RECENT - i) % RECENT];
-
 		if (e && try_model(t, p, e))
 			return true;
 	}
@@ -133,7 +127,6 @@ static bool try_recent(struct cache *t, struct problem *p)
 static bool conds_within(const struct cache *t, const struct entry *e)
 {
 	size_t j = 0;
-
 	for (uint32_t i = 0; i < e->ncond; i++, j++) {
 		while (j < t->sorted.n && t->sorted.p[j] < e->cond[i])
 			j++;
@@ -155,10 +148,8 @@ static bool narrower(const struct domain *a, const struct domain *b)
 static bool vars_within(struct cache *t, struct problem *p, const struct var *v, uint32_t n)
 {
 	size_t j = 0;
-
 	for (uint32_t i = 0; i < n; i++) {
 		const struct var *here = solve_problem_var(p, v[i].byte);
-
 		if (!here) {
 			while (j < t->fixed.n && t->fixed.p[j].byte < v[i].byte)
 				j++;
@@ -183,7 +174,6 @@ static bool is_contradiction(struct cache *t, struct problem *p)
 	for (size_t i = 0; i < t->sorted.n; i++) {
 		unsigned n = 0;
 		uint64_t at;
-
 		if (!hmap_get(&t->by_newest, t->sorted.p[i], &at))
 			continue;
 		for (const struct entry *e = t->all.p[at]; e && n < MAX_CHAIN; e = e->next, n++)
@@ -201,7 +191,6 @@ static struct entry *entry_new(struct cache *t, const struct problem *p)
 	size_t size = sizeof(struct entry) + (nvar + nfixed) * sizeof(struct var) +
 		      ncond * sizeof(expr) + nvar;
 	struct entry *e = xmalloc(size);
-
 	t->bytes += size;
 	e->ncond = (uint32_t)ncond;
 	e->nvar = (uint32_t)nvar;
@@ -226,7 +215,6 @@ static void keep(struct cache *t, const struct problem *p, uint64_t key, enum so
 {
 	struct entry *e;
 	uint64_t first;
-
 	if (t->bytes > MAX_BYTES)
 		drop_all(t);
 	e = entry_new(t, p);
@@ -237,7 +225,6 @@ static void keep(struct cache *t, const struct problem *p, uint64_t key, enum so
 		t->recent[t->at++ % RECENT] = e;
 	} else if (e->ncond) {
 		expr newest = e->cond[e->ncond - 1];
-
 		if (hmap_get(&t->by_newest, newest, &first))
 			e->next = t->all.p[first];
 		hmap_put(&t->by_newest, newest, t->all.n - 1);
@@ -249,12 +236,10 @@ static enum solve_answer cache_ask(struct stage *stage, struct problem *p)
 	struct cache *t = (struct cache *)stage;
 	uint64_t key = prepare(t, p), at;
 	enum solve_answer a;
-
 	save(t, p);
 	stage->solver->stats.cache_hits++;
 	if (hmap_get(&t->by_key, key, &at)) {
 		const struct entry *e = t->all.p[at];
-
 		if (e->answer == SOLVE_SAT && try_model(t, p, e))
 			return SOLVE_SAT;
 		if (e->answer == SOLVE_UNSAT && contradicts(t, p, e))
@@ -274,7 +259,6 @@ static enum solve_answer cache_ask(struct stage *stage, struct problem *p)
 static void cache_stop(struct stage *stage)
 {
 	struct cache *t = (struct cache *)stage;
-
 	drop_all(t);
 	VEC_FREE(&t->all);
 	VEC_FREE(&t->sorted);

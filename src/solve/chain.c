@@ -27,7 +27,6 @@ static const struct stage_ops *const chain[STAGES] = {
 static struct stage *stage_new(struct solver *s, const struct stage_ops *ops)
 {
 	struct stage *t = xcalloc(1, ops->size);
-
 	t->ops = ops;
 	t->solver = s;
 	if (ops->start)
@@ -57,7 +56,6 @@ static uint8_t *copy(const uint8_t *p, size_t n)
 struct solver *solve_solver_new(struct pool *pool, const struct solve_opts *opts)
 {
 	struct solver *s = xcalloc(1, sizeof *s);
-
 	s->pool = pool;
 	s->timeout_ms = opts && opts->timeout_ms ? opts->timeout_ms : DEFAULT_TIMEOUT_MS;
 	if (opts) {
@@ -117,14 +115,12 @@ static void whole_vars(struct solver *s, struct problem *w)
 {
 	uint32_t all = 0;
 	size_t n;
-
 	w->var.n = w->fixed.n = 0;
 	for (size_t i = 0; i < w->cond.n; i++)
 		all = solve_pool_set_join(s->pool, all, pool_at(s->pool, w->cond.p[i])->set);
 	n = s->pool->set.p[all].size;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t byte = solve_pool_set_bytes(s->pool, all)[i];
-
 		VEC_PUSH(&w->var, ((struct var){ byte, solve_solver_range(s, byte, w->ninput) }));
 	}
 }
@@ -148,7 +144,6 @@ static void compare(struct solver *s, const struct solve_query *q, enum solve_an
 	struct problem *w = &s->whole;
 	struct solve_stats kept = s->stats;
 	enum solve_answer want;
-
 	if (got == SOLVE_SAT && breaks(s, q, out)) {
 		s->stats.wrong++;
 		return;
@@ -194,7 +189,6 @@ enum solve_answer solve_solver_ask(struct solver *s, const struct solve_query *q
 {
 	double start = now_seconds();
 	enum solve_answer a;
-
 	s->stats.queries++;
 	put(&s->problem, q, out);
 	a = s->stage[0]->ops->ask(s->stage[0], &s->problem);

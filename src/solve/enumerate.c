@@ -53,7 +53,6 @@ static void compile_cond(struct search *t, struct cond *c, expr e)
 {
 	struct pool *pool = t->stage.solver->pool;
 	const struct set *s = set_of(pool, e);
-
 	solve_program_compile(&c->program, pool, e);
 	t->compiled += c->program.step.n;
 	c->var.n = 0;
@@ -65,7 +64,6 @@ static void compile_cond(struct search *t, struct cond *c, expr e)
 static bool compile_all(struct search *t)
 {
 	const struct problem *p = t->p;
-
 	t->compiled = 0;
 	t->ncond = 0;
 	for (size_t i = 0; i < p->cond.n; i++) {
@@ -101,7 +99,6 @@ static void into_domains(struct problem *p)
 	for (size_t i = 0; i < p->var.n; i++) {
 		const struct var *v = &p->var.p[i];
 		int now = solve_problem_byte(p, v->byte);
-
 		for (int d = 0; d < 256; d++) {
 			if (now + d < 256 && domain_has(&v->dom, (unsigned)(now + d))) {
 				set_byte(p, v->byte, (unsigned)(now + d));
@@ -119,10 +116,8 @@ static void into_domains(struct problem *p)
 static unsigned conflicts(struct search *t, const struct cond *c, uint32_t var, unsigned best)
 {
 	unsigned n = 0;
-
 	for (size_t i = 0; i < t->ncond && n < best; i++) {
 		struct cond *d = &t->cond.p[i];
-
 		if (d != c)
 			n += has_var(d, var) ? !run(t, d) : !d->holds;
 	}
@@ -141,14 +136,12 @@ static void try_var(struct search *t, struct cond *c, uint32_t var, struct move 
 	struct problem *p = t->p;
 	const struct var *v = &p->var.p[var];
 	uint8_t was = solve_problem_byte(p, v->byte);
-
 	if (v->byte >= p->ninput)
 		return;
 	run(t, c);
 	solve_program_vary(&c->program, v->byte);
 	for (unsigned x = 0; x < 256 && t->left > 0 && best->conflicts; x++) {
 		unsigned n;
-
 		if (!domain_has(&v->dom, x))
 			continue;
 		t->left -= (long)c->program.redo.n;
@@ -165,7 +158,6 @@ static void try_var(struct search *t, struct cond *c, uint32_t var, struct move 
 static struct cond *first_failing(struct search *t)
 {
 	struct cond *c = NULL;
-
 	for (size_t i = 0; i < t->ncond; i++) {
 		t->cond.p[i].holds = run(t, &t->cond.p[i]);
 		if (!t->cond.p[i].holds && !c)
@@ -177,13 +169,11 @@ static struct cond *first_failing(struct search *t)
 static bool repair(struct search *t)
 {
 	uint32_t last = UINT32_MAX;
-
 	into_domains(t->p);
 	t->left = REPAIR_STEPS + 32 * (long)t->compiled;
 	for (unsigned round = 0; round < MAX_ROUNDS && t->left > 0; round++) {
 		struct move best = { .conflicts = UINT32_MAX };
 		struct cond *c = first_failing(t);
-
 		if (!c)
 			return true;
 		for (size_t i = c->var.n; i-- && best.conflicts;)
@@ -205,7 +195,6 @@ static bool repair(struct search *t)
 static uint32_t open_var(const struct search *t, const struct cond *c)
 {
 	uint32_t found = NONE;
-
 	for (size_t i = 0; i < c->var.n; i++)
 		if (t->open.p[c->var.p[i]]) {
 			if (found != NONE)
@@ -234,7 +223,6 @@ static unsigned filter(struct search *t, struct cond *c, uint32_t var)
 {
 	struct domain *d = &t->dom.p[var];
 	unsigned left = 0;
-
 	run(t, c);
 	solve_program_vary(&c->program, t->p->var.p[var].byte);
 	for (unsigned x = 0; x < 256; x++) {
@@ -255,14 +243,12 @@ static unsigned filter(struct search *t, struct cond *c, uint32_t var)
 static bool propagate(struct search *t, uint32_t var)
 {
 	uint32_t queue[MAX_VARS + 1], n = 0;
-
 	queue[n++] = var;
 	while (n) {
 		var = queue[--n];
 		for (size_t i = 0; i < t->ncond; i++) {
 			struct cond *c = &t->cond.p[i];
 			uint32_t open;
-
 			if (var != SEVERAL && !has_var(c, var))
 				continue;
 			open = open_var(t, c);
@@ -286,7 +272,6 @@ static uint32_t choose(const struct search *t)
 {
 	uint32_t best = NONE;
 	unsigned size = 257;
-
 	for (uint32_t i = 0; i < t->p->var.n; i++)
 		if (t->open.p[i] && domain_size(&t->dom.p[i]) < size) {
 			size = domain_size(&t->dom.p[i]);
@@ -303,7 +288,6 @@ static enum solve_answer descend(struct search *t)
 	struct domain todo;
 	uint8_t open[MAX_VARS];
 	enum solve_answer a;
-
 	if (var == NONE)
 		return SOLVE_SAT;
 	todo = t->dom.p[var];
@@ -315,7 +299,6 @@ static enum solve_answer descend(struct search *t)
 		unsigned v = t->p->var.p[var].byte < t->p->ninput
 				     ? t->p->input[t->p->var.p[var].byte]
 				     : 0;
-
 		if (!domain_has(&todo, v)) /* the input's value first */
 			v = first_value(&todo);
 		if (v == 256)
@@ -337,14 +320,12 @@ static enum solve_answer descend(struct search *t)
 static enum solve_answer search(struct search *t)
 {
 	struct problem *p = t->p;
-
 	if (p->var.n > MAX_VARS)
 		return SOLVE_TIMEOUT;
 	t->left = SEARCH_STEPS;
 	t->dom.n = t->open.n = t->trail.n = 0;
 	for (uint32_t i = 0; i < p->var.n; i++) {
 		unsigned size = domain_size(&p->var.p[i].dom);
-
 		if (!size)
 			return SOLVE_UNSAT;
 		VEC_PUSH(&t->dom, p->var.p[i].dom);
@@ -368,7 +349,6 @@ static enum solve_answer enumerate_ask(struct stage *stage, struct problem *p)
 {
 	struct search *t = (struct search *)stage;
 	enum solve_answer a = SOLVE_TIMEOUT;
-
 	t->p = p;
 	if (compile_all(t)) {
 		if (repair(t)) {
@@ -391,7 +371,6 @@ static enum solve_answer enumerate_ask(struct stage *stage, struct problem *p)
 static void enumerate_stop(struct stage *stage)
 {
 	struct search *t = (struct search *)stage;
-
 	for (size_t i = 0; i < t->cond.n; i++) {
 		solve_program_free(&t->cond.p[i].program);
 		VEC_FREE(&t->cond.p[i].var);

@@ -22,7 +22,6 @@ void solve_pool_eval_begin(struct pool *p)
 static void epochs_grow(struct pool *p)
 {
 	size_t had = p->epoch.n, want = p->node.n;
-
 	if (had >= want)
 		return;
 	VEC_RESERVE(&p->epoch, want);
@@ -37,7 +36,6 @@ static bool push_operands(struct pool *p, const struct node *n)
 {
 	const expr x[3] = { n->a, n->b, n->c };
 	bool any = false;
-
 	for (unsigned i = 0; i < solve_pool_operands(n->word); i++)
 		if (p->epoch.p[x[i]] != p->now) {
 			VEC_PUSH(&p->stack, x[i]);
@@ -50,7 +48,6 @@ static uint64_t node_value(const struct pool *p, const struct node *n, const uin
 			   size_t ninput)
 {
 	const uint64_t *v = p->value.p;
-
 	switch (EXPR_OP(n->word)) {
 	case EXPR_CONST: return (uint64_t)n->b << 32 | n->a;
 	case EXPR_INPUT: return n->a < ninput ? input[n->a] : 0;
@@ -68,7 +65,6 @@ uint64_t solve_pool_eval_more(struct pool *p, expr e, const uint8_t *input, size
 	while (p->stack.n) {
 		expr at = p->stack.p[p->stack.n - 1];
 		const struct node *n = &p->node.p[at];
-
 		if (p->epoch.p[at] != p->now) {
 			if (push_operands(p, n))
 				continue;
@@ -92,10 +88,8 @@ static uint64_t vars_of(const struct pool *p, const struct node *n)
 {
 	const struct set *s = &p->set.p[n->set];
 	uint64_t vars = 0;
-
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run *r = &p->run.p[s->at + i];
-
 		if (r->to - r->from >= 63)
 			return ~(uint64_t)0;
 		for (uint32_t b = r->from; b <= r->to; b++)
@@ -111,7 +105,6 @@ static void compile_node(struct program *g, struct pool *p, expr at)
 	const uint64_t *slot = p->value.p;
 	struct step s = { .word = n->word };
 	uint64_t k = 0;
-
 	switch (EXPR_OP(n->word)) {
 	case EXPR_CONST: is_const(p, at, &k); break;
 	case EXPR_INPUT: s.a = n->a; break;
@@ -138,7 +131,6 @@ void solve_program_compile(struct program *g, struct pool *p, expr e)
 	VEC_PUSH(&p->stack, e);
 	while (p->stack.n) {
 		expr at = p->stack.p[p->stack.n - 1];
-
 		if (p->epoch.p[at] != p->now) {
 			if (push_operands(p, &p->node.p[at]))
 				continue;
@@ -166,10 +158,8 @@ static inline uint64_t step_run(const struct step *s, const uint64_t *val)
 uint64_t solve_program_run(struct program *g, const uint8_t *input, size_t n)
 {
 	uint64_t *val = g->val.p;
-
 	for (size_t i = 0; i < g->step.n; i++) {
 		const struct step *s = &g->step.p[i];
-
 		if (EXPR_OP(s->word) == EXPR_INPUT)
 			val[i + 1] = s->a < n ? input[s->a] : 0;
 		else if (EXPR_OP(s->word) != EXPR_CONST)
@@ -183,7 +173,6 @@ void solve_program_vary(struct program *g, uint32_t byte)
 	g->redo.n = 0;
 	for (size_t i = 0; i < g->step.n; i++) {
 		const struct step *s = &g->step.p[i];
-
 		if (!(s->vars >> (byte & 63) & 1) || EXPR_OP(s->word) == EXPR_CONST)
 			continue;
 		if (EXPR_OP(s->word) != EXPR_INPUT || s->a == byte)
@@ -194,11 +183,9 @@ void solve_program_vary(struct program *g, uint32_t byte)
 uint64_t solve_program_rerun(struct program *g, uint8_t value)
 {
 	uint64_t *val = g->val.p;
-
 	for (size_t i = 0; i < g->redo.n; i++) {
 		uint32_t at = g->redo.p[i];
 		const struct step *s = &g->step.p[at];
-
 		val[at + 1] = EXPR_OP(s->word) == EXPR_INPUT ? value : step_run(s, val);
 	}
 	return val[g->step.n];

@@ -63,7 +63,6 @@ static inline enum expr_op op_of(const struct pool *p, expr e)
 static inline bool is_const(const struct pool *p, expr e, uint64_t *v)
 {
 	const struct node *n = &p->node.p[e];
-
 	if (EXPR_OP(n->word) != EXPR_CONST)
 		return false;
 	*v = (uint64_t)n->b << 32 | n->a;
@@ -127,7 +126,6 @@ static inline void domain_drop(struct domain *d, unsigned v)
 static inline unsigned domain_size(const struct domain *d)
 {
 	unsigned n = 0;
-
 	for (unsigned i = 0; i < 4; i++)
 		n += (unsigned)__builtin_popcountll(d->w[i]);
 	return n;

@@ -29,7 +29,6 @@ unsigned solve_pool_operands(uint32_t word)
 static struct term term_of(const struct pool *p, expr e)
 {
 	struct term t = { 0, width(p, e), 0 };
-
 	if (!is_const(p, e, &t.v))
 		t.node = e;
 	return t;
@@ -44,7 +43,6 @@ static struct term make_term(struct term_space *space, uint32_t word, const stru
 {
 	struct pool *p = (struct pool *)space;
 	expr e[3] = { 0 };
-
 	for (unsigned i = 0; i < expr_operands(word); i++)
 		e[i] = expr_of(p, x[i]);
 	return (struct term){ solve_pool_make(p, word, e[0], e[1], e[2]), EXPR_W(word), 0 };
@@ -55,7 +53,6 @@ static void look_at_term(struct term_space *space, uint32_t node, struct term_pa
 	const struct pool *p = (const struct pool *)space;
 	const struct node *n = pool_at(p, node);
 	unsigned operands = expr_operands(n->word);
-
 	parts->op = EXPR_OP(n->word);
 	parts->lo = EXPR_LO(n->word);
 	if (parts->op == EXPR_INPUT || parts->op == EXPR_TABLE)
@@ -70,7 +67,6 @@ static void look_at_term(struct term_space *space, uint32_t node, struct term_pa
 struct pool *solve_pool_new(void)
 {
 	struct pool *p = xcalloc(1, sizeof *p);
-
 	VEC_PUSH(&p->node, (struct node){ 0 });
 	VEC_PUSH(&p->set, (struct set){ 0 });
 	p->slots = 1024;
@@ -117,7 +113,6 @@ static void grow(struct pool *p)
 	for (size_t e = 1; e < p->node.n; e++) {
 		const struct node *n = &p->node.p[e];
 		size_t i = node_hash(n->word, n->a, n->b, n->c) & (p->slots - 1);
-
 		while (p->slot[i])
 			i = (i + 1) & (p->slots - 1);
 		p->slot[i] = (uint32_t)e;
@@ -127,7 +122,6 @@ static void grow(struct pool *p)
 static uint32_t make_set(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
 	uint32_t set = 0;
-
 	if (EXPR_OP(word) == EXPR_INPUT)
 		return solve_pool_set_single(p, a);
 	switch (solve_pool_operands(word)) {
@@ -142,10 +136,8 @@ expr solve_pool_make(struct pool *p, uint32_t word, expr a, expr b, expr c)
 {
 	size_t i = node_hash(word, a, b, c) & (p->slots - 1);
 	struct node node = { word, a, b, c, 0 };
-
 	for (; p->slot[i]; i = (i + 1) & (p->slots - 1)) {
 		const struct node *n = &p->node.p[p->slot[i]];
-
 		if (n->word == word && n->a == a && n->b == b && n->c == c)
 			return p->slot[i];
 	}
@@ -175,7 +167,6 @@ expr solve_pool_input(struct pool *p, uint32_t byte)
 static uint32_t normal_word(const struct pool *p, uint32_t word, const expr *x)
 {
 	enum expr_op op = EXPR_OP(word);
-
 	if (op <= EXPR_INPUT || op >= EXPR_TABLE || !x[0] || x[0] >= p->node.n)
 		return 0;
 	word = EXPR_WORD(op, EXPR_W(word), width(p, x[0]), op == EXPR_EXTRACT ? EXPR_LO(word) : 0);
@@ -192,7 +183,6 @@ expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 	expr x[3] = { a, b, c };
 	struct term t[3] = { { 0 } };
 	uint64_t v;
-
 	if (EXPR_OP(word) == EXPR_INPUT && a && is_const(p, a, &v))
 		return solve_pool_input(p, (uint32_t)v);
 	word = normal_word(p, word, x);
@@ -206,7 +196,6 @@ expr solve_pool_node(struct pool *p, uint32_t word, expr a, expr b, expr c)
 static uint32_t table_number(struct pool *p, const uint8_t *entries, size_t size)
 {
 	uint64_t key = hash_seeded(entries, size, size), at;
-
 	for (; hmap_get(&p->table_of, key, &at); key++)
 		if (!memcmp(p->table.p[at], entries, size))
 			return (uint32_t)at;
@@ -220,7 +209,6 @@ uint64_t solve_pool_table_entry(const uint8_t *entries, unsigned w, unsigned i)
 {
 	unsigned size = (w + 7) / 8;
 	uint64_t v = 0;
-
 	memcpy(&v, entries + (size_t)i * size, size);
 	return v & expr_mask(w);
 }
@@ -229,7 +217,6 @@ expr solve_pool_table(struct pool *p, unsigned w, expr index, const uint8_t *ent
 {
 	uint64_t v, first;
 	unsigned i;
-
 	if (!w || w > 64 || !index || index >= p->node.n || width(p, index) != 8)
 		return 0;
 	if (is_const(p, index, &v))
@@ -269,7 +256,6 @@ uint32_t solve_pool_word(const struct pool *p, expr e)
 expr solve_pool_operand(const struct pool *p, expr e, unsigned i)
 {
 	const struct node *n = &p->node.p[e];
-
 	if (i >= solve_pool_operands(n->word))
 		return 0;
 	return i == 0 ? n->a : i == 1 ? n->b : n->c;
@@ -278,7 +264,6 @@ expr solve_pool_operand(const struct pool *p, expr e, unsigned i)
 bool solve_pool_is_const(const struct pool *p, expr e, uint64_t *value)
 {
 	uint64_t v;
-
 	if (!e || !is_const(p, e, &v))
 		return false;
 	if (value)
@@ -313,7 +298,6 @@ static void print(const struct pool *p, expr e, struct buf *b, unsigned depth)
 	const struct node *n = &p->node.p[e];
 	enum expr_op op = EXPR_OP(n->word);
 	uint64_t v;
-
 	if (is_const(p, e, &v)) {
 		buf_printf(b, v < 10 ? "%" PRIu64 : "0x%" PRIx64, v);
 	} else if (op == EXPR_INPUT) {

@@ -25,11 +25,9 @@ bool solve_problem_holds(struct pool *pool, const struct problem *p)
 void solve_problem_restore(struct pool *pool, struct problem *p)
 {
 	unsigned n = 0;
-
 	for (size_t i = 0; i < p->var.n && n < MAX_RESTORED; i++) {
 		uint32_t byte = p->var.p[i].byte;
 		uint8_t now = solve_problem_byte(p, byte);
-
 		if (byte >= p->ninput || now == p->input[byte])
 			continue;
 		p->out[byte] = p->input[byte];
@@ -42,7 +40,6 @@ void solve_problem_restore(struct pool *pool, struct problem *p)
 struct var *solve_problem_var(struct problem *p, uint32_t byte)
 {
 	size_t at = BISECT(i, p->var.n, p->var.p[i].byte < byte);
-
 	return at < p->var.n && p->var.p[at].byte == byte ? &p->var.p[at] : NULL;
 }
 
@@ -57,7 +54,6 @@ struct domain solve_solver_range(const struct solver *s, uint32_t byte, size_t n
 {
 	struct domain d = { { 0 } };
 	unsigned lo = 0, hi = 255;
-
 	if (byte >= ninput) {
 		d.w[0] = 1; /* behind the end: 0 */
 		return d;
@@ -87,7 +83,6 @@ struct simplify {
 static void new_question(struct simplify *t)
 {
 	size_t had = t->seen.n, want = t->stage.solver->pool->node.n;
-
 	if (had < want) {
 		VEC_RESERVE(&t->seen, want);
 		memset(t->seen.p + had, 0, (want - had) * sizeof *t->seen.p);
@@ -116,12 +111,10 @@ static void mark(struct simplify *t, expr e)
 static bool take_apart(struct simplify *t, struct pool *p, expr e)
 {
 	uint64_t k;
-
 	VEC_PUSH(&t->stack, e);
 	while (t->stack.n) {
 		expr at = t->stack.p[--t->stack.n];
 		struct node n = *pool_at(p, at);
-
 		if (is_const(p, at, &k)) {
 			if (!k)
 				return false;
@@ -155,7 +148,6 @@ static enum solve_answer simplify_ask(struct stage *stage, struct problem *p)
 	struct simplify *t = (struct simplify *)stage;
 	struct pool *pool = stage->solver->pool;
 	expr goal = p->cond.p[0];
-
 	if (solve_pool_eval(pool, goal, p->input, p->ninput))
 		return trivial(t, SOLVE_SAT);
 	new_question(t);
@@ -178,7 +170,6 @@ static enum solve_answer simplify_ask(struct stage *stage, struct problem *p)
 static void simplify_stop(struct stage *stage)
 {
 	struct simplify *t = (struct simplify *)stage;
-
 	VEC_FREE(&t->seen);
 	VEC_FREE(&t->list);
 	VEC_FREE(&t->stack);

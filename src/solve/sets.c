@@ -11,7 +11,6 @@
 static bool same(const struct pool *p, uint32_t id, const struct run *r, size_t n)
 {
 	const struct set *s = &p->set.p[id];
-
 	return s->n == n && !memcmp(p->run.p + s->at, r, n * sizeof *r);
 }
 
@@ -19,7 +18,6 @@ static uint32_t intern(struct pool *p, const struct run *r, size_t n)
 {
 	uint64_t key = hash_bytes(r, n * sizeof *r), id;
 	struct set s = { .at = (uint32_t)p->run.n, .n = (uint32_t)n };
-
 	for (; hmap_get(&p->set_of, key, &id); key++)
 		if (same(p, (uint32_t)id, r, n))
 			return (uint32_t)id;
@@ -35,19 +33,16 @@ static uint32_t intern(struct pool *p, const struct run *r, size_t n)
 uint32_t solve_pool_set_single(struct pool *p, uint32_t byte)
 {
 	struct run r = { byte, byte };
-
 	return intern(p, &r, 1);
 }
 
 static uint32_t join(struct pool *p, const struct set *a, const struct set *b)
 {
 	uint32_t i = 0, j = 0;
-
 	p->scratch.n = 0;
 	while (i < a->n || j < b->n) {
 		const struct run *x = p->run.p + a->at + i, *y = p->run.p + b->at + j;
 		struct run r, *last;
-
 		if (j == b->n || (i < a->n && x->from <= y->from)) {
 			r = *x;
 			i++;
@@ -68,7 +63,6 @@ uint32_t solve_pool_set_join(struct pool *p, uint32_t a, uint32_t b)
 {
 	uint64_t key, id;
 	struct set sa, sb;
-
 	if (a == b || !b)
 		return a;
 	if (!a)
@@ -87,7 +81,6 @@ bool solve_pool_set_has(const struct pool *p, const struct set *s, uint32_t byte
 {
 	const struct run *run = p->run.p + s->at;
 	size_t at = BISECT(i, s->n, run[i].to < byte);
-
 	return at < s->n && run[at].from <= byte;
 }
 
@@ -95,7 +88,6 @@ const uint32_t *solve_pool_set_bytes(const struct pool *p, uint32_t id)
 {
 	struct set *s = &p->set.p[id];
 	size_t n = 0;
-
 	if (s->byte || !s->size)
 		return s->byte;
 	s->byte = xmalloc(s->size * sizeof *s->byte);

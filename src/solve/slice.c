@@ -35,7 +35,6 @@ static const struct domain *unary(struct slice *t, struct pool *pool, expr e, ui
 {
 	struct domain d = { { 0 } };
 	uint64_t at;
-
 	if (hmap_get(&t->domain_of, e, &at))
 		return &t->domain.p[at];
 	solve_program_compile(&t->program, pool, e);
@@ -52,7 +51,6 @@ static const struct domain *unary(struct slice *t, struct pool *pool, expr e, ui
 static bool only(const struct domain *d, unsigned v)
 {
 	struct domain one = { { 0 } };
-
 	one.w[v >> 6] = (uint64_t)1 << (v & 63);
 	return !memcmp(d, &one, sizeof one);
 }
@@ -60,10 +58,8 @@ static bool only(const struct domain *d, unsigned v)
 static struct byte_state *state(struct slice *t, const struct problem *p, uint32_t byte)
 {
 	struct byte_state *b;
-
 	if (byte >= t->byte.n) {
 		size_t had = t->byte.n;
-
 		VEC_RESERVE(&t->byte, byte + 1);
 		memset(t->byte.p + had, 0, (byte + 1 - had) * sizeof *t->byte.p);
 		t->byte.n = byte + 1;
@@ -85,7 +81,6 @@ static bool restrict_byte(struct slice *t, struct problem *p, expr e, bool goal)
 	const struct domain *d = unary(t, pool, e, byte);
 	struct byte_state *b = state(t, p, byte);
 	uint64_t any = 0;
-
 	for (unsigned i = 0; i < 4; i++)
 		any |= b->dom.w[i] &= d->w[i];
 	if (!goal)
@@ -110,7 +105,6 @@ static bool restrict_bytes(struct slice *t, struct problem *p)
 static uint32_t find(struct slice *t, uint32_t byte)
 {
 	struct byte_state *b = t->byte.p;
-
 	while (b[byte].parent != byte) {
 		b[byte].parent = b[b[byte].parent].parent;
 		byte = b[byte].parent;
@@ -124,10 +118,8 @@ static uint32_t connect(struct slice *t, struct problem *p, expr e)
 	const struct pool *pool = t->stage.solver->pool;
 	const struct set *s = set_of(pool, e);
 	uint32_t first = UINT32_MAX;
-
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run *r = &pool->run.p[s->at + i];
-
 		for (uint32_t byte = r->from; byte <= r->to; byte++) {
 			if (state(t, p, byte)->fixed)
 				continue;
@@ -144,7 +136,6 @@ static uint32_t first_free(struct slice *t, struct problem *p, expr e)
 {
 	const struct pool *pool = t->stage.solver->pool;
 	const struct set *s = set_of(pool, e);
-
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t b = pool->run.p[s->at + i].from; b <= pool->run.p[s->at + i].to; b++)
 			if (!state(t, p, b)->fixed)
@@ -155,12 +146,10 @@ static uint32_t first_free(struct slice *t, struct problem *p, expr e)
 static void connect_all(struct slice *t, struct problem *p)
 {
 	const struct pool *pool = t->stage.solver->pool;
-
 	while (t->set_seen.n < pool->set.n)
 		VEC_PUSH(&t->set_seen, 0);
 	for (size_t i = 0; i < p->cond.n; i++) {
 		uint32_t set = pool_at(pool, p->cond.p[i])->set;
-
 		if (pool->set.p[set].size < 2 || t->set_seen.p[set] == t->now)
 			continue;
 		t->set_seen.p[set] = t->now;
@@ -172,12 +161,10 @@ static void list_bytes(struct slice *t, struct problem *p, expr e)
 {
 	const struct pool *pool = t->stage.solver->pool;
 	const struct set *s = set_of(pool, e);
-
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t b = pool->run.p[s->at + i].from; b <= pool->run.p[s->at + i].to;
 		     b++) {
 			struct byte_state *st = state(t, p, b);
-
 			if (st->listed)
 				continue;
 			st->listed = true;
@@ -191,21 +178,18 @@ static void list_bytes(struct slice *t, struct problem *p, expr e)
 static int var_order(const void *a, const void *b)
 {
 	const struct var *x = a, *y = b;
-
 	return x->byte < y->byte ? -1 : x->byte > y->byte;
 }
 
 static int number_order(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
-
 	return *x < *y ? -1 : *x > *y;
 }
 
 static bool is_wanted(struct slice *t, struct problem *p, expr e)
 {
 	uint32_t b = first_free(t, p, e);
-
 	return b != UINT32_MAX && t->byte.p[find(t, b)].wanted;
 }
 
@@ -214,10 +198,8 @@ static void keep(struct slice *t, struct problem *p)
 {
 	const struct pool *pool = t->stage.solver->pool;
 	size_t n = 0, goals = 0;
-
 	for (size_t i = 0; i < p->cond.n; i++) {
 		expr e = p->cond.p[i];
-
 		if (!is_wanted(t, p, e))
 			continue;
 		list_bytes(t, p, e);
@@ -238,7 +220,6 @@ static enum solve_answer slice_ask(struct stage *stage, struct problem *p)
 {
 	struct slice *t = (struct slice *)stage;
 	struct pool *pool = stage->solver->pool;
-
 	if (!++t->now) { /* wrapped round: forget all marks */
 		t->byte.n = t->set_seen.n = 0;
 		t->now = 1;
@@ -250,7 +231,6 @@ static enum solve_answer slice_ask(struct stage *stage, struct problem *p)
 	connect_all(t, p);
 	for (size_t i = 0; i < p->ngoal; i++) {
 		uint32_t b = first_free(t, p, p->cond.p[i]);
-
 		if (b != UINT32_MAX)
 			t->byte.p[find(t, b)].wanted = true;
 		else if (!solve_pool_eval(pool, p->cond.p[i], p->out, p->ninput))
@@ -266,7 +246,6 @@ unsat:
 static void slice_stop(struct stage *stage)
 {
 	struct slice *t = (struct slice *)stage;
-
 	VEC_FREE(&t->byte);
 	VEC_FREE(&t->set_seen);
 	VEC_FREE(&t->domain);

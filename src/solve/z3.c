@@ -56,7 +56,6 @@ static Z3_solver make_solver(struct z3 *t)
 {
 	Z3_params params;
 	Z3_solver s;
-
 	s = Z3_mk_solver_for_logic(t->ctx, Z3_mk_string_symbol(t->ctx, "QF_BV"));
 	Z3_solver_inc_ref(t->ctx, s);
 	params = Z3_mk_params(t->ctx);
@@ -71,7 +70,6 @@ static Z3_solver make_solver(struct z3 *t)
 static void open_context(struct z3 *t)
 {
 	Z3_config cfg;
-
 	if (t->ctx && t->nterms < MAX_TERMS && Z3_get_estimated_alloc_size() < MAX_BYTES) {
 		if (++t->asked % RENEW)
 			return;
@@ -113,7 +111,6 @@ static Z3_ast input_term(struct z3 *t, uint32_t byte)
 static Z3_ast operand(struct z3 *t, expr e)
 {
 	Z3_ast a = t->term.p[e];
-
 	return width(t->stage.solver->pool, e) == 1 ? to_bits(t, a) : a;
 }
 
@@ -123,7 +120,6 @@ static Z3_ast table_term(struct z3 *t, const uint8_t *entries, unsigned w, Z3_as
 {
 	Z3_ast bit, low, high;
 	unsigned i = 1, log = 0;
-
 	while (i < n &&
 	       solve_pool_table_entry(entries, w, lo + i) == solve_pool_table_entry(entries, w, lo))
 		i++;
@@ -146,7 +142,6 @@ static Z3_ast bit_of(struct z3 *t, Z3_ast a, unsigned i)
 static Z3_ast count_zeros(struct z3 *t, Z3_ast a, unsigned w, bool leading)
 {
 	Z3_ast r = number(t, w, w);
-
 	for (unsigned i = 0; i < w; i++) /* the deciding one comes last */
 		r = Z3_mk_ite(t->ctx, bit_of(t, a, leading ? i : w - 1 - i),
 			      number(t, w, w - 1 - i), r);
@@ -156,7 +151,6 @@ static Z3_ast count_zeros(struct z3 *t, Z3_ast a, unsigned w, bool leading)
 static Z3_ast popcount(struct z3 *t, Z3_ast a, unsigned w)
 {
 	Z3_ast r = number(t, w, 0);
-
 	for (unsigned i = 0; i < w; i++)
 		r = Z3_mk_bvadd(
 			t->ctx, r,
@@ -167,7 +161,6 @@ static Z3_ast popcount(struct z3 *t, Z3_ast a, unsigned w)
 static Z3_ast even_parity(struct z3 *t, Z3_ast a, unsigned w)
 {
 	Z3_ast r = bit_of(t, a, 0);
-
 	for (unsigned i = 1; i < 8 && i < w; i++)
 		r = Z3_mk_xor(t->ctx, r, bit_of(t, a, i));
 	return Z3_mk_not(t->ctx, r);
@@ -178,7 +171,6 @@ static Z3_ast high_product(struct z3 *t, enum expr_op op, unsigned w, Z3_ast a, 
 	Z3_context c = t->ctx;
 	Z3_ast x = op == EXPR_UMULH ? Z3_mk_zero_ext(c, w, a) : Z3_mk_sign_ext(c, w, a);
 	Z3_ast y = op == EXPR_UMULH ? Z3_mk_zero_ext(c, w, b) : Z3_mk_sign_ext(c, w, b);
-
 	return Z3_mk_extract(c, 2 * w - 1, w, Z3_mk_bvmul(c, x, y));
 }
 
@@ -188,7 +180,6 @@ static Z3_ast divide128(struct z3 *t, enum expr_op op, const Z3_ast *x)
 	bool has_sign = op == EXPR_SDIV128 || op == EXPR_SREM128;
 	Z3_ast n = Z3_mk_concat(c, x[0], x[1]), r;
 	Z3_ast d = has_sign ? Z3_mk_sign_ext(c, 64, x[2]) : Z3_mk_zero_ext(c, 64, x[2]);
-
 	switch (op) {
 	case EXPR_UDIV128: r = Z3_mk_bvudiv(c, n, d); break;
 	case EXPR_UREM128: r = Z3_mk_bvurem(c, n, d); break;
@@ -202,7 +193,6 @@ static Z3_ast divide128(struct z3 *t, enum expr_op op, const Z3_ast *x)
 static Z3_ast condition(struct z3 *t, const struct node *n, const Z3_ast *x)
 {
 	Z3_context c = t->ctx;
-
 	switch (EXPR_OP(n->word)) {
 	case EXPR_EQ: return Z3_mk_eq(c, x[0], x[1]);
 	case EXPR_ULT: return Z3_mk_bvult(c, x[0], x[1]);
@@ -218,7 +208,6 @@ static Z3_ast connective(struct z3 *t, const struct node *n)
 {
 	Z3_context c = t->ctx;
 	Z3_ast *term = t->term.p, two[2] = { term[n->a], term[n->b] };
-
 	if (EXPR_W(n->word) != 1)
 		return NULL;
 	switch (EXPR_OP(n->word)) {
@@ -235,7 +224,6 @@ static Z3_ast connective(struct z3 *t, const struct node *n)
 static Z3_ast arithmetic(struct z3 *t, const struct node *n, const Z3_ast *x)
 {
 	Z3_context c = t->ctx;
-
 	switch (EXPR_OP(n->word)) {
 	case EXPR_NOT: return Z3_mk_bvnot(c, x[0]);
 	case EXPR_NEG: return Z3_mk_bvneg(c, x[0]);
@@ -261,7 +249,6 @@ static Z3_ast structure(struct z3 *t, const struct node *n, const Z3_ast *x)
 	const struct pool *pool = t->stage.solver->pool;
 	Z3_context c = t->ctx;
 	unsigned w = EXPR_W(n->word), aw = EXPR_AW(n->word), lo = EXPR_LO(n->word);
-
 	switch (EXPR_OP(n->word)) {
 	case EXPR_UMULH:
 	case EXPR_SMULH: return high_product(t, EXPR_OP(n->word), w, x[0], x[1]);
@@ -285,7 +272,6 @@ static Z3_ast make_term(struct z3 *t, expr e)
 	enum expr_op op = EXPR_OP(n->word);
 	Z3_ast x[3] = { NULL }, r;
 	uint64_t v;
-
 	if (is_const(pool, e, &v)) {
 		if (EXPR_W(n->word) == 1)
 			return v ? Z3_mk_true(t->ctx) : Z3_mk_false(t->ctx);
@@ -310,7 +296,6 @@ static bool push_missing(struct z3 *t, const struct node *n)
 {
 	const expr x[3] = { n->a, n->b, n->c };
 	bool any = false;
-
 	for (unsigned i = 0; i < solve_pool_operands(n->word); i++)
 		if (!t->term.p[x[i]]) {
 			VEC_PUSH(&t->stack, x[i]);
@@ -322,7 +307,6 @@ static bool push_missing(struct z3 *t, const struct node *n)
 static void terms_grow(struct z3 *t)
 {
 	size_t had = t->term.n, want = t->stage.solver->pool->node.n;
-
 	if (had >= want)
 		return;
 	VEC_RESERVE(&t->term, want);
@@ -336,7 +320,6 @@ static Z3_ast term(struct z3 *t, expr e)
 	VEC_PUSH(&t->stack, e);
 	while (t->stack.n) {
 		expr at = t->stack.p[t->stack.n - 1];
-
 		if (!t->term.p[at]) {
 			if (push_missing(t, pool_at(t->stage.solver->pool, at)))
 				continue;
@@ -362,12 +345,10 @@ static void assert_domain(struct z3 *t, uint32_t byte, const struct domain *d)
 {
 	Z3_ast in = input_term(t, byte), any[128];
 	unsigned n = 0, to;
-
 	if (domain_size(d) == 256)
 		return;
 	for (unsigned v = 0; v < 256; v = to + 1) {
 		Z3_ast two[2];
-
 		to = v;
 		if (!domain_has(d, v))
 			continue;
@@ -385,7 +366,6 @@ static bool assert_all(struct z3 *t, const struct problem *p)
 {
 	for (size_t i = 0; i < p->cond.n; i++) {
 		Z3_ast a = term(t, p->cond.p[i]);
-
 		if (!a || t->failed)
 			return false;
 		assert_one(t, a);
@@ -405,7 +385,6 @@ static bool read_model(struct z3 *t, struct problem *p, Z3_model m, bool complet
 		uint32_t byte = p->var.p[i].byte;
 		Z3_ast v = NULL;
 		unsigned x;
-
 		if (byte < p->ninput &&
 		    Z3_model_eval(t->ctx, m, input_term(t, byte), complete, &v) && v &&
 		    Z3_get_ast_kind(t->ctx, v) == Z3_NUMERAL_AST &&
@@ -419,7 +398,6 @@ static enum solve_answer found(struct z3 *t, struct problem *p)
 {
 	Z3_model m = Z3_solver_get_model(t->ctx, t->solver);
 	bool good;
-
 	if (!m)
 		return SOLVE_TIMEOUT;
 	Z3_model_inc_ref(t->ctx, m);
@@ -447,7 +425,6 @@ static enum solve_answer z3_ask(struct stage *stage, struct problem *p)
 	struct z3 *t = (struct z3 *)stage;
 	enum solve_answer a = SOLVE_TIMEOUT;
 	double start = now_seconds();
-
 	current = t;
 	t->failed = false;
 	t->stack.n = 0;
@@ -467,7 +444,6 @@ static enum solve_answer z3_ask(struct stage *stage, struct problem *p)
 static void z3_stop(struct stage *stage)
 {
 	struct z3 *t = (struct z3 *)stage;
-
 	close_context(t);
 	VEC_FREE(&t->term);
 	VEC_FREE(&t->stack);

@@ -25,7 +25,6 @@
 static void add_ranges(const struct object *obj, Dwarf_Die *die, size_t idx, struct ranges *out)
 {
 	Dwarf_Addr base, lo, hi;
-
 	for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0;) {
 		struct range r = { lo, hi, idx };
 		if (hi > lo && srcloc_object_is_code(obj, lo + obj->debug.bias))
@@ -39,7 +38,6 @@ static struct debuginfo *load_debuginfo(struct object *obj)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
 	uint8_t type;
-
 	if (d->loaded)
 		return d;
 	d->loaded = true;
@@ -61,7 +59,6 @@ static struct debuginfo *load_debuginfo(struct object *obj)
 static void collect_functions(const struct object *obj, struct unit *u, Dwarf_Die *die, int depth)
 {
 	Dwarf_Die child;
-
 	if (depth > MAX_DEPTH || dwarf_child(die, &child))
 		return;
 	do {
@@ -87,7 +84,6 @@ static struct unit *unit_at(struct object *obj, uint64_t pc)
 {
 	struct debuginfo *d = &obj->debug;
 	const struct range *r = srcloc_ranges_find(&d->unit_at, pc);
-
 	if (!r)
 		return NULL;
 	struct unit *u = &d->unit.p[r->idx];
@@ -105,7 +101,6 @@ static struct unit *unit_at(struct object *obj, uint64_t pc)
 static void tidy_path(char *path)
 {
 	char *out = path;
-
 	for (const char *in = path; *in;) {
 		size_t n = strcspn(in + 1, "/") + 1; /* "/name" */
 		if (n == 3 && !memcmp(in, "/..", 3)) {
@@ -128,7 +123,6 @@ static const char *file_name(struct object *obj, struct unit *u, const char *fil
 	bool join = file[0] != '/' && dir;
 	char *raw = join ? xasprintf("%s/%s", dir, file) : xstrdup(file);
 	char *path = xstrdup(raw);
-
 	if (path[0] == '/')
 		tidy_path(path);
 	bool detour = strstr(raw, "/../") && access(path, F_OK) && !access(raw, F_OK);
@@ -145,7 +139,6 @@ static ptrdiff_t row_at(const struct unit *u, uint64_t pc)
 	bool end = true;
 	size_t after = BISECT(i, u->nlines,
 			      !dwarf_lineaddr(dwarf_onesrcline(u->lines, i), &addr) && addr <= pc);
-
 	if (after)
 		dwarf_lineendsequence(dwarf_onesrcline(u->lines, after - 1), &end);
 	return end ? -1 : (ptrdiff_t)after - 1;
@@ -156,7 +149,6 @@ static Dwarf_Die declaration(Dwarf_Die die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die next;
-
 	for (int hops = 0; hops < MAX_DEPTH; hops++) {
 		bool linked = dwarf_attr(&die, DW_AT_abstract_origin, &attr) ||
 			      dwarf_attr(&die, DW_AT_specification, &attr);
@@ -177,7 +169,6 @@ static const char *qualified_name(struct object *obj, Dwarf_Die *die)
 	int n = dwarf_getscopes_die(&decl, &scope);
 	const char *name = dwarf_diename(die);
 	struct buf b = { 0 };
-
 	for (int i = n - 1; name && i > 0; i--) {
 		int tag = dwarf_tag(&scope[i]);
 		const char *outer = dwarf_diename(&scope[i]);
@@ -200,7 +191,6 @@ static bool has_namespaces(Dwarf_Die *die)
 {
 	Dwarf_Die unit;
 	int lang = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : 0;
-
 	return lang == DW_LANG_C_plus_plus || lang == DW_LANG_C_plus_plus_03 ||
 	       lang == DW_LANG_C_plus_plus_11 || lang == DW_LANG_C_plus_plus_14 ||
 	       lang == DW_LANG_Rust;
@@ -210,7 +200,6 @@ static const char *function_name(struct object *obj, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	uint64_t old;
-
 	if (hmap_get(&obj->debug.name, (uintptr_t)die->addr, &old))
 		return (const char *)(uintptr_t)old;
 	Dwarf_Attribute *linkage = dwarf_attr_integrate(die, DW_AT_linkage_name, &attr);
@@ -231,7 +220,6 @@ static uint32_t number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value = 0;
-
 	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &value))
 		return 0;
 	return (uint32_t)value;
@@ -245,7 +233,6 @@ static void set_call_place(struct object *obj, struct unit *u, Dwarf_Die *call,
 	size_t n;
 	uint32_t idx = number(call, DW_AT_call_file);
 	const char *file = NULL;
-
 	if (!dwarf_getsrcfiles(&u->scope, &files, &n) && idx < n)
 		file = dwarf_filesrc(files, idx, NULL, NULL);
 	f->line = number(call, DW_AT_call_line);
@@ -260,7 +247,6 @@ static void set_call_place(struct object *obj, struct unit *u, Dwarf_Die *call,
 static bool inlined_calls(Dwarf_Die *die, uint64_t pc, Dwarf_Die *call, size_t *n)
 {
 	Dwarf_Die child;
-
 	if (*n >= MAX_DEPTH || dwarf_child(die, &child))
 		return false;
 	do {
@@ -286,7 +272,6 @@ static const void *innermost(Dwarf_Die *fn, uint64_t pc)
 {
 	Dwarf_Die call[MAX_DEPTH];
 	size_t n = 0;
-
 	if (dwarf_haspc(fn, pc) <= 0)
 		return NULL;
 	inlined_calls(fn, pc, call, &n);
@@ -301,13 +286,11 @@ static void set_line(struct object *obj, struct unit *u, uint64_t pc, Dwarf_Die 
 		     struct srcloc_frame *f)
 {
 	ptrdiff_t first = row_at(u, pc);
-
 	for (ptrdiff_t i = first; i >= 0; i--) {
 		Dwarf_Line *row = dwarf_onesrcline(u->lines, (size_t)i);
 		const char *file = dwarf_linesrc(row, NULL, NULL);
 		Dwarf_Addr addr = 0;
 		int line = 0, column = 0;
-
 		if (!file || dwarf_lineaddr(row, &addr) || dwarf_lineno(row, &line))
 			return;
 		if (i < first && (!fn || innermost(fn, addr) != innermost(fn, pc)))
@@ -330,7 +313,6 @@ void srcloc_debuginfo_at(struct object *obj, uint64_t addr, frame_vec *out)
 	struct srcloc_frame f = { 0 };
 	Dwarf_Die call[MAX_DEPTH];
 	size_t n = 0;
-
 	if (!u)
 		return;
 	const struct range *r = srcloc_ranges_find(&u->fn_at, pc);
@@ -357,7 +339,6 @@ bool srcloc_debuginfo_scope(struct object *obj, uint64_t addr, size_t level, str
 	const struct range *r = u ? srcloc_ranges_find(&u->fn_at, pc) : NULL;
 	Dwarf_Die call[MAX_DEPTH];
 	size_t n = 0;
-
 	if (!r)
 		return false;
 	inlined_calls(&u->fn.p[r->idx], pc, call, &n);

@@ -37,7 +37,6 @@ static bool next_is(const struct parser *p, const char *sign)
 static bool accept(struct parser *p, const char *sign)
 {
 	bool is = next_is(p, sign);
-
 	p->at += is;
 	return is;
 }
@@ -46,7 +45,6 @@ static bool accept(struct parser *p, const char *sign)
 static bool skip_group(struct parser *p)
 {
 	int open = 0;
-
 	for (; p->at < p->end; p->at++) {
 		if (next_is(p, "(") || next_is(p, "[") || next_is(p, "{"))
 			open++;
@@ -63,7 +61,6 @@ static bool skip_group(struct parser *p)
 static void begin_at(struct value *v, Dwarf_Die type)
 {
 	Dwarf_Die peeled = srcloc_die_peel(type);
-
 	v->type = type;
 	v->base = !v->stars && srcloc_die_is_struct(&peeled) ? type : (Dwarf_Die){ 0 };
 	v->offset = v->elements = 0;
@@ -73,7 +70,6 @@ static void begin_at(struct value *v, Dwarf_Die type)
 static void add_path(struct value *v, const char *before, struct word name, const char *behind)
 {
 	size_t n = strlen(v->path);
-
 	snprintf(v->path + n, sizeof v->path - n, "%s%.*s%s", before, (int)name.n, name.p, behind);
 }
 
@@ -86,7 +82,6 @@ static void element(struct value *v, Dwarf_Die *array, const struct word *index)
 	uint64_t n[TYPE_DIMENSIONS], count = srcloc_die_count(array);
 	unsigned dims = srcloc_die_dimensions(array, n);
 	Dwarf_Die type, peeled;
-
 	srcloc_die_of(array, &type);
 	peeled = srcloc_die_peel(type);
 	uint64_t stride = srcloc_die_size(&type);
@@ -109,7 +104,6 @@ static bool follow(struct value *v, const struct word *index)
 {
 	Dwarf_Die peeled = srcloc_die_peel(v->type), to;
 	int tag = peeled.addr ? dwarf_tag(&peeled) : 0;
-
 	if (v->address) { /* of what the value describes already */
 		v->address = false;
 		return true;
@@ -144,14 +138,12 @@ static bool is_pointer(const struct value *v)
 {
 	Dwarf_Die peeled = srcloc_die_peel(v->type);
 	int tag = peeled.addr ? dwarf_tag(&peeled) : 0;
-
 	return v->address || v->stars || tag == DW_TAG_pointer_type || tag == DW_TAG_array_type;
 }
 
 static bool member(struct value *v, struct word name)
 {
 	Dwarf_Die peeled = srcloc_die_peel(v->type), type;
-
 	if (v->stars || v->address || !srcloc_die_member(&peeled, name, &type, &v->offset))
 		return false;
 	v->type = type;
@@ -167,7 +159,6 @@ static bool name_value(struct parser *p, struct word name, struct value *v)
 {
 	static const struct word this = { "this", 4 };
 	Dwarf_Die type, peeled;
-
 	if (srcloc_scope_variable(p->scope, name, &type)) {
 		peeled = srcloc_die_peel(type);
 		bool reference = peeled.addr && dwarf_tag(&peeled) == DW_TAG_reference_type;
@@ -187,7 +178,6 @@ static bool name_value(struct parser *p, struct word name, struct value *v)
 static bool typed_oid(struct parser *p, struct value *v)
 {
 	static const struct word type = { "_type", 5 };
-
 	p->at++;
 	if (!sum(p, v) || !accept(p, ")") || !member(v, type))
 		return false;
@@ -199,7 +189,6 @@ static bool typed_oid(struct parser *p, struct value *v)
 static bool call_value(struct parser *p, const struct token *name, struct value *v)
 {
 	Dwarf_Die type;
-
 	if (srcloc_token_is(name, "D_RW") || srcloc_token_is(name, "D_RO"))
 		return typed_oid(p, v);
 	if (!skip_group(p) || !srcloc_scope_function(p->scope, name->text, &type))
@@ -231,7 +220,6 @@ static bool subscript(struct parser *p, struct value *v)
 	bool literal = p->at + 2 < p->end && first->kind == TOKEN_LITERAL &&
 		       first->text.p[0] >= '0' && first->text.p[0] <= '9' &&
 		       srcloc_token_is(first + 1, "]");
-
 	return skip_group(p) && follow(v, literal ? &first->text : NULL);
 }
 
@@ -268,7 +256,6 @@ static bool is_qualifier(const struct token *t)
 static bool cast(struct parser *p, Dwarf_Die *type, unsigned *stars)
 {
 	size_t begin = p->at;
-
 	if (!accept(p, "("))
 		return false;
 	while (p->at < p->end && is_qualifier(&p->t[p->at]))
@@ -298,7 +285,6 @@ static bool unary(struct parser *p, struct value *v)
 {
 	Dwarf_Die type, peeled;
 	unsigned stars;
-
 	if (++p->depth > MAX_DEPTH)
 		return false;
 	if (accept(p, "++") || accept(p, "--"))
@@ -327,7 +313,6 @@ static bool unary(struct parser *p, struct value *v)
 static bool sum(struct parser *p, struct value *v)
 {
 	Dwarf_Die peeled;
-
 	if (!unary(p, v))
 		return false;
 	while (accept(p, "+") || accept(p, "-")) {
@@ -350,7 +335,6 @@ bool srcloc_expr_value(const struct scope *scope, const struct token *t, size_t 
 		       struct value *v)
 {
 	struct parser p = { scope, t, *at, end, 0 };
-
 	*v = (struct value){ 0 };
 	bool ok = sum(&p, v);
 	*at = p.at;

@@ -28,7 +28,6 @@ static size_t sign_length(const char *p)
 	static const char *const signs[] = { "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=",
 					     ">=",  "==",  "!=", "&&", "||", "+=", "-=", "*=",
 					     "/=",  "%=",  "&=", "|=", "^=", "::" };
-
 	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
 		if (!strncmp(p, signs[i], strlen(signs[i])))
 			return strlen(signs[i]);
@@ -38,7 +37,6 @@ static size_t sign_length(const char *p)
 static size_t quoted_length(const char *p)
 {
 	size_t n = 1;
-
 	while (p[n] && p[n] != *p)
 		n += p[n] == '\\' && p[n + 1] ? 2 : 1;
 	return n + (p[n] != '\0');
@@ -47,7 +45,6 @@ static size_t quoted_length(const char *p)
 static size_t comment_length(const char *p)
 {
 	const char *end;
-
 	if (p[1] == '/')
 		return strcspn(p, "\n");
 	end = strstr(p + 2, "*/");
@@ -93,7 +90,6 @@ static bool is_keyword(const struct token *t)
 {
 	static const char *const words[] = { "if",   "else", "while",  "for",    "do", "return",
 					     "case", "goto", "switch", "sizeof", NULL };
-
 	return is_one_of(t, words);
 }
 
@@ -101,7 +97,6 @@ static bool is_assignment(const struct token *t)
 {
 	static const char *const signs[] = { "=",  "+=", "-=", "*=",  "/=",  "%=",
 					     "&=", "|=", "^=", "<<=", ">>=", NULL };
-
 	return t->kind == TOKEN_SIGN && is_one_of(t, signs);
 }
 
@@ -118,7 +113,6 @@ static bool is_step(const struct token *t)
 static size_t opening(const struct text *x, size_t i)
 {
 	int open = 0;
-
 	for (;; i--) {
 		const struct token *t = &x->t.p[i];
 		if (srcloc_token_is(t, ")") || srcloc_token_is(t, "]"))
@@ -139,7 +133,6 @@ static bool is_name(const struct text *x, size_t i)
 static bool is_operand(const struct text *x, size_t i)
 {
 	const struct token *t = &x->t.p[i];
-
 	if (srcloc_token_is(t, ")")) {
 		size_t open = opening(x, i);
 		return open == NOWHERE || open == 0 || !is_keyword(&x->t.p[open - 1]);
@@ -191,7 +184,6 @@ static size_t postfix_begin(const struct text *x, size_t i)
 static size_t lvalue_begin(const struct text *x, size_t last)
 {
 	size_t begin = postfix_begin(x, last);
-
 	while (begin != NOWHERE && begin > 0) {
 		const struct token *t = &x->t.p[begin - 1];
 		size_t open = srcloc_token_is(t, ")") ? opening(x, begin - 1) : NOWHERE;
@@ -215,7 +207,6 @@ struct found {
 static bool take(const struct text *x, size_t begin, size_t end, struct found *f)
 {
 	size_t at = begin;
-
 	if (begin == NOWHERE || !srcloc_expr_value(x->scope, x->t.p, &at, end, &f->v) ||
 	    f->v.address || !f->v.memory)
 		return false;
@@ -245,7 +236,6 @@ static bool by_operator(const struct text *x, struct found *f)
 static size_t argument_end(const struct text *x, size_t at)
 {
 	int open = 0;
-
 	for (; at < x->t.n; at++) {
 		const struct token *t = &x->t.p[at];
 		if (open == 0 && (srcloc_token_is(t, ",") || srcloc_token_is(t, ")")))
@@ -265,7 +255,6 @@ static bool by_tx_set(const struct text *x, size_t at, bool direct, struct found
 	size_t end = argument_end(x, at), end2 = end < x->t.n ? argument_end(x, end + 1) : end;
 	struct text y = { x->scope, { 0 } };
 	struct token open = { TOKEN_SIGN, { "(", 1 } }, close = { TOKEN_SIGN, { ")", 1 } };
-
 	if (!direct)
 		VEC_PUSH(&y.t, ((struct token){ TOKEN_NAME, { d_rw, 4 } }));
 	VEC_PUSH(&y.t, open);
@@ -293,7 +282,6 @@ static bool is_writer(const struct token *t)
 	static const char *const parts[] = { "mem",   "cpy", "copy", "set", "store",
 					     "write", "str", "zero", "xchg" };
 	char name[128];
-
 	snprintf(name, sizeof name, "%.*s", (int)t->text.n, t->text.p);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (strcasestr(name, parts[i]))
@@ -344,7 +332,6 @@ static const char *source_text(const struct text *x, const struct found *f)
 	size_t n = (size_t)(last->p + last->n - first->p);
 	char *copy = xasprintf("%.*s", (int)n, first->p);
 	const char *kept = srcloc_pool_add(&x->scope->obj->store->pool, copy);
-
 	free(copy);
 	return kept;
 }
@@ -354,7 +341,6 @@ static void describe(const struct text *x, struct found *f, struct srcloc_lvalue
 	struct object *obj = x->scope->obj;
 	struct value *v = &f->v;
 	bool based = v->base.addr != NULL;
-
 	*out = (struct srcloc_lvalue){
 		.type = based ? srcloc_die_name(obj, v->base, 0) : NULL,
 		.member = based ? srcloc_pool_add(&obj->store->pool, v->path) : source_text(x, f),
@@ -375,7 +361,6 @@ bool srcloc_object_lvalue(struct object *obj, uint64_t addr, size_t level, const
 	struct scope scope;
 	struct text x = { &scope, { 0 } };
 	struct found f;
-
 	if (!srcloc_debuginfo_scope(obj, addr, level, &scope))
 		return false;
 	cut(statement, &x.t);

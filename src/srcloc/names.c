@@ -12,7 +12,6 @@ static size_t without_hash(const char *name)
 {
 	size_t n = strlen(name);
 	const char *hash = n > 19 ? name + n - 19 : NULL;
-
 	return hash && !strncmp(hash, "::h", 3) && strspn(hash + 3, "0123456789abcdef") == 16
 		       ? n - 19
 		       : n;
@@ -23,7 +22,6 @@ static const char *closing(const char *p, const char *end)
 {
 	char open = *p, close = open == '<' ? '>' : ')';
 	int depth = 0;
-
 	for (const char *q = p; q < end; q++) {
 		if (*q == open)
 			depth++;
@@ -44,7 +42,6 @@ const char *srcloc_short_name(const char *name, char *buf, size_t size)
 {
 	const char *end = name + without_hash(name);
 	size_t n = 0;
-
 	if (!*end && (size_t)(end - name) < LONG_NAME)
 		return name;
 	for (const char *p = name; p < end && n + 8 < size; p++) {

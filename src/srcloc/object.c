@@ -19,7 +19,6 @@ struct object *srcloc_object_new(struct store *store, const char *path, const ui
 				 size_t len)
 {
 	struct object *obj = xcalloc(1, sizeof *obj);
-
 	obj->store = store;
 	obj->path = srcloc_pool_add(&store->pool, path);
 	obj->build_id_len = len < sizeof obj->build_id ? len : sizeof obj->build_id;
@@ -47,7 +46,6 @@ static bool same_build_id(const struct object *obj)
 	const unsigned char *id;
 	GElf_Addr at;
 	int len = dwfl_module_build_id(obj->mod, &id, &at);
-
 	if (!obj->build_id_len)
 		return true; /* none was recorded: trust the path */
 	return len > 0 && (size_t)len >= obj->build_id_len &&
@@ -58,7 +56,6 @@ static bool same_build_id(const struct object *obj)
 static void read_segments(struct object *obj)
 {
 	size_t n = 0;
-
 	if (elf_getphdrnum(obj->elf, &n))
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -80,7 +77,6 @@ static int open_file(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;
@@ -93,7 +89,6 @@ static enum object_state object_open(struct object *obj)
 	int fd = open_file(obj->path);
 	GElf_Addr bias;
 	GElf_Ehdr eh;
-
 	if (fd < 0)
 		return OBJECT_MISSING;
 	obj->dwfl = dwfl_begin(&obj->store->callbacks);
@@ -128,7 +123,6 @@ bool srcloc_object_is_code(const struct object *obj, uint64_t addr)
 static void find_frames(struct object *obj, uint64_t addr, frame_vec *out)
 {
 	struct srcloc_frame bare = { .offset = addr };
-
 	if (srcloc_symbols_plt(obj, addr, &bare.function)) {
 		bare.plt = true;
 		VEC_PUSH(out, bare);
@@ -146,7 +140,6 @@ const struct answer *srcloc_object_at(struct object *obj, uint64_t offset)
 {
 	frame_vec found = { 0 };
 	uint64_t old;
-
 	if (hmap_get(&obj->cache, offset, &old))
 		return (struct answer *)(uintptr_t)old;
 	if (obj->state == OBJECT_NEW)

@@ -47,7 +47,6 @@ struct srcloc_trace {
 struct srcloc_trace *srcloc_trace_new(const struct trace_defs *defs)
 {
 	struct srcloc_trace *st = xcalloc(1, sizeof *st);
-
 	st->defs = defs;
 	st->root = srcloc_new();
 	for (unsigned i = 0; i < TRACE_CTX_SIGNAL_MAX; i++)
@@ -79,7 +78,6 @@ static const struct srcloc *first_space(const struct srcloc_trace *st, uint32_t 
 {
 	const struct trace_process_def *def = trace_process(st->defs, process);
 	bool forked = def && def->birth == TRACE_BIRTH_FORK && def->parent_index < process;
-
 	return forked && st->process.p[def->parent_index].space
 		       ? st->process.p[def->parent_index].space
 		       : st->root;
@@ -100,7 +98,6 @@ static struct process *process_of(struct srcloc_trace *st, uint32_t process)
 void srcloc_trace_feed(struct srcloc_trace *st, const struct trace_event *ev)
 {
 	struct process *p = process_of(st, ev->process);
-
 	if (ev->kind == TRACE_MODULE_UNLOAD) {
 		srcloc_unmap(p->space, ev->arg[0], ev->arg[1]);
 		p->age++;
@@ -141,7 +138,6 @@ const struct srcloc_type *srcloc_trace_type(struct srcloc_trace *st, const struc
 static size_t own_name(const char *function)
 {
 	const char *clone = strstr(function, " [clone ");
-
 	return clone ? (size_t)(clone - function) : strcspn(function, ".");
 }
 
@@ -170,7 +166,6 @@ static void make_step(struct srcloc_trace *st, uint32_t process, uint64_t ip, ui
 	struct srcloc *space = process_of(st, process)->space;
 	struct srcloc_where at = { NULL, 0 }, entered = { NULL, 0 };
 	bool entered_known = c && c->target;
-
 	if (entered_known)
 		entered = srcloc_at(space, c->target);
 	const struct srcloc_frame *e = entered_known ? &entered.frame[entered.n - 1] : NULL;
@@ -205,7 +200,6 @@ static const struct step *call_step(struct srcloc_trace *st, uint32_t process, u
 {
 	struct process *p = process_of(st, process);
 	uint64_t old = 0;
-
 	hmap_get(&p->step, ctx, &old);
 	struct step *kept = (struct step *)(uintptr_t)old;
 	if (kept && kept->age == p->age)
@@ -225,7 +219,6 @@ struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint6
 {
 	static const struct srcloc_frame cut = { .function = "<…>", .kind = SRCLOC_CUT };
 	frame_vec *path = &st->path;
-
 	path->n = 0;
 	make_step(st, process, ip, ctx, path);
 	for (int i = 0; ctx != TRACE_CTX_ROOT && i < MAX_STEPS; i++) {

@@ -19,7 +19,6 @@ static Dwarf_Die origin_of(Dwarf_Die die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die next;
-
 	for (int i = 0; i < MAX_HOPS; i++) {
 		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) ||
 		    !dwarf_formref_die(&attr, &next))
@@ -33,7 +32,6 @@ static Dwarf_Die origin_of(Dwarf_Die die)
 static bool is_template_argument(Dwarf_Die *fn, Dwarf_Die *type)
 {
 	Dwarf_Die child, is;
-
 	if (dwarf_child(fn, &child))
 		return false;
 	do {
@@ -72,7 +70,6 @@ static enum parameter pointer_kind(Dwarf_Die *fn, Dwarf_Die *pointer)
 {
 	Dwarf_Die to, peeled;
 	bool reference = dwarf_tag(pointer) != DW_TAG_pointer_type;
-
 	srcloc_die_of(pointer, &to);
 	peeled = srcloc_die_peel(to);
 	if (peeled.addr && is_template_argument(fn, &peeled))
@@ -92,7 +89,6 @@ static bool is_size(Dwarf_Die *base)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word encoding;
-
 	return dwarf_bytesize(base) == 8 && dwarf_attr(base, DW_AT_encoding, &attr) &&
 	       !dwarf_formudata(&attr, &encoding) && encoding == DW_ATE_unsigned;
 }
@@ -100,7 +96,6 @@ static bool is_size(Dwarf_Die *base)
 static enum parameter kind_of(Dwarf_Die *fn, Dwarf_Die *parameter)
 {
 	Dwarf_Die type, peeled;
-
 	if (!srcloc_die_of(parameter, &type))
 		return OTHER;
 	peeled = srcloc_die_peel(type);
@@ -120,7 +115,6 @@ static size_t parameters(Dwarf_Die *fn, enum parameter kind[MAX_PARAMETERS])
 	Dwarf_Die child;
 	Dwarf_Attribute attr;
 	size_t n = 0;
-
 	if (dwarf_child(fn, &child))
 		return 0;
 	do {
@@ -140,7 +134,6 @@ static bool is_range(enum parameter p)
 static bool is_copy(const enum parameter *p, size_t n)
 {
 	size_t i = 0;
-
 	while (i < n && p[i] == OBJECT)
 		i++;
 	if (i + 2 >= n || p[i] != RANGE)
@@ -155,7 +148,6 @@ uint8_t srcloc_prototype(struct debuginfo *d, Dwarf_Die *call)
 	uint8_t takes = SRCLOC_TAKES_KNOWN;
 	Dwarf_Die fn = origin_of(*call);
 	uint64_t old;
-
 	if (hmap_get(&d->takes, (uintptr_t)fn.addr, &old))
 		return (uint8_t)old;
 	size_t n = parameters(&fn, kind);

@@ -16,7 +16,6 @@
 static bool is_named(Dwarf_Die *die, struct word word)
 {
 	const char *name = dwarf_diename(die);
-
 	return name && strlen(name) == word.n && !memcmp(name, word.p, word.n);
 }
 
@@ -30,7 +29,6 @@ static bool find_local(Dwarf_Die *die, uint64_t pc, struct word name, Dwarf_Die 
 {
 	Dwarf_Die child;
 	bool any = false;
-
 	if (depth > MAX_DEPTH || dwarf_child(die, &child))
 		return false;
 	do {
@@ -51,7 +49,6 @@ static bool in_function(const struct scope *s, struct word name, Dwarf_Die *foun
 {
 	Dwarf_Die fn = s->fn, origin;
 	Dwarf_Attribute attr;
-
 	return find_local(&fn, s->pc, name, found, 0) || find_local(&fn, 0, name, found, 0) ||
 	       (dwarf_attr(&fn, DW_AT_abstract_origin, &attr) &&
 		dwarf_formref_die(&attr, &origin) && find_local(&origin, 0, name, found, 0));
@@ -64,7 +61,6 @@ static bool in_file(Dwarf_Die *die, struct word name, fits *fit, const void *arg
 		    int depth)
 {
 	Dwarf_Die child;
-
 	if (depth > MAX_DEPTH || dwarf_child(die, &child))
 		return false;
 	do {
@@ -81,7 +77,6 @@ static bool in_file(Dwarf_Die *die, struct word name, fits *fit, const void *arg
 static bool fits_tag(Dwarf_Die *die, struct word name, const void *tag)
 {
 	Dwarf_Attribute attr;
-
 	return dwarf_tag(die) == *(const int *)tag && is_named(die, name) &&
 	       dwarf_attr_integrate(die, DW_AT_type, &attr);
 }
@@ -90,7 +85,6 @@ bool srcloc_scope_variable(const struct scope *s, struct word name, Dwarf_Die *t
 {
 	static const int variable = DW_TAG_variable;
 	Dwarf_Die unit = s->unit, found;
-
 	return (in_function(s, name, &found) ||
 		in_file(&unit, name, fits_tag, &variable, &found, 0)) &&
 	       srcloc_die_of(&found, type);
@@ -100,14 +94,12 @@ bool srcloc_scope_function(const struct scope *s, struct word name, Dwarf_Die *t
 {
 	static const int function = DW_TAG_subprogram;
 	Dwarf_Die unit = s->unit, found;
-
 	return in_file(&unit, name, fits_tag, &function, &found, 0) && srcloc_die_of(&found, type);
 }
 
 static bool fits_type(Dwarf_Die *die, struct word name, const void *tagged)
 {
 	Dwarf_Attribute attr;
-
 	switch (dwarf_tag(die)) {
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
@@ -126,6 +118,5 @@ static bool fits_type(Dwarf_Die *die, struct word name, const void *tagged)
 bool srcloc_scope_type(const struct scope *s, struct word name, bool tagged, Dwarf_Die *type)
 {
 	Dwarf_Die unit = s->unit;
-
 	return in_file(&unit, name, fits_type, &tagged, type, 0);
 }

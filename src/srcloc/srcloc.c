@@ -30,7 +30,6 @@ struct srcloc {
 const char *srcloc_pool_add(struct pool *pool, const char *s)
 {
 	uint64_t hash = hash_bytes(s, strlen(s)), old = 0;
-
 	if (hmap_get(&pool->at, hash, &old) && !strcmp((char *)(uintptr_t)old, s))
 		return (char *)(uintptr_t)old;
 	char *copy = xstrdup(s);
@@ -51,7 +50,6 @@ void srcloc_pool_free(struct pool *pool)
 static int range_order(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
-
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
 	return x->hi < y->hi ? -1 : x->hi > y->hi;
@@ -66,7 +64,6 @@ void srcloc_ranges_sort(struct ranges *r)
 const struct range *srcloc_ranges_find(const struct ranges *r, uint64_t at)
 {
 	size_t after = BISECT(i, r->n, r->p[i].lo <= at);
-
 	return after && at < r->p[after - 1].hi ? &r->p[after - 1] : NULL;
 }
 
@@ -75,7 +72,6 @@ const char *srcloc_demangle(struct store *store, const char *name)
 	int status = 0;
 	char *plain = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
 	const char *kept = srcloc_pool_add(&store->pool, plain ? plain : name);
-
 	free(plain);
 	return kept;
 }
@@ -85,7 +81,6 @@ static char *debug_path(void)
 {
 	const char *more = getenv("HOLDFAST_DEBUG_PATH");
 	bool any = more && *more;
-
 	return xasprintf(":.debug:%s%s/usr/lib/debug", any ? more : "", any ? ":" : "");
 }
 
@@ -112,7 +107,6 @@ static struct object *store_object(struct store *store, const char *path, const 
 	uint64_t key =
 		hash_mix(hash_bytes(path, strlen(path)), len ? hash_bytes(build_id, len) : 0);
 	uint64_t at;
-
 	if (hmap_get(&store->object_at, key, &at))
 		return store->objects.p[at];
 	struct object *obj = srcloc_object_new(store, path, build_id, len);
@@ -126,7 +120,6 @@ static struct store *kept; /* srcloc_keep: what all new address spaces share */
 void srcloc_keep(void)
 {
 	struct srcloc *s = kept ? NULL : srcloc_new();
-
 	if (s)
 		kept = s->store;
 	free(s); /* the store stays */
@@ -135,7 +128,6 @@ void srcloc_keep(void)
 struct srcloc *srcloc_new(void)
 {
 	struct srcloc *s = xcalloc(1, sizeof *s);
-
 	if (kept) {
 		s->store = kept;
 		s->store->refs++;
@@ -155,7 +147,6 @@ struct srcloc *srcloc_new(void)
 struct srcloc *srcloc_fork(const struct srcloc *from)
 {
 	struct srcloc *s = xcalloc(1, sizeof *s);
-
 	s->store = from->store;
 	s->store->refs++;
 	for (size_t i = 0; i < from->at.n; i++) {
@@ -187,7 +178,6 @@ void srcloc_map(struct srcloc *s, uint64_t addr, uint64_t len, uint64_t offset, 
 {
 	struct mapping m = { .addr = addr, .offset = offset };
 	uint64_t key, at;
-
 	if (!len || addr + len < addr)
 		return;
 	m.object = store_object(s->store, path, build_id, build_id_len);
@@ -219,7 +209,6 @@ const char *srcloc_stale(const struct srcloc *s, size_t i)
 static const struct answer *nowhere(struct srcloc *s, uint64_t addr)
 {
 	uint64_t old;
-
 	if (hmap_get(&s->nowhere, addr, &old))
 		return (struct answer *)(uintptr_t)old;
 	struct answer *a = xcalloc(1, sizeof *a + sizeof a->frame[0]);
@@ -234,7 +223,6 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
 {
 	const struct imap_item *it = imap_find(&s->at, addr);
 	const struct answer *a;
-
 	if (it) {
 		const struct mapping *m = &s->map.p[it->val];
 		a = srcloc_object_at(m->object, addr - m->addr + m->offset);
@@ -278,7 +266,6 @@ bool srcloc_lvalue(struct srcloc *s, const struct srcloc_frame *f, const char *s
 {
 	size_t level;
 	struct object *obj = object_of(s, f, &level);
-
 	return obj && srcloc_object_lvalue(obj, f->offset, level, statement, out);
 }
 
@@ -291,7 +278,6 @@ const struct srcloc_type *srcloc_type(struct srcloc *s, const struct srcloc_fram
 	bool tagged = !strncmp(name, "struct ", 7) || !strncmp(name, "union ", 6);
 	struct word word = { tagged ? strchr(name, ' ') + 1 : name, 0 };
 	Dwarf_Die die, peeled;
-
 	word.n = strlen(word.p);
 	if (!obj || !srcloc_debuginfo_scope(obj, f->offset, level, &scope) ||
 	    !srcloc_scope_type(&scope, word, tagged, &die))
@@ -303,7 +289,6 @@ const struct srcloc_type *srcloc_type(struct srcloc *s, const struct srcloc_fram
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-
 	return slash && slash[1] ? slash + 1 : path;
 }
 
@@ -313,7 +298,6 @@ const char *srcloc_text(const struct srcloc_frame *f, char *buf, size_t size)
 	const char *function =
 		f->function ? srcloc_short_name(f->function, name, sizeof name) : "??";
 	unsigned long long offset = f->offset;
-
 	if (f->kind == SRCLOC_SIGNAL || f->kind == SRCLOC_CUT)
 		snprintf(buf, size, "%s", function);
 	else if (f->plt && f->function)

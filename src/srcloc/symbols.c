@@ -22,7 +22,6 @@
 static uint8_t rank(const GElf_Sym *sym, const char *name)
 {
 	uint8_t r = 0;
-
 	if (GELF_ST_TYPE(sym->st_info) != STT_NOTYPE)
 		r += 64;
 	if (sym->st_size)
@@ -43,7 +42,6 @@ static uint8_t rank(const GElf_Sym *sym, const char *name)
 static int symbol_order(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
-
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
 	if (x->rank != y->rank)
@@ -56,7 +54,6 @@ static void tidy(struct symbols *s)
 {
 	uint64_t covered = 0;
 	size_t kept = 0;
-
 	if (s->sym.n)
 		qsort(s->sym.p, s->sym.n, sizeof *s->sym.p, symbol_order);
 	for (size_t i = 0; i < s->sym.n; i++) {
@@ -75,14 +72,12 @@ static void tidy(struct symbols *s)
 static void read_symbols(struct object *obj)
 {
 	int n = dwfl_module_getsymtab(obj->mod);
-
 	for (int i = 1; i < n; i++) {
 		GElf_Sym sym;
 		GElf_Addr addr;
 		const char *name =
 			dwfl_module_getsym_info(obj->mod, i, &sym, &addr, NULL, NULL, NULL);
 		int type = name ? GELF_ST_TYPE(sym.st_info) : STT_FILE;
-
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !*name ||
 		    sym.st_shndx == SHN_UNDEF || !srcloc_object_is_code(obj, addr))
 			continue;
@@ -96,7 +91,6 @@ static void read_symbols(struct object *obj)
 static const char *raw_symbol_at(const struct symbols *s, uint64_t addr)
 {
 	size_t after = BISECT(i, s->sym.n, s->sym.p[i].addr <= addr);
-
 	for (int tries = 0; after && tries < 16; tries++) {
 		const struct symbol *x = &s->sym.p[--after];
 		if (addr - x->addr < x->size)
@@ -112,7 +106,6 @@ static const char *reloc_name(struct object *obj, const GElf_Rela *rela, Elf_Dat
 			      size_t strtab)
 {
 	GElf_Sym sym;
-
 	switch (GELF_R_TYPE(rela->r_info)) {
 	case R_X86_64_IRELATIVE: /* a function chosen at start: its symbol is the chooser's */
 		return raw_symbol_at(&obj->symbols, (uint64_t)rela->r_addend);
@@ -130,7 +123,6 @@ static void read_relocs(struct object *obj, Elf_Scn *scn, const GElf_Shdr *sh, b
 	Elf_Data *data = elf_getdata(scn, NULL), *syms = NULL;
 	Elf_Scn *symscn = sh->sh_link ? elf_getscn(obj->elf, sh->sh_link) : NULL;
 	GElf_Shdr symsh = { 0 };
-
 	if (symscn && gelf_getshdr(symscn, &symsh))
 		syms = elf_getdata(symscn, NULL);
 	for (int i = 0; data && sh->sh_entsize && (uint64_t)i < sh->sh_size / sh->sh_entsize; i++) {
@@ -150,14 +142,12 @@ static void read_plt(struct object *obj)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
-
 	if (elf_getshdrstrndx(obj->elf, &names))
 		return;
 	while ((scn = elf_nextscn(obj->elf, scn))) {
 		GElf_Shdr sh;
 		const char *name =
 			gelf_getshdr(scn, &sh) ? elf_strptr(obj->elf, names, sh.sh_name) : NULL;
-
 		if (!name)
 			continue;
 		if (sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
@@ -185,7 +175,6 @@ static struct symbols *loaded(struct object *obj)
 const char *srcloc_symbols_at(struct object *obj, uint64_t addr)
 {
 	const char *name = raw_symbol_at(loaded(obj), addr);
-
 	return name ? srcloc_demangle(obj->store, name) : NULL;
 }
 
@@ -199,7 +188,6 @@ static const char *stub_name(const struct symbols *s, const uint8_t *code, size_
 {
 	uint64_t name = 0;
 	size_t i = n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
-
 	if (i + 1 < n && code[i] == 0xf2) /* bnd */
 		i++;
 	if (i + 6 <= n && code[i] == 0xff && code[i + 1] == 0x25)
@@ -217,7 +205,6 @@ bool srcloc_symbols_plt(struct object *obj, uint64_t addr, const char **name)
 	Elf_Scn *scn = r ? elf_getscn(obj->elf, r->idx) : NULL;
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	GElf_Shdr sh;
-
 	*name = NULL;
 	if (!r)
 		return false;

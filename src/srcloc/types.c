@@ -13,7 +13,6 @@ static const Dwarf_Die none;
 bool srcloc_die_of(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
-
 	*type = none;
 	return dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, type);
 }
@@ -37,14 +36,12 @@ Dwarf_Die srcloc_die_peel(Dwarf_Die type)
 bool srcloc_die_is_struct(Dwarf_Die *peeled)
 {
 	int tag = peeled->addr ? dwarf_tag(peeled) : 0;
-
 	return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
 }
 
 uint64_t srcloc_die_size(Dwarf_Die *type)
 {
 	Dwarf_Word size;
-
 	return type->addr && !dwarf_aggregate_size(type, &size) ? size : 0;
 }
 
@@ -58,7 +55,6 @@ static uint64_t dimension(Dwarf_Die *range)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word n;
-
 	if (dwarf_attr(range, DW_AT_count, &attr) && !dwarf_formudata(&attr, &n))
 		return n;
 	if (dwarf_attr(range, DW_AT_upper_bound, &attr) && !dwarf_formudata(&attr, &n))
@@ -70,7 +66,6 @@ unsigned srcloc_die_dimensions(Dwarf_Die *array, uint64_t n[TYPE_DIMENSIONS])
 {
 	Dwarf_Die range;
 	unsigned dims = 0;
-
 	if (!is_array(array) || dwarf_child(array, &range))
 		return 0;
 	do {
@@ -84,7 +79,6 @@ uint64_t srcloc_die_count(Dwarf_Die *array)
 {
 	uint64_t n[TYPE_DIMENSIONS], all = 1;
 	unsigned dims = srcloc_die_dimensions(array, n);
-
 	for (unsigned i = 0; i < dims; i++)
 		all *= n[i];
 	return dims ? all : 0;
@@ -96,7 +90,6 @@ static void add_dimensions(Dwarf_Die *array, struct buf *b)
 {
 	uint64_t n[TYPE_DIMENSIONS];
 	unsigned dims = srcloc_die_dimensions(array, n);
-
 	for (unsigned i = 0; i < dims; i++)
 		buf_printf(b, n[i] ? "[%llu]" : "[]", (unsigned long long)n[i]);
 }
@@ -106,7 +99,6 @@ static void add_name(Dwarf_Die type, struct buf *b, int depth)
 	Dwarf_Die next = type;
 	const char *name = type.addr ? dwarf_diename(&type) : "void";
 	int tag = type.addr ? dwarf_tag(&type) : 0;
-
 	if (depth > MAX_HOPS)
 		return;
 	switch (tag) {
@@ -139,7 +131,6 @@ static void add_name(Dwarf_Die type, struct buf *b, int depth)
 const char *srcloc_die_name(struct object *obj, Dwarf_Die type, unsigned stars)
 {
 	struct buf b = { 0 };
-
 	add_name(type, &b, 0);
 	for (unsigned i = 0; i < stars; i++)
 		buf_puts(&b, b.n && b.p[b.n - 1] == '*' ? "*" : " *");
@@ -156,7 +147,6 @@ static enum srcloc_encoding base_encoding(Dwarf_Die *base)
 	Dwarf_Attribute attr;
 	Dwarf_Word ate = 0;
 	const char *name = dwarf_diename(base);
-
 	if (!dwarf_attr(base, DW_AT_encoding, &attr) || dwarf_formudata(&attr, &ate))
 		return SRCLOC_OTHER;
 	switch (ate) {
@@ -176,7 +166,6 @@ static enum srcloc_encoding base_encoding(Dwarf_Die *base)
 enum srcloc_encoding srcloc_die_encoding(Dwarf_Die type)
 {
 	Dwarf_Die next;
-
 	type = srcloc_die_peel(type);
 	switch (type.addr ? dwarf_tag(&type) : 0) {
 	case DW_TAG_base_type: return base_encoding(&type);
@@ -202,7 +191,6 @@ static uint64_t member_offset(Dwarf_Die *member)
 	Dwarf_Word offset;
 	Dwarf_Op *op;
 	size_t n;
-
 	if (dwarf_attr(member, DW_AT_data_bit_offset, &attr) && !dwarf_formudata(&attr, &offset))
 		return offset / 8;
 	if (!dwarf_attr(member, DW_AT_data_member_location, &attr))
@@ -223,7 +211,6 @@ static bool member_at(Dwarf_Die *peeled, struct word name, Dwarf_Die *type, uint
 		      int depth)
 {
 	Dwarf_Die child, inner;
-
 	if (depth > MAX_HOPS || !srcloc_die_is_struct(peeled) || dwarf_child(peeled, &child))
 		return false;
 	do {
@@ -257,7 +244,6 @@ const struct srcloc_type *srcloc_cached_type(struct object *obj, Dwarf_Die die)
 {
 	struct store *store = obj->store;
 	uint64_t old;
-
 	if (hmap_get(&store->type_at, (uintptr_t)die.addr, &old))
 		return (struct srcloc_type *)(uintptr_t)old;
 	struct srcloc_type *t = xcalloc(1, sizeof *t);
@@ -275,7 +261,6 @@ const char *srcloc_type_name(const struct srcloc_type *t)
 uint64_t srcloc_type_size(const struct srcloc_type *t)
 {
 	Dwarf_Die die = t->die;
-
 	return srcloc_die_size(&die);
 }
 
@@ -294,7 +279,6 @@ static void walk_type(struct walk *w, Dwarf_Die type, uint64_t at, int depth);
 static void walk_leaf(struct walk *w, Dwarf_Die type, uint64_t at)
 {
 	struct object *obj = w->type->obj;
-
 	if (w->n < w->max) {
 		buf_add(&w->path, "", 1);
 		w->out[w->n] = (struct srcloc_lvalue){
@@ -316,7 +300,6 @@ static void add_subscripts(struct buf *b, Dwarf_Die *array, uint64_t index)
 {
 	uint64_t n[TYPE_DIMENSIONS], below = 1;
 	unsigned dims = srcloc_die_dimensions(array, n);
-
 	for (unsigned i = 1; i < dims; i++)
 		below *= n[i] ? n[i] : 1;
 	for (unsigned i = 0; i < dims; i++) {
@@ -332,7 +315,6 @@ static void walk_array(struct walk *w, Dwarf_Die *array, uint64_t at, int depth)
 	Dwarf_Die element;
 	size_t before = w->path.n;
 	uint64_t count = srcloc_die_count(array), first, last;
-
 	srcloc_die_of(array, &element);
 	uint64_t size = srcloc_die_size(&element);
 	if (!size)
@@ -353,7 +335,6 @@ static void walk_struct(struct walk *w, Dwarf_Die *peeled, uint64_t at, int dept
 {
 	Dwarf_Die child, type;
 	size_t before = w->path.n;
-
 	if (dwarf_child(peeled, &child))
 		return;
 	do {
@@ -392,7 +373,6 @@ size_t srcloc_members(const struct srcloc_type *type, uint64_t from, uint64_t to
 		      struct srcloc_lvalue *out, size_t max)
 {
 	struct walk w = { .type = type, .from = from, .to = to, .out = out, .max = max };
-
 	walk_type(&w, type->die, 0, 0);
 	buf_free(&w.path);
 	return w.n;

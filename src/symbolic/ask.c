@@ -55,7 +55,6 @@ static void collect(const struct symbolic *s, uint32_t last, bool (*keep)(unsign
 		VEC_PUSH(&q->step, at);
 	for (size_t i = q->step.n; i-- > 0;) {
 		const struct step *step = &s->tree.step.p[q->step.p[i]];
-
 		q->hash = symbolic_tree_hash(q->hash, step->ip, step->kind, step->value);
 		if (step->cond && keep(step->kind))
 			VEC_PUSH(&q->must, step->cond);
@@ -72,7 +71,6 @@ static bool solve(struct symbolic *s, const struct question *q, expr goal,
 				     .ninput = in->n };
 	uint8_t *out = xmalloc(in->n + 1);
 	enum solve_answer answer = solve_solver_ask(s->solver, &query, out);
-
 	if (answer == SOLVE_SAT)
 		memcpy(in->byte, out, in->n);
 	free(out);
@@ -104,7 +102,6 @@ static bool ask_branch(struct symbolic *s, const struct candidate *c, struct sym
 static expr other_than(struct symbolic *s, expr node, uint64_t value)
 {
 	unsigned w = EXPR_W(solve_pool_word(s->pool, node));
-
 	return solve_pool_not(s->pool,
 			      solve_pool_eq(s->pool, node, solve_pool_const(s->pool, w, value)));
 }
@@ -116,7 +113,6 @@ static bool ask_target(struct symbolic *s, const struct candidate *c, struct sym
 	struct targets *t = symbolic_candidates_targets(s, before, step.ip, step.kind);
 	struct question q = { 0 };
 	bool found;
-
 	collect(s, step.parent, keep_all, &q);
 	for (size_t i = 0; i < t->value.n; i++)
 		if (t->value.p[i] != step.value)
@@ -139,7 +135,6 @@ static bool ask_miss(struct symbolic *s, const struct candidate *c, struct symbo
 	struct question q = { 0 };
 	size_t strict;
 	bool found;
-
 	collect(s, c->step, not_of_pm, &q);
 	strict = q.must.n;
 	found = solve(s, &q, c->goal, in);
@@ -156,7 +151,6 @@ static bool ask_miss(struct symbolic *s, const struct candidate *c, struct symbo
 static bool make_longer(struct symbolic *s, const struct candidate *c, struct symbolic_input *in)
 {
 	const struct sym_source *src = &s->source[c->source];
-
 	for (uint32_t i = in->now[c->source]; i < c->now; i++)
 		if (!s->fixed || !s->fixed[src->first + i])
 			in->byte[src->first + i] = s->lo ? s->lo[src->first + i] : 0;
@@ -170,7 +164,6 @@ bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic
 	struct symbolic_way *line = &s->cover.ways.p[c->line];
 	uint64_t undecided = s->stats.undecided, z3 = solve_solver_stats(s->solver)->z3;
 	bool found = false;
-
 	symbolic_base_unpack(s, c->base, out);
 	out->why = c->why;
 	out->ip = c->ip;
@@ -190,7 +183,6 @@ bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic
 		uint32_t cost = s->stats.undecided > undecided           ? TIMEOUT_COSTS
 				: solve_solver_stats(s->solver)->z3 > z3 ? Z3_COSTS
 									 : NO_COSTS;
-
 		round->failed += cost;
 		way->failed += way == round ? 0 : cost;
 		symbolic_input_free(out);

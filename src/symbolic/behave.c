@@ -27,7 +27,6 @@ void symbolic_behave_init(struct behave *b, const struct model_ops *model,
 			      .unit = model->unit < TRACE_LINE ? model->unit : TRACE_LINE };
 	for (size_t i = 0; before && i < before->maps.n; i++) {
 		const struct imap_item *it = &before->maps.p[i];
-
 		imap_set(&b->maps, it->lo, it->hi, it->val);
 	}
 }
@@ -64,7 +63,6 @@ struct line *symbolic_behave_line(struct behave *b, uint64_t at)
 {
 	struct line l = { .at = at };
 	uint64_t i;
-
 	if (hmap_get(&b->by_line, at, &i))
 		return &b->line.p[i];
 	if (b->before && hmap_get(&b->before->by_line, at, &i)) {
@@ -90,13 +88,11 @@ static struct model_waits *waits_of(struct behave *b, const struct trace_event *
 {
 	struct behave_thread new = { .who = (uint64_t)e->process << 32 | e->thread };
 	const struct behave_thread *t = find_thread(b, new.who);
-
 	if (!t) {
 		t = b->before ? find_thread(b->before, new.who) : NULL;
 		for (size_t i = 0; t && i < t->waits.n; i++) {
 			struct model_wait w = t->waits.p[i];
 			const struct line *l = &b->before->line.p[w.unit];
-
 			if (l->unit.lo >= w.upto)
 				continue;
 			w.unit = (uint32_t)(symbolic_behave_line(b, l->at) - b->line.p);
@@ -116,7 +112,6 @@ static bool reaches(const struct behave *b, const struct trace_event *e,
 {
 	uint64_t addr = at * b->unit, off;
 	const struct imap_item *map;
-
 	if (e->kind == TRACE_SYNC)
 		return addr + b->unit > r->lo && addr < r->hi;
 	map = imap_find(&b->maps, addr);
@@ -129,16 +124,13 @@ static bool reaches(const struct behave *b, const struct trace_event *e,
 static void sync_covers(struct behave *b, const struct trace_event *e, const struct model_range *r)
 {
 	size_t kept = 0;
-
 	for (size_t i = 0; b->before && i < b->before->open.n; i++) {
 		const struct line *l = &b->before->line.p[b->before->open.p[i]];
-
 		if (is_open(l) && reaches(b, e, r, l->at))
 			symbolic_behave_line(b, l->at);
 	}
 	for (size_t i = 0; i < b->open.n; i++) {
 		struct line *l = &b->line.p[b->open.p[i]];
-
 		l->listed = is_open(l);
 		if (!l->listed)
 			continue;
@@ -152,7 +144,6 @@ static void sync_covers(struct behave *b, const struct trace_event *e, const str
 void symbolic_behave_covered(struct behave *b, const struct trace_event *e)
 {
 	struct model_range r = model_covers(e);
-
 	b->covered.n = 0;
 	if (e->kind != TRACE_FLUSH) {
 		sync_covers(b, e, &r);
@@ -160,7 +151,6 @@ void symbolic_behave_covered(struct behave *b, const struct trace_event *e)
 	}
 	for (uint64_t at = r.lo / b->unit; at * b->unit < r.hi; at++) {
 		struct line *l = symbolic_behave_line(b, at);
-
 		VEC_PUSH(&b->covered, (uint32_t)(l - b->line.p));
 	}
 }
@@ -207,10 +197,8 @@ static int by_value(const void *a, const void *b)
 static uint64_t hash_open(const struct behave *b, const uint32_t *line, size_t n, uint64_t hash)
 {
 	VEC(uint64_t) v = { 0 };
-
 	for (size_t i = 0; i < n; i++) {
 		const struct line *l = &b->line.p[line ? line[i] : i];
-
 		if (is_open(l))
 			VEC_PUSH(&v, hash_mix(l->store_ip, model_unit_state(&l->unit)));
 	}
@@ -232,10 +220,8 @@ static uint64_t store_to(struct behave *b, const struct trace_event *e, enum mod
 	uint64_t first = r.lo / b->unit, last = (r.hi > r.lo ? r.hi - 1 : r.lo) / b->unit;
 	struct model_waits *waits = waits_of(b, e);
 	uint64_t states = 0;
-
 	for (uint64_t at = first; at <= last; at++) {
 		struct line *l = symbolic_behave_line(b, at);
-
 		if (at == first || at == last)
 			states = states << 2 | model_unit_state(&l->unit);
 		l->unit.hi++;
@@ -256,12 +242,10 @@ static void write_file(struct behave *b, const struct trace_event *e, enum model
 {
 	struct model_range r = model_covers(e);
 	uint64_t lo = model_file_byte(e->arg[0], r.lo), hi = model_file_byte(e->arg[0], r.hi);
-
 	for (size_t i = 0; i < b->maps.n; i++) {
 		const struct imap_item *map = &b->maps.p[i];
 		uint64_t from = map->lo + map->val > lo ? map->lo : lo - map->val;
 		uint64_t to = map->hi + map->val < hi ? map->hi : hi - map->val;
-
 		if (map->hi + map->val > lo && map->lo + map->val < hi)
 			store_to(b, e, effect, (struct model_range){ from, to });
 	}
@@ -272,12 +256,10 @@ static void flush(struct behave *b, const struct trace_event *e, enum model_effe
 {
 	struct model_waits *waits = waits_of(b, e);
 	uint64_t met = 0;
-
 	symbolic_behave_covered(b, e);
 	for (size_t i = 0; i < b->covered.n; i++) {
 		const struct line *l = &b->line.p[b->covered.p[i]];
 		uint64_t one = hash_mix(l->store_ip, model_unit_state(&l->unit));
-
 		met = i ? hash_mix(met, one) : one;
 	}
 	add(b, token(e, met));
@@ -287,7 +269,6 @@ static void flush(struct behave *b, const struct trace_event *e, enum model_effe
 static void fence(struct behave *b, const struct trace_event *e, enum model_effect effect)
 {
 	struct model_waits *waits = waits_of(b, e);
-
 	add(b, token(e, 0));
 	if (effect != MODEL_COMPLETES)
 		return;
@@ -308,7 +289,6 @@ static void sync_range(struct behave *b, const struct trace_event *e, enum model
 static void map(struct behave *b, const struct trace_event *e)
 {
 	uint64_t lo = e->arg[0], hi = lo + e->arg[1];
-
 	add(b, token(e, 0));
 	if (e->flags & TRACE_F_PM)
 		imap_set(&b->maps, lo, hi, model_file_byte(e->arg[2], e->arg[3]) - lo);
@@ -338,6 +318,5 @@ void symbolic_behave_event(struct behave *b, const struct trace_event *e, enum m
 uint64_t symbolic_behave_hash(struct behave *b)
 {
 	uint64_t hash = hash_bytes(b->seq.p, b->seq.n * sizeof *b->seq.p);
-
 	return hash_open(b, NULL, b->line.n, hash);
 }

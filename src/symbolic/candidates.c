@@ -34,7 +34,6 @@ uint32_t symbolic_base_keep(struct symbolic *s, const struct symbolic_input *in,
 	struct base b = { .run = run, .refs = 1 };
 	uint8_t *p;
 	uint32_t id;
-
 	for (size_t i = 0; i < n; i++)
 		differ += in->byte[i] != lowest(s, i);
 	b.whole = differ * 3 >= s->n;
@@ -66,7 +65,6 @@ void symbolic_base_unpack(const struct symbolic *s, uint32_t base, struct symbol
 	const struct base *b = &s->candidates.base.p[base];
 	size_t head = s->opts.nsource * sizeof *out->now;
 	const uint8_t *p = b->packed + head, *end = b->packed + b->size;
-
 	*out = (struct symbolic_input){ .n = s->n, .parent = b->run };
 	out->byte = xmalloc(s->n + 1);
 	if (head)
@@ -81,7 +79,6 @@ void symbolic_base_release(struct symbolic *s, uint32_t base)
 {
 	struct candidates *c = &s->candidates;
 	struct base *b = &c->base.p[base];
-
 	if (--b->refs)
 		return;
 	c->base_bytes -= b->size;
@@ -98,7 +95,6 @@ struct targets *symbolic_candidates_targets(struct symbolic *s, uint64_t prefix,
 	struct candidates *c = &s->candidates;
 	uint64_t key = hash_mix(prefix, hash_mix(ip, kind)), i;
 	struct targets none = { .prefix = prefix, .key = key };
-
 	if (!hmap_get(&c->by_prefix, key, &i)) {
 		i = c->targets.n;
 		hmap_put(&c->by_prefix, key, i);
@@ -146,7 +142,6 @@ uint32_t symbolic_candidate_add(struct symbolic *s, const struct candidate *what
 {
 	struct candidates *c = &s->candidates;
 	uint32_t id;
-
 	if (c->unused.n) {
 		id = c->unused.p[--c->unused.n];
 		c->v.p[id] = *what;
@@ -169,11 +164,9 @@ static void leave(struct symbolic *s, uint32_t id)
 {
 	struct candidates *c = &s->candidates;
 	struct candidate *what = &c->v.p[id];
-
 	if (what->why == SYMBOLIC_TARGET) {
 		const struct step *step = &s->tree.step.p[what->step];
 		uint64_t prefix = s->tree.step.p[step->parent].hash;
-
 		symbolic_candidates_targets(s, prefix, step->ip, step->kind)->waiting = false;
 	}
 	what->why = SYMBOLIC_SEED;
@@ -185,7 +178,6 @@ bool symbolic_candidate_take(struct symbolic *s, struct candidate *out)
 {
 	struct candidates *c = &s->candidates;
 	uint32_t id;
-
 	if (c->miss_at < c->miss.n) {
 		id = c->miss.p[c->miss_at++];
 		if (c->miss_at == c->miss.n)
@@ -201,7 +193,6 @@ bool symbolic_candidate_take(struct symbolic *s, struct candidate *out)
 void symbolic_candidate_drop(struct symbolic *s, uint32_t id)
 {
 	uint32_t base = s->candidates.v.p[id].base;
-
 	leave(s, id);
 	symbolic_base_release(s, base);
 }
@@ -233,7 +224,6 @@ static void add_branch(struct symbolic_run *run, const struct decision *d,
 			       .open_line = passed->open_line,
 			       .dry = run->pm == d->pm };
 	struct targets *t;
-
 	if (d->kind == SYM_COND) {
 		if (symbolic_tree_find(&s->tree, symbolic_tree_hash(before, d->ip, d->kind,
 								    !d->value)) != SYMBOLIC_NONE)
@@ -260,7 +250,6 @@ static void add_branch(struct symbolic_run *run, const struct decision *d,
 static uint32_t longer(uint32_t now, uint32_t len)
 {
 	uint32_t more = now ? now : 1;
-
 	return len - now < more ? len : now + more;
 }
 
@@ -268,7 +257,6 @@ static uint32_t longer(uint32_t now, uint32_t len)
 static void add_longer(struct symbolic_run *run, uint32_t leaf, uint32_t base)
 {
 	struct symbolic *s = run->s;
-
 	for (uint32_t i = 0; i < s->opts.nsource; i++) {
 		uint32_t now = run->in.now[i], len = s->source[i].len;
 		struct candidate c = { .why = SYMBOLIC_LONGER,
@@ -282,7 +270,6 @@ static void add_longer(struct symbolic_run *run, uint32_t leaf, uint32_t base)
 						.process = run->end[i].process,
 						.ctx = run->end[i].ctx };
 		uint64_t key;
-
 		if (!run->end[i].met || now >= len)
 			continue;
 		c.now = longer(now, len);
@@ -317,7 +304,6 @@ static uint32_t enter(struct symbolic_run *run, uint32_t at, const struct decisi
 			     .sizes = run->sizes };
 	struct step *old;
 	uint32_t id;
-
 	what.hash = symbolic_tree_hash(s->tree.step.p[at].hash, d->ip, d->kind, d->value);
 	id = symbolic_tree_find(&s->tree, what.hash);
 	if (id != SYMBOLIC_NONE) {
@@ -339,7 +325,6 @@ static uint32_t enter(struct symbolic_run *run, uint32_t at, const struct decisi
 static void count(struct symbolic_run *run, const struct decision *d, uint32_t id, uint32_t *open)
 {
 	struct symbolic_way *w = &run->s->cover.ways.p[id];
-
 	if (open && !w->wet && w->side != WAY_OTHER)
 		*open = id;
 	w->taken = true;
@@ -355,7 +340,6 @@ static uint32_t took(struct symbolic_run *run, const struct decision *d, uint32_
 	unsigned side = d->kind == SYM_COND ? d->value != 0 : WAY_OTHER;
 	uint64_t target = side == WAY_OTHER ? d->ip : side ? d->yes : d->no;
 	uint32_t way = symbolic_cover_way(s, d->ip, d->kind, side, target);
-
 	count(run, d, way, NULL);
 	count(run, d, symbolic_cover_round(s, way, stack, times, 0), &open->open);
 	if (open->open != SYMBOLIC_NONE && run->pm > d->pm)
@@ -372,14 +356,12 @@ static uint32_t pass(struct symbolic_run *run, struct passed *passed)
 	struct hmap times = { 0 };
 	uint32_t at = 0, way = SYMBOLIC_NONE;
 	struct passed open = { .open = SYMBOLIC_NONE, .open_line = SYMBOLIC_NONE };
-
 	for (size_t i = 0; i < run->path.n; i++) {
 		const struct decision *d = &run->path.p[i];
 		struct passed *p = &passed[i];
 		uint32_t stack;
 		uint64_t place;
 		bool new;
-
 		if (s->tree.step.p[at].closed) {
 			for (; i < run->path.n; i++)
 				passed[i].step = SYMBOLIC_NONE;
@@ -407,7 +389,6 @@ void symbolic_candidates_of_run(struct symbolic_run *run, uint64_t number)
 	struct symbolic *s = run->s;
 	uint32_t base = symbolic_base_keep(s, &run->in, number), leaf;
 	struct passed *passed = xmalloc((run->path.n + 1) * sizeof *passed);
-
 	leaf = pass(run, passed);
 	if (!s->tree.step.p[leaf].closed)
 		add_longer(run, leaf, base);

@@ -25,7 +25,6 @@ size_t symbolic_memory(const struct symbolic *s)
 {
 	size_t slots = s->leaf.cap + s->behaviour.cap + s->made.cap + s->cover.vex.cap +
 		       s->cover.block.cap + s->cover.way.cap + s->cover.follows.cap;
-
 	return solve_pool_memory(s->pool) + symbolic_tree_memory(&s->tree) +
 	       symbolic_candidates_memory(&s->candidates) + slots * 17 +
 	       s->cover.ways.cap * sizeof(struct symbolic_way);
@@ -41,7 +40,6 @@ struct ranked {
 static int lowest_first(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return (x->id > y->id) - (x->id < y->id);
@@ -51,11 +49,9 @@ static int lowest_first(const void *a, const void *b)
 static void drop_half(struct symbolic *s)
 {
 	VEC(struct ranked) v = { 0 };
-
 	for (uint32_t i = 0; i < s->candidates.v.n; i++) {
 		const struct candidate *c = &s->candidates.v.p[i];
 		struct ranked r = { 0, i };
-
 		if (c->why == SYMBOLIC_SEED || c->why == SYMBOLIC_MISS)
 			continue;
 		r.rank = symbolic_search_rank(s->search, i);
@@ -84,14 +80,12 @@ static void keep_path(const struct symbolic *s, uint8_t *keep, uint32_t at)
 static uint8_t *what_to_keep(const struct symbolic *s)
 {
 	uint8_t *keep = xcalloc(s->tree.step.n, 1);
-
 	keep[0] = KEEP_OPEN;
 	for (size_t i = 0; i < s->candidates.v.n; i++)
 		if (s->candidates.v.p[i].why != SYMBOLIC_SEED)
 			keep_path(s, keep, s->candidates.v.p[i].step);
 	for (size_t i = 0; i < s->active.n; i++) {
 		uint32_t at = symbolic_tree_find(&s->tree, s->active.p[i]->in.before);
-
 		if (at != SYMBOLIC_NONE)
 			keep_path(s, keep, at);
 	}
@@ -106,12 +100,10 @@ static void drop_targets(struct symbolic *s)
 {
 	struct candidates *c = &s->candidates;
 	size_t n = 0;
-
 	hmap_free(&c->by_prefix);
 	for (size_t i = 0; i < c->targets.n; i++) {
 		struct targets *t = &c->targets.p[i];
 		uint32_t at = symbolic_tree_find(&s->tree, t->prefix);
-
 		if (at == SYMBOLIC_NONE || s->tree.step.p[at].closed) {
 			VEC_FREE(&t->value);
 			continue;
@@ -127,12 +119,10 @@ static void prune(struct symbolic *s)
 	uint8_t *keep = what_to_keep(s);
 	uint32_t *now = xcalloc(s->tree.step.n, sizeof *now);
 	struct tree old = s->tree;
-
 	s->tree = (struct tree){ 0 };
 	symbolic_tree_init(&s->tree);
 	for (size_t i = 1; i < old.step.n; i++) {
 		struct step step = old.step.p[i];
-
 		if (!keep[i])
 			continue;
 		step.parent = now[step.parent];
@@ -160,7 +150,6 @@ static void copy_run(struct symbolic_run *run, struct copy *c)
 	hmap_free(&run->on_path);
 	for (size_t i = 0; i < run->path.n; i++) {
 		struct decision *d = &run->path.p[i];
-
 		d->node = symbolic_copy(c, d->node);
 		d->cond = symbolic_copy(c, d->cond);
 		hmap_put(&run->on_path, d->cond, 1);
@@ -176,14 +165,12 @@ static void copy_run(struct symbolic_run *run, struct copy *c)
 static void new_pool(struct symbolic *s)
 {
 	struct copy c;
-
 	symbolic_copy_init(&c, s->pool);
 	for (size_t i = 0; i < s->candidates.v.n; i++)
 		if (s->candidates.v.p[i].why != SYMBOLIC_SEED)
 			s->candidates.v.p[i].goal = symbolic_copy(&c, s->candidates.v.p[i].goal);
 	for (size_t i = 0; i < s->tree.step.n; i++) {
 		struct step *step = &s->tree.step.p[i];
-
 		step->cond = symbolic_copy(&c, step->cond);
 		step->node = symbolic_copy(&c, step->node);
 	}
@@ -200,7 +187,6 @@ static void new_pool(struct symbolic *s)
 void symbolic_compact_if_needed(struct symbolic *s)
 {
 	size_t most = s->opts.max_memory, memory = symbolic_memory(s);
-
 	if (!most || memory <= most || memory <= s->compact_at)
 		return;
 	do {

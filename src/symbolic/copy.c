@@ -22,7 +22,6 @@ static expr copy_one(struct copy *c, expr old)
 	expr o[3] = { 0 };
 	uint64_t value;
 	size_t n;
-
 	if (solve_pool_is_const(c->from, old, &value))
 		return solve_pool_const(c->to, EXPR_W(word), value);
 	if (EXPR_OP(word) == EXPR_INPUT)
@@ -45,10 +44,8 @@ expr symbolic_copy(struct copy *c, expr root)
 	while (c->stack.n) {
 		expr at = c->stack.p[c->stack.n - 1];
 		size_t before = c->stack.n;
-
 		for (unsigned i = 0; i < 3 && !c->is[at]; i++) {
 			expr o = solve_pool_operand(c->from, at, i);
-
 			if (o && !c->is[o])
 				VEC_PUSH(&c->stack, o);
 		}

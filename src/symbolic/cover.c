@@ -43,7 +43,6 @@ static bool is_own(const struct cover *c, uint64_t addr)
 static uint64_t block_of(const struct symbolic *s, uint64_t addr)
 {
 	uint64_t lo, hi;
-
 	return binary_view_block(s->view, addr, &lo, &hi) ? lo : addr;
 }
 
@@ -59,7 +58,6 @@ static bool first_time(struct hmap *m, uint64_t key)
 bool symbolic_cover_ran(struct symbolic *s, uint64_t addr)
 {
 	struct cover *c = &s->cover;
-
 	if (!first_time(&c->vex, addr) || !first_time(&c->block, block_of(s, addr)))
 		return false;
 	c->own_blocks += is_own(c, addr);
@@ -72,10 +70,8 @@ size_t symbolic_cover_blocks(struct symbolic *s, const uint64_t *block, const ui
 			     size_t n)
 {
 	size_t new = 0;
-
 	for (size_t i = 0; i < n; i++) {
 		uint64_t eight;
-
 		if (!(i & 7) && i + 8 <= n) {
 			memcpy(&eight, ran + i, 8);
 			if (!eight) {
@@ -108,7 +104,6 @@ uint32_t symbolic_cover_way(struct symbolic *s, uint64_t ip, unsigned kind, unsi
 		.ip = ip, .target = target, .kind = (uint8_t)kind, .side = (uint8_t)side
 	};
 	uint64_t key = hash_mix(ip, kind << 8 | side), i;
-
 	if (hmap_get(&s->cover.way, key, &i))
 		return (uint32_t)i;
 	w.block = block_of(s, target);
@@ -120,7 +115,6 @@ uint32_t symbolic_cover_way(struct symbolic *s, uint64_t ip, unsigned kind, unsi
 static uint64_t round_of(uint64_t times)
 {
 	unsigned shift;
-
 	if (times < EXACT)
 		return times;
 	shift = 61 - (unsigned)__builtin_clzll(times);
@@ -134,7 +128,6 @@ uint32_t symbolic_cover_round(struct symbolic *s, uint32_t way, uint32_t stack, 
 	uint64_t key = hash_mix(hash_mix(w.ip, stack),
 				(round_of(times) + 1) << 16 | (uint64_t)w.kind << 8 | w.side);
 	uint64_t i;
-
 	if (line)
 		key = hash_mix(key, line);
 	if (hmap_get(&s->cover.way, key, &i))
@@ -149,7 +142,6 @@ void symbolic_cover_follows(struct symbolic *s, uint32_t way, uint64_t ip)
 {
 	struct cover *c = &s->cover;
 	struct follow f = { way, ip };
-
 	if (c->follow.n < MAX_FOLLOW && first_time(&c->follows, hash_mix(way, ip)))
 		VEC_PUSH(&c->follow, f);
 }
@@ -164,7 +156,6 @@ void symbolic_cover_module(struct symbolic *s, const struct trace_defs *defs,
 	struct range r = { e->arg[0], e->arg[0] + e->arg[1] };
 	const struct trace_module_def *m =
 		defs ? trace_module(defs, e->process, (uint32_t)e->arg[3]) : NULL;
-
 	if (!m || !m->path)
 		return;
 	if (!first_time(&c->module, hash_seeded(m->path, strlen(m->path), r.lo)))
@@ -184,7 +175,6 @@ void symbolic_cover_pm(struct symbolic *s, const struct trace_event *e, uint32_t
 	const struct stack *st = &c->stacks.stack.p[stack];
 	const uint64_t *calls = c->stacks.ip.p + st->at;
 	uint64_t site = e->ip;
-
 	if (e->flags & TRACE_F_KERNEL || !first_time(&c->pm_in, hash_mix(e->ip, stack)))
 		return;
 	if (e->kind == TRACE_STORE && binary_view_saw_pm_in(s->view, e->ip, calls, st->n))
@@ -198,7 +188,6 @@ void symbolic_cover_pm(struct symbolic *s, const struct trace_event *e, uint32_t
 void symbolic_cover_map(struct symbolic *s, const struct trace_event *e, uint32_t stack)
 {
 	const struct stack *st = &s->cover.stacks.stack.p[stack];
-
 	if (e->flags & TRACE_F_PM && first_time(&s->cover.pm_in, hash_mix(e->ip, stack)) &&
 	    binary_view_saw_map(s->view, s->cover.stacks.ip.p + st->at, st->n))
 		s->learnt = true;
@@ -210,7 +199,6 @@ static uint32_t intern(struct stacks *st, const uint64_t *ip, uint32_t n)
 {
 	uint64_t hash = hash_bytes(ip, n * sizeof *ip), i;
 	struct stack stack = { st->ip.n, n };
-
 	if (!n)
 		return 0;
 	if (hmap_get(&st->by_hash, hash, &i))
@@ -234,14 +222,12 @@ uint32_t symbolic_cover_stack(struct symbolic *s, const struct trace_defs *defs,
 {
 	uint64_t ip[MAX_FRAMES], known, key = (uint64_t)process << 32 | ctx;
 	uint32_t n = 0, at = ctx;
-
 	if (!defs || ctx < TRACE_CTX_FIRST)
 		return 0;
 	if (hmap_get(seen, key, &known))
 		return (uint32_t)known;
 	while (at >= TRACE_CTX_FIRST && n < MAX_FRAMES) {
 		const struct trace_ctx_def *d = trace_ctx(defs, process, at);
-
 		if (!d || d->parent >= at)
 			break;
 		if (d->call_ip >= TRACE_CTX_SIGNAL_MAX) {

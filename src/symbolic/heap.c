@@ -14,7 +14,6 @@ bool symbolic_heap_above(const struct symbolic_heap_item *a, const struct symbol
 static void swap(struct symbolic_heap *h, size_t a, size_t b)
 {
 	struct symbolic_heap_item t = h->v.p[a];
-
 	h->v.p[a] = h->v.p[b];
 	h->v.p[b] = t;
 }
@@ -57,7 +56,6 @@ bool symbolic_heap_pop(struct symbolic_heap *h, struct symbolic_heap_item *out)
 void symbolic_heap_drop(struct symbolic_heap *h, uint32_t candidate)
 {
 	size_t i = 0;
-
 	while (i < h->v.n && h->v.p[i].candidate != candidate)
 		i++;
 	if (i == h->v.n)

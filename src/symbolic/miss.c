@@ -44,7 +44,6 @@ void symbolic_miss_store(struct symbolic_run *run, const struct trace_event *e,
 	uint32_t size = e->size ? e->size : 1, unit = run->behave.unit;
 	struct miss_store st = { e->ip, e->arg[0], m->order++, size, node };
 	bool flushed = effect != MODEL_OPENS; /* needs no flush */
-
 	if (m->store.n < MAX_STORES && !flushed)
 		VEC_PUSH(&m->store, st);
 	else
@@ -63,14 +62,12 @@ void symbolic_miss_store(struct symbolic_run *run, const struct trace_event *e,
 static bool asked_enough(struct symbolic *s, uint64_t key)
 {
 	uint64_t times;
-
 	return hmap_get(&s->candidates.asked, key, &times) && times >= MAX_ASKED;
 }
 
 void symbolic_miss_found(struct symbolic *s, const struct candidate *c)
 {
 	uint64_t times = 0;
-
 	hmap_get(&s->candidates.asked, c->pair, &times);
 	hmap_put(&s->candidates.asked, c->pair, times + FOUND_COSTS - 1);
 }
@@ -80,7 +77,6 @@ static void note_pair(struct symbolic_run *run, uint32_t store, uint32_t flush)
 	struct miss *m = &run->miss;
 	struct miss_pair pair = { store, flush };
 	uint64_t key = hash_mix(m->store.p[store].ip, m->flush.p[flush].ip), i;
-
 	if (!m->store.p[store].node && !m->flush.p[flush].node)
 		return;
 	if (hmap_get(&m->asked, key, &i)) {
@@ -98,7 +94,6 @@ static void note_pair(struct symbolic_run *run, uint32_t store, uint32_t flush)
 static void flush_line(struct symbolic_run *run, struct line *l)
 {
 	uint32_t store = l->store;
-
 	if (!store || model_unit_state(&l->unit) != MODEL_DIRTY)
 		return;
 	l->store = 0;
@@ -117,7 +112,6 @@ void symbolic_miss_flush(struct symbolic_run *run, const struct trace_event *e,
 				.order = m->order++,
 				.node = node,
 				.decisions = (uint32_t)run->path.n };
-
 	if (effect == MODEL_NOTHING || m->flush.n == MAX_FLUSHES)
 		return;
 	VEC_PUSH(&m->flush, f);
@@ -149,7 +143,6 @@ static void fixed_lines(const struct miss *m, const struct miss_store *st, struc
 {
 	VEC(struct range) v = { 0 };
 	size_t n = 0, from = 0;
-
 	out->n = 0;
 	for (size_t i = 0; i < m->flush.n; i++)
 		if (m->flush.p[i].order > st->order && !m->flush.p[i].node)
@@ -193,18 +186,15 @@ static expr misses(struct symbolic *s, const struct miss *m, const struct miss_s
 {
 	struct pool *p = s->pool;
 	expr goal = 0;
-
 	for (size_t i = 0; i < fixed->n; i++) {
 		const struct range *r = &fixed->r[i];
 		expr from = node2(p, EXPR_SUB, 64, 64, addr, solve_pool_const(p, 64, r->lo));
 		expr in = node2(p, EXPR_ULT, 1, 64, from, solve_pool_const(p, 64, r->hi - r->lo));
-
 		goal = both(p, goal, solve_pool_not(p, in));
 	}
 	for (size_t i = 0, n = 0; i < m->flush.n && n < MAX_RANGES; i++)
 		if (m->flush.p[i].node && m->flush.p[i].order > st->order) {
 			expr line = line_of(p, m->flush.p[i].node);
-
 			goal = both(p, goal,
 				    solve_pool_not(p, solve_pool_eq(p, line_of(p, addr), line)));
 			n++;
@@ -217,7 +207,6 @@ static expr question(struct symbolic *s, const struct miss *m, const struct miss
 	struct pool *p = s->pool;
 	expr addr = st->node ? st->node : solve_pool_const(p, 64, st->addr), last, goal;
 	struct ranges fixed;
-
 	fixed_lines(m, st, &fixed);
 	goal = misses(s, m, st, addr, &fixed);
 	if (st->size == 1 || !st->node)
@@ -238,13 +227,11 @@ void symbolic_miss_candidates(struct symbolic_run *run, uint32_t leaf, uint32_t 
 {
 	struct symbolic *s = run->s;
 	struct miss *m = &run->miss;
-
 	for (size_t i = 0; i < m->pair.n; i++) {
 		const struct miss_store *st = &m->store.p[m->pair.p[i].store];
 		const struct miss_flush *f = &m->flush.p[m->pair.p[i].flush];
 		struct candidate c = { .why = SYMBOLIC_MISS, .ip = st->ip, .base = base };
 		uint64_t key = hash_mix(st->ip, f->ip), times = 0, value;
-
 		hmap_get(&s->candidates.asked, key, &times);
 		if (times >= MAX_ASKED)
 			continue;

@@ -28,7 +28,6 @@ static bool operand(struct symbolic_run *run, const struct trace_event *e, unsig
 	uint32_t word = (uint32_t)e->arg[1];
 	unsigned w = expr_operand_width(word, i);
 	uint64_t arg = e->arg[2 + i];
-
 	if (e->flags >> i & 1) {
 		out->v = arg & expr_mask(w);
 		out->e = solve_pool_const(run->s->pool, w, out->v);
@@ -42,7 +41,6 @@ static struct value input_node(struct symbolic_run *run, uint64_t byte)
 {
 	struct symbolic *s = run->s;
 	struct value r = { 0 };
-
 	if (byte >= s->n)
 		return r;
 	r.v = byte < run->in.n ? run->in.byte[byte] : 0;
@@ -57,7 +55,6 @@ static struct value table_node(struct symbolic_run *run, const struct trace_even
 {
 	unsigned w = EXPR_W((uint32_t)e->arg[1]), bytes = (w + 7) / 8;
 	struct value index, r = { 0 };
-
 	if (e->size < 256 * bytes || !operand(run, e, 0, &index))
 		return r;
 	r.e = solve_pool_table(run->s->pool, w, index.e, e->data);
@@ -71,7 +68,6 @@ static struct value make_node(struct symbolic_run *run, const struct trace_event
 {
 	uint32_t word = (uint32_t)e->arg[1];
 	struct value r = { 0 }, o[3] = { { 0 } };
-
 	if (!expr_word_ok(word))
 		return r;
 	if (EXPR_OP(word) == EXPR_INPUT)
@@ -89,7 +85,6 @@ static struct value make_node(struct symbolic_run *run, const struct trace_event
 static void on_node(struct symbolic_run *run, const struct trace_event *e)
 {
 	uint64_t id = e->arg[0];
-
 	if (id >= run->node.n) {
 		if (id - run->node.n > MAX_NODE_GAP) {
 			symbolic_note_wrong(run->s, 0, e->ip, id, run->node.n);
@@ -108,7 +103,6 @@ static void on_verify(struct symbolic_run *run, const struct trace_event *e)
 {
 	struct value v = known_node(run, e->arg[0]);
 	uint64_t mask;
-
 	if (!v.e)
 		return;
 	mask = expr_mask(EXPR_W(solve_pool_word(run->s->pool, v.e)));
@@ -122,7 +116,6 @@ static void on_verify(struct symbolic_run *run, const struct trace_event *e)
 static expr condition(struct symbolic *s, unsigned kind, expr node, uint64_t value)
 {
 	unsigned w = EXPR_W(solve_pool_word(s->pool, node));
-
 	if (kind == SYM_COND && w == 1)
 		return value ? node : solve_pool_not(s->pool, node);
 	return solve_pool_eq(s->pool, node, solve_pool_const(s->pool, w, value));
@@ -137,7 +130,6 @@ static void met_or_not(struct symbolic_run *run)
 static void decide(struct symbolic_run *run, const struct decision *d)
 {
 	uint64_t before;
-
 	if (solve_pool_is_const(run->s->pool, d->cond, &before) || run->path.n == MAX_PATH ||
 	    hmap_get(&run->on_path, d->cond, NULL))
 		return;
@@ -161,7 +153,6 @@ static void on_branch(struct symbolic_run *run, const struct trace_event *e)
 			      .pm = run->pm };
 	uint64_t went = d.value ? d.yes : d.no;
 	unsigned w;
-
 	run->used = true;
 	run->s->stats.branches++;
 	if (d.kind > SYM_PIN || !v.e)
@@ -190,7 +181,6 @@ static void on_branch(struct symbolic_run *run, const struct trace_event *e)
 static expr announced(struct pending_address *a, const struct trace_event *e)
 {
 	expr node = a->node;
-
 	if (!node || a->ip != e->ip || a->value / TRACE_LINE != e->arg[0] / TRACE_LINE)
 		return 0;
 	a->node = 0;
@@ -202,7 +192,6 @@ static void on_pm_event(struct symbolic_run *run, const struct trace_event *e)
 	enum model_effect effect = model_effect(run->s->opts.model, e, model_class(run->defs, e));
 	uint32_t stack =
 		symbolic_cover_stack(run->s, run->defs, e->process, e->ctx, &run->contexts);
-
 	run->pm += e->kind == TRACE_STORE || e->kind == TRACE_FLUSH || e->kind == TRACE_FENCE;
 	switch (e->kind) {
 	case TRACE_STORE:
@@ -228,7 +217,6 @@ static void on_concrete(struct symbolic *s, const struct trace_event *e)
 {
 	struct note note = { .count = e->arg[0] };
 	size_t i = 0;
-
 	while (i < s->concrete.n && (strlen(s->concrete.p[i].name) != e->size ||
 				     memcmp(s->concrete.p[i].name, e->data, e->size) != 0))
 		i++;
@@ -278,7 +266,6 @@ struct symbolic_run *symbolic_run_begin(struct symbolic *s, const struct symboli
 					const struct trace_defs *defs)
 {
 	struct symbolic_run *run = xcalloc(1, sizeof *run);
-
 	run->s = s;
 	run->defs = defs;
 	run->in = symbolic_input_copy(in);
@@ -343,7 +330,6 @@ static struct kin kin_of(const struct symbolic_run *run, uint64_t behaviour, boo
 	uint32_t depth = run->in.depth;
 	uint64_t before = depth && depth <= run->path.n ? run->path.p[depth - 1].pm : 0;
 	struct kin k = run->from;
-
 	if (run->pm > before)
 		k.line = behaviour;
 	k.age = new ? 0 : k.age + (run->in.why != SYMBOLIC_LONGER);
@@ -354,7 +340,6 @@ void symbolic_run_end(struct symbolic_run *run, struct symbolic_outcome *out)
 {
 	struct symbolic *s = run->s;
 	uint64_t behaviour = symbolic_behave_hash(&run->behave);
-
 	died_there(run);
 	*out = (struct symbolic_outcome){ .number = s->stats.runs++,
 					  .branches = run->path.n,

@@ -36,7 +36,6 @@ const char *symbolic_search_at(size_t i, const char **about)
 static const struct symbolic_searcher *find(const char *name)
 {
 	size_t i = name ? name_find(symbolic_search_at, name, strlen(name)) : 0;
-
 	if (i < COUNT)
 		return table[i];
 	return names_known(symbolic_search_at, name, "+") ? &symbolic_searcher_turns : NULL;
@@ -55,7 +54,6 @@ struct symbolic_search *symbolic_search_new(struct symbolic *s, const char *name
 {
 	const struct symbolic_searcher *searcher = find(name);
 	struct symbolic_search *q;
-
 	if (!searcher)
 		return NULL;
 	q = xcalloc(1, sizeof *q);
@@ -106,12 +104,10 @@ void symbolic_search_restart(struct symbolic_search *q)
 	struct symbolic_heap order = { 0 };
 	struct symbolic_heap_item item;
 	const struct candidates *all = &q->s->candidates;
-
 	q->searcher->stop(q->own);
 	q->own = q->searcher->start(q);
 	for (uint32_t i = 0; i < all->v.n; i++) {
 		const struct candidate *c = &all->v.p[i];
-
 		item = (struct symbolic_heap_item){ .order = c->serial, .candidate = i };
 		if (c->why != SYMBOLIC_SEED && c->why != SYMBOLIC_MISS)
 			symbolic_heap_push(&order, item);
@@ -131,7 +127,6 @@ const char *symbolic_search_name(const struct symbolic_search *q)
 struct symbolic_candidate symbolic_search_candidate(const struct symbolic_search *q, uint32_t id)
 {
 	const struct candidate *c = &q->s->candidates.v.p[id];
-
 	return (struct symbolic_candidate){
 		.serial = c->serial,
 		.run = q->s->candidates.base.p[c->base].run,
@@ -157,10 +152,8 @@ uint32_t symbolic_search_priority(const struct symbolic_search *q, uint32_t id)
 {
 	struct symbolic *s = q->s;
 	struct candidate *c = &s->candidates.v.p[id];
-
 	if (c->version != s->priority_version) {
 		uint64_t ip = c->why != SYMBOLIC_TARGET ? s->cover.ways.p[c->way].target : c->ip;
-
 		c->priority = s->priority(s, ip, c->stack);
 		c->version = s->priority_version;
 	}
@@ -186,21 +179,18 @@ size_t symbolic_search_ways(const struct symbolic_search *q)
 bool symbolic_search_is_new(const struct symbolic_search *q, uint32_t way)
 {
 	const struct symbolic_way *w = symbolic_search_way(q, way);
-
 	return w->kind == SYM_COND && !symbolic_cover_known(q->s, w);
 }
 
 bool symbolic_search_is_jump(const struct symbolic_search *q, uint32_t way)
 {
 	const struct symbolic_way *w = symbolic_search_way(q, way);
-
 	return w->kind == SYM_COND || w->kind == SYM_JUMP;
 }
 
 bool symbolic_search_follow(const struct symbolic_search *q, size_t i, uint32_t *way, uint64_t *ip)
 {
 	const struct cover *c = &q->s->cover;
-
 	if (i >= c->follow.n)
 		return false;
 	*way = c->follow.p[i].way;
@@ -211,7 +201,6 @@ bool symbolic_search_follow(const struct symbolic_search *q, size_t i, uint32_t 
 uint64_t symbolic_search_coverage(const struct symbolic_search *q)
 {
 	const struct cover *c = &q->s->cover;
-
 	return c->version + c->ways.n + c->follow.n; /* none of them ever falls */
 }
 

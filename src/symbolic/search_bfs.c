@@ -12,7 +12,6 @@ struct bfs {
 static void *start(struct symbolic_search *q)
 {
 	struct bfs *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	return own;
 }
@@ -21,7 +20,6 @@ static void add(void *arg, uint32_t id)
 {
 	struct bfs *own = arg;
 	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
-
 	symbolic_heap_push(&own->heap, (struct symbolic_heap_item){ .key = { UINT32_MAX - c.depth },
 								    .order = c.serial,
 								    .candidate = id });
@@ -31,7 +29,6 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct bfs *own = arg;
 	struct symbolic_heap_item top;
-
 	if (!symbolic_heap_pop(&own->heap, &top))
 		return false;
 	*id = top.candidate;
@@ -41,21 +38,18 @@ static bool take(void *arg, uint32_t *id)
 static void drop(void *arg, uint32_t id)
 {
 	struct bfs *own = arg;
-
 	symbolic_heap_drop(&own->heap, id);
 }
 
 static double rank(void *arg, uint32_t id)
 {
 	struct bfs *own = arg;
-
 	return -(double)symbolic_search_candidate(own->q, id).depth;
 }
 
 static void stop(void *arg)
 {
 	struct bfs *own = arg;
-
 	VEC_FREE(&own->heap.v);
 	free(own);
 }

@@ -16,7 +16,6 @@ struct dfs {
 static void *start(struct symbolic_search *q)
 {
 	struct dfs *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	return own;
 }
@@ -24,14 +23,12 @@ static void *start(struct symbolic_search *q)
 static void add(void *arg, uint32_t id)
 {
 	struct dfs *own = arg;
-
 	VEC_PUSH(&own->stack, id);
 }
 
 static bool take(void *arg, uint32_t *id)
 {
 	struct dfs *own = arg;
-
 	if (!own->stack.n)
 		return false;
 	*id = own->stack.p[--own->stack.n];
@@ -42,7 +39,6 @@ static void drop(void *arg, uint32_t id)
 {
 	struct dfs *own = arg;
 	size_t i = own->stack.n;
-
 	while (i && own->stack.p[i - 1] != id)
 		i--;
 	if (!i)
@@ -54,14 +50,12 @@ static void drop(void *arg, uint32_t id)
 static double rank(void *arg, uint32_t id)
 {
 	struct dfs *own = arg;
-
 	return (double)symbolic_search_candidate(own->q, id).serial;
 }
 
 static void stop(void *arg)
 {
 	struct dfs *own = arg;
-
 	VEC_FREE(&own->stack);
 	free(own);
 }

@@ -32,7 +32,6 @@ struct new_code {
 static void *start(struct symbolic_search *q)
 {
 	struct new_code *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	own->coverage = UINT64_MAX;
 	return own;
@@ -57,7 +56,6 @@ static void add(void *arg, uint32_t id)
 	struct new_code *own = arg;
 	uint32_t way = symbolic_search_candidate(own->q, id).way;
 	struct group *g;
-
 	GROW(&own->group, (size_t)way + 1);
 	GROW(&own->place, (size_t)id + 1);
 	g = &own->group.p[way];
@@ -71,7 +69,6 @@ static void drop(void *arg, uint32_t id)
 	struct new_code *own = arg;
 	struct group *g = &own->group.p[symbolic_search_candidate(own->q, id).way];
 	uint32_t last = g->id.p[--g->id.n];
-
 	g->id.p[own->place.p[id]] = last;
 	own->place.p[last] = own->place.p[id];
 	own->n--;
@@ -82,7 +79,6 @@ static void drop(void *arg, uint32_t id)
 static bool lower(uint32_t *to, uint32_t value)
 {
 	bool less = value < *to;
-
 	if (less)
 		*to = value;
 	return less;
@@ -92,14 +88,12 @@ static bool lower(uint32_t *to, uint32_t value)
 static uint32_t nearest(const struct hmap *best, uint64_t ip)
 {
 	uint64_t d;
-
 	return hmap_get(best, ip, &d) ? (uint32_t)d : FAR;
 }
 
 static void note_nearest(struct hmap *best, uint64_t ip, uint32_t d)
 {
 	uint64_t old;
-
 	if (!hmap_get(best, ip, &old) || d < old)
 		hmap_put(best, ip, d);
 }
@@ -110,14 +104,12 @@ static void first_distances(struct new_code *own, struct hmap *best)
 	uint8_t *leads = xcalloc(n + 1, 1);
 	uint32_t way;
 	uint64_t ip;
-
 	for (size_t i = 0; symbolic_search_follow(own->q, i, &way, &ip); i++)
 		leads[way] = 1;
 	own->distance.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct symbolic_way *w = symbolic_search_way(own->q, i);
 		uint32_t d = leads[i] || w->tried ? FAR : UNSEEN;
-
 		if (symbolic_search_is_new(own->q, i))
 			d = 1;
 		VEC_PUSH(&own->distance, d);
@@ -134,7 +126,6 @@ static void distances(struct new_code *own)
 	struct hmap best = { 0 };
 	bool changed = true;
 	uint32_t way;
-
 	if (own->coverage == coverage)
 		return;
 	own->coverage = coverage;
@@ -143,7 +134,6 @@ static void distances(struct new_code *own)
 		changed = false;
 		for (size_t i = 0; symbolic_search_follow(own->q, i, &way, &ip); i++) {
 			uint32_t d = nearest(&best, ip) + 1;
-
 			if (d < FAR && lower(&own->distance.p[way], d)) {
 				note_nearest(&best, symbolic_search_way(own->q, way)->ip, d);
 				changed = true;
@@ -158,7 +148,6 @@ static void distances(struct new_code *own)
 static double weight(const struct new_code *own, size_t way)
 {
 	double d = own->distance.p[way];
-
 	return (symbolic_search_is_jump(own->q, (uint32_t)way) ? 1 : PIN_WEIGHT) / (d * d);
 }
 
@@ -167,7 +156,6 @@ static struct group *draw_group(struct new_code *own)
 {
 	double sum = 0, at;
 	size_t way = 0;
-
 	for (size_t i = 0; i < own->group.n; i++)
 		sum += weight(own, i) * (double)own->group.p[i].id.n;
 	at = sum * ((double)(symbolic_search_random(own->q) >> 11) * 0x1p-53);
@@ -186,7 +174,6 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct new_code *own = arg;
 	struct group *g;
-
 	if (!own->n)
 		return false;
 	distances(own);
@@ -202,7 +189,6 @@ static double rank(void *arg, uint32_t id)
 {
 	struct new_code *own = arg;
 	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
-
 	distances(own);
 	return weight(own, c.way) - 1e-9 * (double)c.depth;
 }
@@ -210,7 +196,6 @@ static double rank(void *arg, uint32_t id)
 static void stop(void *arg)
 {
 	struct new_code *own = arg;
-
 	for (size_t i = 0; i < own->group.n; i++)
 		VEC_FREE(&own->group.p[i].id);
 	VEC_FREE(&own->group);

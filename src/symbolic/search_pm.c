@@ -76,7 +76,6 @@ static double gain(const struct symbolic_search *q, const struct symbolic_candid
 {
 	const struct symbolic_way *to = symbolic_search_way(q, c->way),
 				  *from = symbolic_search_way(q, c->was);
-
 	return c->branch && to->seen ? yield(to) / yield(from) : 1;
 }
 
@@ -85,7 +84,6 @@ static bool is_open(const struct symbolic_search *q, uint32_t round)
 {
 	const struct symbolic_way *w =
 		round == SYMBOLIC_NONE ? NULL : symbolic_search_way(q, round);
-
 	return w && !w->wet && w->seen < MAX_OPEN;
 }
 
@@ -103,7 +101,6 @@ static uint64_t known(const struct symbolic_search *q, const struct symbolic_can
 				  *line = symbolic_search_way(q, c->line);
 	uint64_t young = (uint64_t)YOUNG + c->age + (repairs ? 0 : log2_of(line->tried + 1ull));
 	uint64_t old = (uint64_t)KNOWN + line->tried + log2_of(round->tried + 1ull);
-
 	if (repairs && is_open(q, c->open))
 		return 0;
 	if (!round->taken)
@@ -120,7 +117,6 @@ static unsigned halvings(const struct symbolic_search *q, const struct symbolic_
 	double more = gain(q, c);
 	bool repairs = c->dry && more >= MUCH;
 	uint64_t n = in_vain(round) + in_vain(way) / 2 + known(q, c, repairs);
-
 	if (c->pin)
 		n += PIN;
 	if (more * MUCH <= 1)
@@ -139,7 +135,6 @@ static struct symbolic_heap_item rank_of(struct pm *own, uint32_t id)
 	uint32_t run = (uint32_t)c.run;
 	struct symbolic_heap_item item = { .candidate = id,
 					   .order = c.dry ? UINT64_MAX - c.serial : c.serial };
-
 	tries = least(tries, MAX_TRIES);
 	item.key[0] = ((uint64_t)symbolic_search_priority(own->q, id) + 1) << FRACTION >>
 		      halvings(own->q, &c);
@@ -151,7 +146,6 @@ static struct symbolic_heap_item rank_of(struct pm *own, uint32_t id)
 static void *start(struct symbolic_search *q)
 {
 	struct pm *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	own->version = symbolic_search_priorities(q);
 	return own;
@@ -160,7 +154,6 @@ static void *start(struct symbolic_search *q)
 static void add(void *arg, uint32_t id)
 {
 	struct pm *own = arg;
-
 	symbolic_heap_push(&own->heap, rank_of(own, id));
 }
 
@@ -168,9 +161,7 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct pm *own = arg;
 	struct symbolic_heap_item top, now;
-
 	uint64_t version = symbolic_search_priorities(own->q);
-
 	if (own->version != version || own->takes++ % ANEW == ANEW - 1) {
 		own->version = version;
 		for (size_t i = 0; i < own->heap.v.n; i++)
@@ -191,21 +182,18 @@ static bool take(void *arg, uint32_t *id)
 static void drop(void *arg, uint32_t id)
 {
 	struct pm *own = arg;
-
 	symbolic_heap_drop(&own->heap, id);
 }
 
 static double rank(void *arg, uint32_t id)
 {
 	struct symbolic_heap_item item = rank_of(arg, id);
-
 	return (double)item.key[0] * 0x1p64 + (double)item.key[1];
 }
 
 static void stop(void *arg)
 {
 	struct pm *own = arg;
-
 	VEC_FREE(&own->heap.v);
 	free(own);
 }

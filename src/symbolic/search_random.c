@@ -12,7 +12,6 @@ struct any {
 static void *start(struct symbolic_search *q)
 {
 	struct any *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	return own;
 }
@@ -20,7 +19,6 @@ static void *start(struct symbolic_search *q)
 static void add(void *arg, uint32_t id)
 {
 	struct any *own = arg;
-
 	VEC_PUSH(&own->v, id);
 }
 
@@ -33,7 +31,6 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct any *own = arg;
 	size_t i;
-
 	if (!own->v.n)
 		return false;
 	i = symbolic_search_random(own->q) % own->v.n;
@@ -45,7 +42,6 @@ static bool take(void *arg, uint32_t *id)
 static void drop(void *arg, uint32_t id)
 {
 	struct any *own = arg;
-
 	for (size_t i = 0; i < own->v.n; i++)
 		if (own->v.p[i] == id) {
 			remove_at(own, i);
@@ -57,7 +53,6 @@ static void drop(void *arg, uint32_t id)
 static double rank(void *arg, uint32_t id)
 {
 	struct any *own = arg;
-
 	return (double)hash_mix(symbolic_search_candidate(own->q, id).serial,
 				symbolic_search_seed(own->q));
 }
@@ -65,7 +60,6 @@ static double rank(void *arg, uint32_t id)
 static void stop(void *arg)
 {
 	struct any *own = arg;
-
 	VEC_FREE(&own->v);
 	free(own);
 }

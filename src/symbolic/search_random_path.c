@@ -18,7 +18,6 @@ struct random_path {
 static void *start(struct symbolic_search *q)
 {
 	struct random_path *own = xcalloc(1, sizeof *own);
-
 	own->q = q;
 	return own;
 }
@@ -48,7 +47,6 @@ static void add(void *arg, uint32_t id)
 	struct random_path *own = arg;
 	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
 	uint32_t at = fork_of(own, &c);
-
 	grow(own, symbolic_search_steps(own->q));
 	hmap_put(&own->at, place_key(&c), (uint64_t)id + 1);
 	own->n++;
@@ -62,7 +60,6 @@ static void drop(void *arg, uint32_t id)
 {
 	struct random_path *own = arg;
 	struct symbolic_candidate c = symbolic_search_candidate(own->q, id);
-
 	hmap_del(&own->at, place_key(&c));
 	own->n--;
 }
@@ -85,7 +82,6 @@ static struct fork look(struct random_path *own, uint32_t at)
 	size_t sources = symbolic_search_sources(own->q);
 	struct fork f = { 0 };
 	uint64_t id;
-
 	for (uint64_t i = 1; i <= sources; i++)
 		if (hmap_get(&own->at, i << 32 | at, &id) && draw(own, &f))
 			f.candidate = (uint32_t)id;
@@ -107,7 +103,6 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct random_path *own = arg;
 	struct fork f;
-
 	if (!own->n)
 		return false;
 	for (uint32_t at = 0; f = look(own, at), !f.candidate;) {
@@ -123,14 +118,12 @@ static bool take(void *arg, uint32_t *id)
 static double rank(void *arg, uint32_t id)
 {
 	struct random_path *own = arg;
-
 	return -(double)symbolic_search_candidate(own->q, id).depth;
 }
 
 static void stop(void *arg)
 {
 	struct random_path *own = arg;
-
 	VEC_FREE(&own->waits);
 	hmap_free(&own->at);
 	free(own);

@@ -18,7 +18,6 @@ struct turns {
 static void add(void *arg, uint32_t id)
 {
 	struct turns *own = arg;
-
 	for (size_t i = 0; i < own->part.n; i++)
 		symbolic_search_add(own->part.p[i], id);
 }
@@ -26,7 +25,6 @@ static void add(void *arg, uint32_t id)
 static void drop(void *arg, uint32_t id)
 {
 	struct turns *own = arg;
-
 	for (size_t i = 0; i < own->part.n; i++)
 		symbolic_search_drop(own->part.p[i], id);
 }
@@ -35,7 +33,6 @@ static bool take(void *arg, uint32_t *id)
 {
 	struct turns *own = arg;
 	size_t at = own->next;
-
 	own->next = (at + 1) % own->part.n;
 	if (!symbolic_search_take(own->part.p[at], id))
 		return false;
@@ -49,14 +46,12 @@ static bool take(void *arg, uint32_t *id)
 static double rank(void *arg, uint32_t id)
 {
 	struct turns *own = arg;
-
 	return symbolic_search_rank(own->part.p[own->part.n - 1], id);
 }
 
 static void stop(void *arg)
 {
 	struct turns *own = arg;
-
 	for (size_t i = 0; i < own->part.n; i++)
 		symbolic_search_free(own->part.p[i]);
 	VEC_FREE(&own->part);
@@ -67,7 +62,6 @@ static void *start_parts(struct symbolic_search *q, const char *list)
 {
 	struct turns *own = xcalloc(1, sizeof *own);
 	char *names = xstrdup(list), *rest = names;
-
 	for (char *name; (name = strsep(&rest, "+"));)
 		VEC_PUSH(&own->part, symbolic_search_part(q, name));
 	free(names);

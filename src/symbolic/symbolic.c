@@ -19,7 +19,6 @@ void symbolic_input_free(struct symbolic_input *in)
 struct symbolic_input symbolic_input_copy(const struct symbolic_input *in)
 {
 	struct symbolic_input copy = *in;
-
 	copy.byte = xmalloc(in->n + 1);
 	if (in->n)
 		memcpy(copy.byte, in->byte, in->n);
@@ -36,7 +35,6 @@ uint64_t symbolic_random(struct symbolic *s)
 static uint32_t view_priority(struct symbolic *s, uint64_t ip, uint32_t stack)
 {
 	const struct stack *st = &s->cover.stacks.stack.p[stack];
-
 	return binary_view_priority_in(s->view, ip, s->cover.stacks.ip.p + st->at, st->n);
 }
 
@@ -52,7 +50,6 @@ void symbolic_update(struct symbolic *s)
 static uint8_t *copy_bytes(const uint8_t *from, size_t n)
 {
 	uint8_t *copy = from ? xmalloc(n + 1) : NULL;
-
 	if (copy)
 		memcpy(copy, from, n);
 	return copy;
@@ -65,7 +62,6 @@ struct solver *symbolic_solver(struct symbolic *s)
 				   .lo = s->lo,
 				   .hi = s->hi,
 				   .nrange = s->lo && s->hi ? s->n : 0 };
-
 	return solve_solver_new(s->pool, &opts);
 }
 
@@ -78,7 +74,6 @@ static void copy_options(struct symbolic *s, const struct symbolic_opts *opts)
 	s->source = xcalloc(opts->nsource + 1, sizeof *s->source);
 	for (size_t i = 0; i < opts->nsource; i++) {
 		const struct sym_source *src = &opts->source[i];
-
 		s->source[i] = *src;
 		if ((size_t)src->first + src->len > s->n)
 			s->n = (size_t)src->first + src->len;
@@ -93,7 +88,6 @@ struct symbolic *symbolic_new(const struct symbolic_opts *opts, struct err *err)
 {
 	struct stack empty = { 0 };
 	struct symbolic *s;
-
 	if (opts->nsource > SYM_MAX_SOURCES) {
 		err_set(err, EXIT_USAGE, "%zu symbolic sources, %u is the limit", opts->nsource,
 			SYM_MAX_SOURCES);
@@ -165,7 +159,6 @@ void symbolic_free(struct symbolic *s)
 void symbolic_seed(struct symbolic *s, const struct symbolic_input *in)
 {
 	struct symbolic_input seed = *in;
-
 	seed.byte = xcalloc(1, s->n + 1);
 	if (in->n)
 		memcpy(seed.byte, in->byte, in->n < s->n ? in->n : s->n);
@@ -180,7 +173,6 @@ void symbolic_seed(struct symbolic *s, const struct symbolic_input *in)
 static void default_seed(struct symbolic *s)
 {
 	struct symbolic_input in = { .byte = xcalloc(1, s->n + 1), .n = s->n };
-
 	for (size_t i = 0; i < s->n && s->lo; i++)
 		in.byte[i] = s->lo[i];
 	for (size_t i = 0; i < s->opts.nsource; i++)
@@ -195,7 +187,6 @@ static bool is_new(struct symbolic *s, const struct symbolic_input *in)
 	uint64_t now = hash_bytes(in->now, s->opts.nsource * sizeof *in->now);
 	uint64_t key = hash_mix(hash_bytes(in->byte, in->n), now);
 	bool known = hmap_get(&s->made, key, NULL);
-
 	hmap_put(&s->made, key, 1);
 	return !known;
 }
@@ -209,7 +200,6 @@ int symbolic_next(struct symbolic *s, struct symbolic_input *out)
 {
 	double begin = now_seconds();
 	struct candidate c;
-
 	if (!s->seeded)
 		default_seed(s);
 	if (s->seed_at < s->seed.n) {
@@ -220,7 +210,6 @@ int symbolic_next(struct symbolic *s, struct symbolic_input *out)
 	}
 	while (!stopped(s) && symbolic_candidate_take(s, &c)) {
 		bool found = symbolic_ask(s, &c, out);
-
 		symbolic_base_release(s, c.base);
 		if (found && (is_new(s, out) || c.why != SYMBOLIC_MISS))
 			return 1;
@@ -237,7 +226,6 @@ int symbolic_next(struct symbolic *s, struct symbolic_input *out)
 void symbolic_prefix(struct symbolic *s, const struct trace_defs *defs, const struct trace_event *e)
 {
 	struct trace_event copy = *e;
-
 	if (e->kind >= TRACE_SYM_FIRST) {
 		copy.data = copy_bytes(e->data, e->size);
 		VEC_PUSH(&s->prefix, copy);
@@ -301,7 +289,6 @@ const char *symbolic_concrete(const struct symbolic *s, size_t i, uint64_t *coun
 void symbolic_note_wrong(struct symbolic *s, expr e, uint64_t ip, uint64_t is, uint64_t should)
 {
 	struct buf buf = { 0 };
-
 	if (s->wrong++)
 		return;
 	if (e) {

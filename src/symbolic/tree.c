@@ -23,7 +23,6 @@ uint64_t symbolic_tree_hash(uint64_t before, uint64_t ip, unsigned kind, uint64_
 void symbolic_tree_init(struct tree *t)
 {
 	struct step root = { .hash = ROOT_HASH };
-
 	VEC_PUSH(&t->step, root);
 	hmap_put(&t->by_hash, root.hash, 0);
 }
@@ -42,7 +41,6 @@ size_t symbolic_tree_memory(const struct tree *t)
 uint32_t symbolic_tree_find(const struct tree *t, uint64_t hash)
 {
 	uint64_t id;
-
 	return hmap_get(&t->by_hash, hash, &id) ? (uint32_t)id : SYMBOLIC_NONE;
 }
 
@@ -51,7 +49,6 @@ uint32_t symbolic_tree_add(struct tree *t, const struct step *what)
 	uint32_t id = (uint32_t)t->step.n;
 	struct step s = *what;
 	struct step *parent = &t->step.p[s.parent];
-
 	s.depth = parent->depth + 1;
 	s.child = 0;
 	s.next = parent->child;

@@ -50,7 +50,6 @@ struct term term_rule_add(struct term_space *s, const struct term_request *t)
 {
 	const struct term_parts *p = &t->p, *q = &t->q;
 	struct term a = t->a, b = t->b;
-
 	if (a.w == 1)
 		return term_bin(s, EXPR_XOR, a, b);
 	if (!b.node)
@@ -74,7 +73,6 @@ struct term term_rule_sub(struct term_space *s, const struct term_request *t)
 {
 	const struct term_parts *p = &t->p;
 	struct term a = t->a, b = t->b;
-
 	if (term_same(a, b))
 		return term_const(a.w, 0);
 	if (a.w == 1)
@@ -98,7 +96,6 @@ struct term term_rule_mul(struct term_space *s, const struct term_request *t)
 {
 	enum expr_op op = EXPR_OP(t->word);
 	struct term a = t->a, b = t->b;
-
 	if (a.w == 1 && op == EXPR_MUL)
 		return term_bin(s, EXPR_AND, a, b);
 	if (b.node)
@@ -121,7 +118,6 @@ static struct term divide_by(struct term_space *s, const struct term_request *t)
 	const struct term_parts *p = &t->p;
 	struct term a = t->a;
 	uint64_t k = t->b.v;
-
 	if (power_of_two(k))
 		return op == EXPR_UREM ? term_bin(s, EXPR_AND, a, term_const(a.w, k - 1))
 				       : term_bin(s, EXPR_LSHR, a, log_of(a.w, k));
@@ -135,7 +131,6 @@ static struct term divide_by(struct term_space *s, const struct term_request *t)
 struct term term_rule_divide(struct term_space *s, const struct term_request *t)
 {
 	enum expr_op op = EXPR_OP(t->word);
-
 	if (op == EXPR_UDIV || op == EXPR_UREM)
 		return t->b.node ? term_none() : divide_by(s, t);
 	if ((term_possible(s, t->a) | term_possible(s, t->b)) & term_sign_bit(t->a.w))
@@ -147,7 +142,6 @@ struct term term_rule_divide(struct term_space *s, const struct term_request *t)
 struct term term_rule_divide_wide(struct term_space *s, const struct term_request *t)
 {
 	enum expr_op op = EXPR_OP(t->word);
-
 	if (op == EXPR_UDIV128 || op == EXPR_UREM128) {
 		if (!term_is(t->a, 0))
 			return term_none();

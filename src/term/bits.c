@@ -16,7 +16,6 @@ static struct term extract_concat(struct term_space *s, const struct term_parts 
 				  unsigned w)
 {
 	unsigned below = p->b.w;
-
 	if (lo >= below)
 		return term_extract(s, p->a, lo - below, w);
 	if (lo + w <= below)
@@ -29,7 +28,6 @@ static struct term extract_extended(struct term_space *s, const struct term_part
 				    unsigned w)
 {
 	unsigned aw = p->a.w;
-
 	if (lo + w <= aw)
 		return term_extract(s, p->a, lo, w);
 	if (lo < aw)
@@ -43,7 +41,6 @@ static struct term extract_extended(struct term_space *s, const struct term_part
 static struct term difference_of_masks(struct term_space *s, const struct term_parts *p, unsigned w)
 {
 	struct term_parts x = term_look(s, p->a), y = term_look(s, p->b);
-
 	if (x.op != EXPR_SEXT || y.op != EXPR_SEXT || x.a.w != 1 || y.a.w != 1)
 		return term_none();
 	return term_sext(s, term_bin(s, EXPR_AND, x.a, term_not(s, y.a)), w);
@@ -54,7 +51,6 @@ static struct term extract_both(struct term_space *s, const struct term_parts *p
 				unsigned w)
 {
 	struct term a = term_extract(s, p->a, lo, w);
-
 	return term_bin(s, p->op, a, term_extract(s, p->b, lo, w));
 }
 
@@ -62,7 +58,6 @@ static struct term extract_ite(struct term_space *s, const struct term_parts *p,
 			       unsigned w)
 {
 	struct term b;
-
 	if (p->b.node && p->c.node)
 		return term_none();
 	b = term_extract(s, p->b, lo, w);
@@ -73,7 +68,6 @@ struct term term_rule_extract(struct term_space *s, const struct term_request *t
 {
 	unsigned lo = EXPR_LO(t->word), w = EXPR_W(t->word);
 	const struct term_parts *p = &t->p;
-
 	if (w == t->a.w)
 		return t->a;
 	switch (p->op) {
@@ -111,7 +105,6 @@ static struct term concat_const(struct term_space *s, const struct term_request 
 {
 	const struct term_parts *q = &t->q;
 	struct term k = t->a, b = t->b;
-
 	if (q->op == EXPR_ZEXT)
 		return term_concat(s, term_const(k.w + b.w - q->a.w, k.v << (b.w - q->a.w)), q->a);
 	if (q->op == EXPR_CONCAT && !q->a.node)
@@ -125,7 +118,6 @@ struct term term_rule_concat(struct term_space *s, const struct term_request *t)
 	unsigned w = EXPR_W(t->word);
 	struct term_parts top;
 	struct term r;
-
 	if (!t->a.node)
 		return t->a.v ? concat_const(s, t) : term_zext(s, t->b, w);
 	if (p->op == EXPR_ZEXT)
@@ -147,7 +139,6 @@ struct term term_rule_zext(struct term_space *s, const struct term_request *t)
 struct term term_rule_sext(struct term_space *s, const struct term_request *t)
 {
 	unsigned w = EXPR_W(t->word);
-
 	if (t->p.op == EXPR_ZEXT || t->p.op == EXPR_SEXT)
 		return term_extend(s, t->p.op, t->p.a, w);
 	if (!(term_possible(s, t->a) & term_sign_bit(t->a.w)))
@@ -160,7 +151,6 @@ struct term term_rule_shift(struct term_space *s, const struct term_request *t)
 	enum expr_op op = EXPR_OP(t->word);
 	struct term a = t->a;
 	unsigned w = a.w, k;
-
 	if (t->b.node)
 		return term_none();
 	if (t->b.v >= w && op != EXPR_ASHR)
@@ -181,7 +171,6 @@ static unsigned pieces(uint64_t m, unsigned w)
 {
 	uint64_t edges = (m ^ m >> 1) & expr_mask(w - 1);
 	unsigned n = 1;
-
 	for (; edges; edges &= edges - 1)
 		n++;
 	return n;
@@ -191,11 +180,9 @@ static unsigned pieces(uint64_t m, unsigned w)
 static struct term piece_together(struct term_space *s, uint64_t m, struct term a, struct term b)
 {
 	struct term r = term_none();
-
 	for (unsigned lo = 0, n; lo < a.w; lo += n) {
 		uint64_t rest = m >> lo, other = rest & 1 ? ~rest : rest;
 		struct term part;
-
 		n = other ? (unsigned)__builtin_ctzll(other) : 64;
 		n = n < a.w - lo ? n : a.w - lo;
 		part = term_extract(s, rest & 1 ? a : b, lo, n);
@@ -208,7 +195,6 @@ static struct term piece_together(struct term_space *s, uint64_t m, struct term 
 struct term term_rule_mask(struct term_space *s, const struct term_request *t)
 {
 	unsigned w = t->a.w;
-
 	if (t->b.node || pieces(t->b.v, w) > MAX_PIECES)
 		return term_none();
 	return piece_together(s, t->b.v, t->a, term_const(w, 0));
@@ -219,7 +205,6 @@ struct term term_rule_disjoint(struct term_space *s, const struct term_request *
 {
 	unsigned w = t->a.w;
 	uint64_t mask = expr_mask(w), a = term_possible(s, t->a), b, neither;
-
 	if (w == 1 || a == mask)
 		return term_none();
 	b = term_possible(s, t->b);

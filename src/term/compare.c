@@ -26,7 +26,6 @@ static struct term either(struct term_space *s, struct term a, struct term b)
 static uint64_t odd_inverse(uint64_t m)
 {
 	uint64_t x = m; /* right in 3 bits, twice as many each time */
-
 	for (unsigned i = 0; i < 5; i++)
 		x *= 2 - m * x;
 	return x;
@@ -36,7 +35,6 @@ static uint64_t odd_inverse(uint64_t m)
 static struct term equal_or(struct term_space *s, const struct term_parts *p, uint64_t k)
 {
 	uint64_t m = p->b.v;
-
 	if (!k)
 		return both(s, equal(s, p->a, 0), equal(s, p->b, 0));
 	if (p->b.node)
@@ -49,7 +47,6 @@ static struct term equal_or(struct term_space *s, const struct term_parts *p, ui
 static struct term equal_arithmetic(struct term_space *s, const struct term_parts *p, uint64_t k)
 {
 	bool right = !p->b.node;
-
 	switch (p->op) {
 	case EXPR_ADD: return right ? equal(s, p->a, k - p->b.v) : term_none();
 	case EXPR_XOR:
@@ -72,7 +69,6 @@ static struct term equal_arithmetic(struct term_space *s, const struct term_part
 static struct term equal_count(struct term_space *s, const struct term_parts *p, uint64_t k)
 {
 	unsigned w = p->a.w, bits = (unsigned)k + 1;
-
 	if (k > w)
 		return term_bool(false);
 	if (k == w)
@@ -86,14 +82,12 @@ static struct term equal_count(struct term_space *s, const struct term_parts *p,
 static bool is_minimum(struct term_space *s, const struct term_parts *p)
 {
 	struct term_parts q = term_look(s, p->a);
-
 	return q.op == EXPR_ULT && term_same(q.a, p->b) && term_same(q.b, p->c);
 }
 
 static struct term equal_ite(struct term_space *s, const struct term_parts *p, uint64_t k)
 {
 	struct term c = p->a, other;
-
 	if (p->b.node && p->c.node) {
 		if (k || !is_minimum(s, p))
 			return term_none();
@@ -109,7 +103,6 @@ static struct term equal_const(struct term_space *s, struct term a, const struct
 			       uint64_t k)
 {
 	uint64_t low = k & expr_mask(p->a.w), is = low;
-
 	if (a.w == 1)
 		return k ? a : term_not(s, a);
 	switch (p->op) {
@@ -138,7 +131,6 @@ static struct term equal_const(struct term_space *s, struct term a, const struct
 static struct term without_constant(struct term t, const struct term_parts *p, uint64_t *k)
 {
 	bool sum = p->op == EXPR_ADD && !p->b.node;
-
 	*k = sum ? p->b.v : 0;
 	return sum ? p->a : t;
 }
@@ -174,7 +166,6 @@ struct term term_rule_eq(struct term_space *s, const struct term_request *t)
 	unsigned cut = seam(&t->p) > seam(&t->q) ? seam(&t->p) : seam(&t->q);
 	struct term a = t->a, b = t->b, r, top;
 	uint64_t k, j;
-
 	if (term_same(a, b))
 		return term_bool(true);
 	if (!b.node)
@@ -210,7 +201,6 @@ static struct range signed_range(struct term_space *s, struct term t, unsigned d
 	uint64_t set = term_possible(s, t), sign = term_sign_bit(t.w);
 	struct range all = { expr_signed(sign, t.w), expr_signed(sign - 1, t.w) }, r;
 	struct term_parts p;
-
 	if (!t.node)
 		return (struct range){ expr_signed(t.v, t.w), expr_signed(t.v, t.w) };
 	if (!(set & sign))
@@ -236,7 +226,6 @@ static struct term parts_below(struct term_space *s, enum expr_op op, const stru
 {
 	uint64_t low = k & expr_mask(p->b.w);
 	struct term top = term_const(p->a.w, k >> p->b.w);
-
 	if (!p->b.node && p->b.v < low)
 		return term_not(s, term_cmp(s, op, top, p->a));
 	if (!p->b.node || !low)
@@ -252,7 +241,6 @@ static struct term unsigned_below(struct term_space *s, const struct term_reques
 {
 	const struct term_parts *p = &t->p;
 	uint64_t k = t->b.v, max = expr_mask(t->a.w);
-
 	if (k <= 1)
 		return k ? equal(s, t->a, 0) : term_bool(false);
 	if (term_possible(s, t->a) < k)
@@ -275,7 +263,6 @@ static struct term move_constant(struct term_space *s, const struct term_parts *
 	unsigned w = p->a.w;
 	int64_t j = expr_signed(p->b.v, w), moved;
 	struct range r = signed_range(s, p->a, 2);
-
 	if (!add_range(&r, j, w) || __builtin_sub_overflow(k, j, &moved) ||
 	    expr_signed((uint64_t)moved, w) != moved)
 		return term_none();
@@ -288,7 +275,6 @@ static struct term signed_below(struct term_space *s, const struct term_request 
 	struct term a = t->a, b = t->b;
 	struct range r = signed_range(s, a, 3);
 	int64_t k = expr_signed(b.v, a.w);
-
 	if (r.hi < k || r.lo >= k)
 		return term_bool(r.hi < k);
 	if (r.lo >= 0)
@@ -310,7 +296,6 @@ static struct term below_node(struct term_space *s, const struct term_request *t
 	enum expr_op op = EXPR_OP(t->word);
 	const struct term_parts *p = &t->p, *q = &t->q;
 	struct range x, y;
-
 	if (p->op == q->op && p->a.w == q->a.w) {
 		if (p->op == EXPR_ZEXT || p->op == EXPR_SEXT)
 			return term_cmp(s, p->op == EXPR_ZEXT ? EXPR_ULT : op, p->a, q->a);
@@ -332,7 +317,6 @@ struct term term_rule_less(struct term_space *s, const struct term_request *t)
 {
 	enum expr_op op = EXPR_OP(t->word);
 	struct term a = t->a, b = t->b;
-
 	if (term_same(a, b))
 		return term_bool(false);
 	if (a.w == 1) /* !a and b; signed, where true is -1, a and !b */
@@ -350,6 +334,5 @@ struct term term_rule_less(struct term_space *s, const struct term_request *t)
 struct term term_rule_less_equal(struct term_space *s, const struct term_request *t)
 {
 	enum expr_op less = EXPR_OP(t->word) == EXPR_ULE ? EXPR_ULT : EXPR_SLT;
-
 	return term_not(s, term_cmp(s, less, t->b, t->a));
 }

@@ -6,7 +6,6 @@ struct term term_rule_not(struct term_space *s, const struct term_request *t)
 {
 	const struct term_parts *p = &t->p;
 	unsigned w = t->a.w;
-
 	if (p->op == EXPR_NOT)
 		return p->a;
 	if (p->op == EXPR_XOR && !p->b.node)
@@ -26,7 +25,6 @@ static bool opposite(const struct term_request *t)
 static bool implies(struct term_space *s, const struct term_parts *p, const struct term_parts *q)
 {
 	struct term_parts n;
-
 	if (p->op != EXPR_EQ || q->op != EXPR_NOT)
 		return false;
 	n = term_look(s, q->a);
@@ -40,7 +38,6 @@ static struct term and_or_const(struct term_space *s, const struct term_request 
 	enum expr_op op = EXPR_OP(t->word);
 	uint64_t k = t->b.v, j = t->p.b.v;
 	bool and = op == EXPR_AND;
-
 	if (term_is(t->b, and? ~(uint64_t)0 : 0))
 		return t->a;
 	if (term_is(t->b, and? 0 : ~(uint64_t)0))
@@ -53,7 +50,6 @@ static struct term and_or_const(struct term_space *s, const struct term_request 
 struct term term_rule_and_or(struct term_space *s, const struct term_request *t)
 {
 	bool and = EXPR_OP(t->word) == EXPR_AND;
-
 	if (term_same(t->a, t->b))
 		return t->a;
 	if (!t->b.node)
@@ -72,7 +68,6 @@ static struct term xor_const(struct term_space *s, const struct term_request *t)
 {
 	unsigned w = t->a.w;
 	uint64_t k = t->b.v;
-
 	if (!k)
 		return t->a;
 	if (k == expr_mask(w))
@@ -86,7 +81,6 @@ struct term term_rule_xor(struct term_space *s, const struct term_request *t)
 {
 	const struct term_parts *p = &t->p, *q = &t->q;
 	struct term a = t->a, b = t->b;
-
 	if (term_same(a, b))
 		return term_const(a.w, 0);
 	if (!b.node)
@@ -106,7 +100,6 @@ struct term term_rule_pairs(struct term_space *s, const struct term_request *t)
 	enum expr_op op = EXPR_OP(t->word);
 	const struct term_parts *p = &t->p, *q = &t->q;
 	struct term a = t->a, b = t->b;
-
 	if (op == EXPR_AND && !(term_possible(s, a) & term_possible(s, b)))
 		return term_const(a.w, 0);
 	if (p->op == EXPR_SEXT && q->op == EXPR_SEXT && p->a.w == q->a.w)
@@ -157,7 +150,6 @@ struct term term_rule_ite(struct term_space *s, const struct term_request *t)
 {
 	struct term c = t->a, a = t->b, b = t->c;
 	struct term_parts r;
-
 	if (!c.node)
 		return c.v ? a : b;
 	if (term_same(a, b))

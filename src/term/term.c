@@ -76,7 +76,6 @@ static struct term rule_choice(struct term_space *s, const struct term_request *
 	enum expr_op op = EXPR_OP(t->word);
 	unsigned w = EXPR_W(t->word);
 	struct choice a, b;
-
 	if (op == EXPR_ITE || op == EXPR_CONCAT || op >= EXPR_UDIV128)
 		return term_none();
 	if ((op == EXPR_ZEXT || op == EXPR_SEXT || op == EXPR_EXTRACT) && t->p.op != EXPR_ITE)
@@ -111,7 +110,6 @@ static bool commutes(enum expr_op op)
 static struct term_memo key_of(uint32_t word, const struct term x[3])
 {
 	struct term_memo m = { .word = word };
-
 	for (unsigned i = 0; i < 3; i++) {
 		m.x[i] = x[i].node ? x[i].node : x[i].v;
 		m.constants |= (uint32_t)!x[i].node << i;
@@ -122,7 +120,6 @@ static struct term_memo key_of(uint32_t word, const struct term x[3])
 static struct term_memo *memo_at(const struct term_space *s, const struct term_memo *key)
 {
 	uint64_t h = key->word ^ (uint64_t)key->constants << 32;
-
 	for (unsigned i = 0; i < 3; i++)
 		h = (h ^ key->x[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
 	return &s->memo[h >> 32 & (s->memos - 1)];
@@ -137,7 +134,6 @@ static bool memo_is(const struct term_memo *m, const struct term_memo *key)
 static struct term find(struct term_space *s, uint32_t word, const struct term x[3])
 {
 	struct term_memo key = key_of(word, x), *m = memo_at(s, &key);
-
 	if (memo_is(m, &key))
 		return m->result;
 	if (!s->depth)
@@ -158,7 +154,6 @@ struct term term_node(struct term_space *s, uint32_t word, struct term a, struct
 {
 	struct term x[3] = { a, b, c };
 	unsigned n = expr_operands(word);
-
 	for (unsigned i = n; i < 3; i++)
 		x[i] = term_none();
 	if (!(x[0].node | x[1].node | x[2].node))
@@ -231,7 +226,6 @@ static uint64_t possible(struct term_space *s, struct term t, unsigned depth)
 {
 	struct term_parts p;
 	uint64_t a, b;
-
 	if (!t.node)
 		return t.v;
 	if (!depth--)

@@ -76,7 +76,6 @@ static inline bool term_same(struct term a, struct term b)
 static inline struct term_parts term_look(struct term_space *s, struct term t)
 {
 	struct term_parts p = { .op = EXPR_CONST };
-
 	if (t.node)
 		s->look(s, t.node, &p);
 	return p;

@@ -30,7 +30,6 @@ static size_t find_in_notes(const uint8_t *p, size_t n, uint8_t id[32])
 	while (n >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr h;
 		size_t name, desc;
-
 		memcpy(&h, p, sizeof h);
 		p += sizeof h;
 		n -= sizeof h;
@@ -55,7 +54,6 @@ static size_t find_in_file(int fd, uint8_t id[32])
 {
 	Elf64_Ehdr eh;
 	size_t found = 0;
-
 	if (!read_exact(fd, &eh, sizeof eh, 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(Elf64_Phdr) ||
 	    eh.e_phnum > MAX_HEADERS)
@@ -63,7 +61,6 @@ static size_t find_in_file(int fd, uint8_t id[32])
 	for (unsigned i = 0; !found && i < eh.e_phnum; i++) {
 		Elf64_Phdr ph;
 		uint8_t *notes;
-
 		if (!read_exact(fd, &ph, sizeof ph, eh.e_phoff + i * sizeof ph))
 			return 0;
 		if (ph.p_type != PT_NOTE || !ph.p_filesz || ph.p_filesz > MAX_NOTES)
@@ -81,7 +78,6 @@ size_t trace_build_id(const char *path, uint8_t id[32])
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	size_t n = 0;
-
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))

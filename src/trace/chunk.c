@@ -34,7 +34,6 @@ static void put64(uint8_t *p, uint64_t v)
 static uint16_t get16(const uint8_t *p)
 {
 	uint16_t v;
-
 	memcpy(&v, p, 2);
 	return le16toh(v);
 }
@@ -42,7 +41,6 @@ static uint16_t get16(const uint8_t *p)
 static uint32_t get32(const uint8_t *p)
 {
 	uint32_t v;
-
 	memcpy(&v, p, 4);
 	return le32toh(v);
 }
@@ -50,7 +48,6 @@ static uint32_t get32(const uint8_t *p)
 static uint64_t get64(const uint8_t *p)
 {
 	uint64_t v;
-
 	memcpy(&v, p, 8);
 	return le64toh(v);
 }
@@ -90,14 +87,12 @@ static void unpack(const uint8_t *head, struct chunk *c)
 static int read_at(const struct trace_source *s, uint64_t off, void *to, size_t n, struct err *err)
 {
 	size_t done = 0;
-
 	if (s->fd < 0) {
 		memcpy(to, s->mem + off, n);
 		return 0;
 	}
 	while (done < n) {
 		ssize_t got = pread(s->fd, (char *)to + done, n - done, (off_t)(off + done));
-
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -144,7 +139,6 @@ static int peek(const struct trace_source *s, uint64_t off, uint8_t head[CHUNK_H
 int trace_chunk_peek(const struct trace_source *s, uint64_t off, struct chunk *c, struct err *err)
 {
 	uint8_t head[CHUNK_HEAD];
-
 	return peek(s, off, head, c, err);
 }
 
@@ -153,7 +147,6 @@ int trace_chunk_fetch(const struct trace_source *s, uint64_t off, struct chunk *
 {
 	uint8_t head[CHUNK_HEAD];
 	int got = peek(s, off, head, c, err);
-
 	if (got <= 0)
 		return got;
 	if (c->stored >= load->stored_cap)
@@ -168,7 +161,6 @@ int trace_chunk_fetch(const struct trace_source *s, uint64_t off, struct chunk *
 static int unzstd(struct trace_load *load, const struct chunk *c, uint64_t off, struct err *err)
 {
 	size_t n;
-
 	if (!load->zstd)
 		load->zstd = ZSTD_createDCtx();
 	if (!load->zstd)
@@ -185,7 +177,6 @@ int trace_chunk_load(const struct trace_source *s, uint64_t off, struct chunk *c
 		     struct trace_load *load, struct err *err)
 {
 	int got = trace_chunk_fetch(s, off, c, load, err);
-
 	if (got <= 0)
 		return got;
 	if ((size_t)c->raw + CHUNK_SLACK > load->raw_cap)

@@ -107,7 +107,6 @@ static inline uint64_t addr_guess(const struct template *t, uint64_t previous)
 static inline void addr_learn(struct template *t, uint64_t previous, uint64_t addr)
 {
 	uint64_t far = distance(addr, previous), here = distance(addr, t->arg[0]);
-
 	if (far != here)
 		t->near = here < far;
 	t->arg[0] = addr;

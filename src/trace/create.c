@@ -30,7 +30,6 @@ static bool is_empty(const char *dir)
 	DIR *d = opendir(dir);
 	const struct dirent *e;
 	unsigned n = 0;
-
 	if (!d)
 		return false;
 	while ((e = readdir(d)))
@@ -55,7 +54,6 @@ static int write_header(struct trace_writer *w, struct err *err)
 	static const char made_by[] = "holdfast " HOLDFAST_VERSION;
 	uint8_t raw[4 * VARINT_MAX + sizeof made_by], *p = raw;
 	struct trace_column col = { .p = raw };
-
 	p = put_varint(p, TRACE_FILE_VERSION);
 	p = put_varint(p, CHUNK_PAGE);
 	p = put_varint(p, (uint64_t)time(NULL));
@@ -84,7 +82,6 @@ static void release(struct trace_writer *w)
 struct trace_writer *trace_create(const char *dir, struct err *err)
 {
 	struct trace_writer *w;
-
 	if (make_dir(dir, err))
 		return NULL;
 	w = xcalloc(1, sizeof *w);
@@ -109,11 +106,9 @@ static int write_index(struct trace_writer *w, size_t n, struct err *err)
 {
 	uint8_t *raw = xmalloc(INDEX_ENTRIES * 3 * VARINT_MAX);
 	int bad = 0;
-
 	for (size_t i = 0; !bad && i < n;) {
 		struct trace_column col = { .p = raw };
 		uint8_t *p = raw;
-
 		for (size_t end = i + INDEX_ENTRIES; i < n && i < end; i++) {
 			p = put_varint(p, w->note.p[i].type);
 			p = put_varint(p, w->note.p[i].length);
@@ -130,7 +125,6 @@ static int write_end(struct trace_writer *w, uint64_t index, size_t chunks, stru
 {
 	uint64_t raw[CHUNK_END_RAW / 8] = { htole64(index), htole64(chunks), htole64(w->events) };
 	struct chunk c = { .type = CHUNK_END, .raw = sizeof raw, .first = w->events };
-
 	w->out.n = CHUNK_HEAD;
 	buf_add(&w->out, raw, sizeof raw);
 	return trace_writer_raw(w, &c, err);
@@ -141,7 +135,6 @@ int trace_finish(struct trace_writer *w, struct err *err)
 	int bad = trace_writer_good(w, err) || trace_writer_flush(w, err);
 	size_t chunks = w->note.n;
 	uint64_t index = w->offset;
-
 	bad = bad || write_index(w, chunks, err) || write_end(w, index, chunks, err);
 	if (close(w->fd) && !bad)
 		bad = err_errno(err, EXIT_INTERNAL, "cannot write %s", w->path);

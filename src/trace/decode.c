@@ -48,7 +48,6 @@ static void next_switch(struct trace_decoder *d)
 {
 	struct cursor *c = &d->col[COL_SWITCH];
 	uint64_t gap;
-
 	if (!cursor_left(c)) {
 		d->until_switch = UINT32_MAX;
 		return;
@@ -63,11 +62,9 @@ static bool cut_columns(struct trace_decoder *d, const uint8_t *raw, size_t n)
 {
 	struct cursor in = { .p = raw, .end = raw + n };
 	const uint8_t *lengths = get_bytes(&in, COLUMN_LENGTHS);
-
 	for (unsigned i = 0; lengths && i < COLUMNS; i++) {
 		const uint8_t *start;
 		uint32_t len;
-
 		memcpy(&len, lengths + 4 * i, 4);
 		start = get_bytes(&in, le32toh(len));
 		if (!start)
@@ -96,10 +93,8 @@ int trace_decoder_start(struct trace_decoder *d, const struct chunk *c, const ui
 static bool take_switch(struct trace_decoder *d, const struct trace_defs *defs)
 {
 	struct cursor *c = &d->col[COL_SWITCH];
-
 	while (d->until_switch == 0) {
 		uint64_t process = get_varint(c), thread = get_varint(c);
-
 		if (process >= trace_processes(defs) || thread > UINT32_MAX)
 			return false;
 		d->process = (uint32_t)process;
@@ -125,7 +120,6 @@ static struct template *new_template(struct trace_decoder *d)
 	uint64_t kind = get_byte(c), flags = get_byte(c), nargs = get_byte(c);
 	uint64_t site = get_delta(c, d->site), ctx = get_delta(c, d->ctx), size = get_varint(c);
 	struct template *t;
-
 	if (c->bad || site > UINT32_MAX || ctx > UINT32_MAX ||
 	    !known_shape((unsigned)kind, (unsigned)nargs, size))
 		return NULL;
@@ -146,7 +140,6 @@ static struct template *take_code(struct trace_decoder *d)
 {
 	uint64_t code = get_varint(&d->col[COL_CODE]);
 	uint32_t n;
-
 	if (d->col[COL_CODE].bad)
 		return NULL;
 	if (code == 0) {
@@ -172,7 +165,6 @@ static struct template *take_code(struct trace_decoder *d)
 static uint64_t take_bytes(struct cursor *c, unsigned n)
 {
 	uint64_t v;
-
 	if (n > cursor_left(c)) {
 		c->bad = true;
 		return 0;
@@ -189,7 +181,6 @@ static bool take_word(struct trace_decoder *d, uint64_t *last)
 	unsigned n = tag >= TAG_PLAIN ? tag - TAG_PLAIN : tag - TAG_DELTA;
 	struct cursor *c = &d->col[n <= 4 ? COL_SHORT : COL_LONG];
 	uint64_t v;
-
 	if (n > 8)
 		return false;
 	v = take_bytes(c, n);
@@ -205,7 +196,6 @@ static bool take_payload(struct trace_decoder *d, struct template *t, struct tra
 	}
 	for (uint32_t i = 0; i * 8 < ev->size; i++) {
 		uint64_t v;
-
 		if (!take_word(d, &t->word[i]))
 			return false;
 		v = htole64(t->word[i]);
@@ -218,10 +208,8 @@ static bool take_payload(struct trace_decoder *d, struct template *t, struct tra
 static void take_args(struct trace_decoder *d, struct template *t, struct trace_event *ev)
 {
 	unsigned i = 0;
-
 	if (kind_has_addr(ev->kind)) {
 		uint64_t guess = addr_guess(t, d->previous_addr);
-
 		ev->arg[0] = get_delta(&d->col[COL_ADDR], guess);
 		addr_learn(t, d->previous_addr, ev->arg[0]);
 		d->previous_addr = ev->arg[0];
@@ -236,7 +224,6 @@ static void take_args(struct trace_decoder *d, struct template *t, struct trace_
 static uint64_t site_ip(struct template *t, const struct trace_defs *defs, uint32_t process)
 {
 	const struct trace_site_def *site;
-
 	if (t->ip_process == process)
 		return t->ip;
 	site = trace_site(defs, process, template_site(t));
@@ -249,7 +236,6 @@ bool trace_decoder_next(struct trace_decoder *d, const struct trace_defs *defs,
 			struct trace_event *ev)
 {
 	struct template *t;
-
 	if (!d->left || !take_switch(d, defs))
 		return false;
 	t = take_code(d);

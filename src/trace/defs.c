@@ -28,7 +28,6 @@ struct defs_page {
 static void *table_get(const struct defs_table *t, uint32_t id, size_t size)
 {
 	struct defs_page *page;
-
 	if (id / PAGE_ITEMS >= t->n || !(page = t->page[id / PAGE_ITEMS]) ||
 	    !page->set[id % PAGE_ITEMS])
 		return NULL;
@@ -39,7 +38,6 @@ static struct defs_page *own_page(struct defs_table *t, size_t i, size_t size)
 {
 	struct defs_page *old = t->page[i];
 	size_t bytes = sizeof *old + PAGE_ITEMS * size;
-
 	if (old && old->refs == 1)
 		return old;
 	t->page[i] = xcalloc(1, bytes);
@@ -56,7 +54,6 @@ static enum defs_result table_put(struct defs_table *t, uint32_t id, const void 
 	const void *old = table_get(t, id, size);
 	size_t i = id / PAGE_ITEMS;
 	struct defs_page *page;
-
 	if (old && !memcmp(old, item, size))
 		return DEFS_SAME;
 	if (id >= DEFS_MAX_ID || (id > t->top && id - t->top > DEFS_MAX_GAP))
@@ -99,7 +96,6 @@ static void table_free(struct defs_table *t)
 static char *keep(struct trace_defs *d, const char *text, size_t n)
 {
 	char *copy = xmalloc(n + 1);
-
 	if (n)
 		memcpy(copy, text, n);
 	copy[n] = '\0';
@@ -115,7 +111,6 @@ static struct defs_process *process_of(const struct trace_defs *d, uint32_t proc
 enum defs_result trace_defs_process(struct trace_defs *d, const struct trace_process_def *def)
 {
 	struct defs_process *p, *parent = process_of(d, def->parent_index);
-
 	if (d->process.n >= DEFS_MAX_PROCESSES || def->birth > TRACE_BIRTH_EXEC ||
 	    (def->parent_index != TRACE_NO_PROCESS && !parent))
 		return DEFS_BAD;
@@ -135,7 +130,6 @@ enum defs_result trace_defs_process(struct trace_defs *d, const struct trace_pro
 void trace_defs_ended(struct trace_defs *d, uint32_t process)
 {
 	struct defs_process *p = process_of(d, process);
-
 	if (p)
 		p->def.ended = 1;
 }
@@ -145,7 +139,6 @@ enum defs_result trace_defs_site(struct trace_defs *d, uint32_t process, uint32_
 {
 	struct defs_process *p = process_of(d, process);
 	struct trace_site_def clean;
-
 	if (!p || def->class >= TRACE_SITE_CLASSES)
 		return DEFS_BAD;
 	memset(&clean, 0, sizeof clean); /* the padding too: items are compared as bytes */
@@ -161,7 +154,6 @@ enum defs_result trace_defs_ctx(struct trace_defs *d, uint32_t process, uint32_t
 {
 	struct defs_process *p = process_of(d, process);
 	struct trace_ctx_def clean;
-
 	if (!p || id < TRACE_CTX_FIRST || def->parent >= id)
 		return DEFS_BAD;
 	memset(&clean, 0, sizeof clean);
@@ -177,7 +169,6 @@ enum defs_result trace_defs_module(struct trace_defs *d, uint32_t process, uint3
 	struct defs_process *p = process_of(d, process);
 	const struct trace_module_def *old;
 	struct trace_module_def clean = { .build_id_len = def->build_id_len };
-
 	if (!p || def->build_id_len > sizeof def->build_id)
 		return DEFS_BAD;
 	memcpy(clean.build_id, def->build_id, def->build_id_len);
@@ -206,7 +197,6 @@ enum defs_result trace_defs_string(struct trace_defs *d, uint32_t process, uint3
 enum defs_result trace_defs_file(struct trace_defs *d, const struct trace_file_def *def)
 {
 	struct trace_file_def *f;
-
 	if (d->file.n >= DEFS_MAX_GAP)
 		return DEFS_BAD;
 	f = xmalloc(sizeof *f);
@@ -226,7 +216,6 @@ void trace_defs_free(struct trace_defs *d)
 {
 	for (size_t i = 0; i < d->process.n; i++) {
 		struct defs_process *p = d->process.p[i];
-
 		table_free(&p->site);
 		table_free(&p->ctx);
 		table_free(&p->module);
@@ -245,14 +234,12 @@ void trace_defs_free(struct trace_defs *d)
 const struct trace_site_def *trace_site(const struct trace_defs *d, uint32_t process, uint32_t site)
 {
 	const struct defs_process *p = process_of(d, process);
-
 	return p ? table_get(&p->site, site, sizeof(struct trace_site_def)) : NULL;
 }
 
 const struct trace_ctx_def *trace_ctx(const struct trace_defs *d, uint32_t process, uint32_t ctx)
 {
 	const struct defs_process *p = process_of(d, process);
-
 	return p ? table_get(&p->ctx, ctx, sizeof(struct trace_ctx_def)) : NULL;
 }
 
@@ -260,7 +247,6 @@ const struct trace_module_def *trace_module(const struct trace_defs *d, uint32_t
 					    uint32_t id)
 {
 	const struct defs_process *p = process_of(d, process);
-
 	return p ? table_get(&p->module, id, sizeof(struct trace_module_def)) : NULL;
 }
 
@@ -280,7 +266,6 @@ const struct trace_file_def *trace_file(const struct trace_defs *d, uint32_t id)
 const struct trace_process_def *trace_process(const struct trace_defs *d, uint32_t process)
 {
 	const struct defs_process *p = process_of(d, process);
-
 	return p ? &p->def : NULL;
 }
 

@@ -12,7 +12,6 @@ enum tag { DEF_PROCESS = 1, DEF_ENDED, DEF_SITE, DEF_CTX, DEF_MODULE, DEF_STRING
 static void put(struct defs_out *o, const uint64_t *v, size_t n)
 {
 	uint8_t bytes[10 * VARINT_MAX], *end = bytes;
-
 	for (size_t i = 0; i < n; i++)
 		end = put_varint(end, v[i]);
 	buf_add(&o->buf, bytes, (size_t)(end - bytes));
@@ -48,7 +47,6 @@ void trace_defs_put_site(struct defs_out *o, uint32_t process, uint32_t id,
 			 const struct trace_site_def *def)
 {
 	struct defs_base *b = &o->base;
-
 	put(o,
 	    (uint64_t[]){ DEF_SITE, diff(process, b->process), diff(id, b->site),
 			  diff(def->ip, b->ip), def->class, def->size },
@@ -62,7 +60,6 @@ void trace_defs_put_ctx(struct defs_out *o, uint32_t process, uint32_t id,
 			const struct trace_ctx_def *def)
 {
 	struct defs_base *b = &o->base;
-
 	put(o,
 	    (uint64_t[]){ DEF_CTX, diff(process, b->process), diff(id, b->ctx),
 			  (uint64_t)id - def->parent, diff(def->call_ip, b->call),
@@ -108,7 +105,6 @@ struct parse {
 static uint32_t get32(struct parse *s)
 {
 	uint64_t v = get_varint(&s->in);
-
 	if (v > UINT32_MAX)
 		s->in.bad = true;
 	return (uint32_t)v;
@@ -117,7 +113,6 @@ static uint32_t get32(struct parse *s)
 static uint32_t get32_delta(struct parse *s, uint32_t base)
 {
 	uint64_t v = get_delta(&s->in, base);
-
 	if (v > UINT32_MAX)
 		s->in.bad = true;
 	return (uint32_t)v;
@@ -128,7 +123,6 @@ static size_t get_text(struct parse *s, char text[TRACE_MAX_PAYLOAD + 1])
 {
 	uint64_t n = get_varint(&s->in);
 	const uint8_t *p;
-
 	text[0] = '\0';
 	if (n > TRACE_MAX_PAYLOAD)
 		s->in.bad = true;
@@ -144,7 +138,6 @@ static bool parse_process(struct parse *s)
 {
 	struct trace_process_def def = { 0 };
 	char text[TRACE_MAX_PAYLOAD + 1];
-
 	def.pid = get32(s);
 	def.parent = get32(s);
 	def.parent_index = get32(s) - 1;
@@ -158,7 +151,6 @@ static bool parse_process(struct parse *s)
 static bool parse_ended(struct parse *s)
 {
 	uint32_t process = get32(s);
-
 	if (s->in.bad || !trace_process(s->defs, process))
 		return false;
 	trace_defs_ended(s->defs, process);
@@ -169,7 +161,6 @@ static bool parse_site(struct parse *s)
 {
 	struct defs_base *b = &s->base;
 	struct trace_site_def def;
-
 	b->process = get32_delta(s, b->process);
 	b->site = get32_delta(s, b->site);
 	b->ip = get_delta(&s->in, b->ip);
@@ -183,7 +174,6 @@ static bool parse_ctx(struct parse *s)
 {
 	struct defs_base *b = &s->base;
 	struct trace_ctx_def def;
-
 	b->process = get32_delta(s, b->process);
 	b->ctx = get32_delta(s, b->ctx);
 	def.parent = b->ctx - get32(s);
@@ -198,7 +188,6 @@ static bool parse_module(struct parse *s)
 	char text[TRACE_MAX_PAYLOAD + 1];
 	uint32_t process = get32(s), id = get32(s);
 	const uint8_t *build;
-
 	def.build_id_len = get_varint(&s->in);
 	if (def.build_id_len > sizeof def.build_id)
 		return false;
@@ -215,7 +204,6 @@ static bool parse_string(struct parse *s)
 {
 	char text[TRACE_MAX_PAYLOAD + 1];
 	uint32_t process = get32(s), id = get32(s);
-
 	get_text(s, text);
 	return !s->in.bad && trace_defs_string(s->defs, process, id, text) != DEFS_BAD;
 }
@@ -224,7 +212,6 @@ static bool parse_file(struct parse *s)
 {
 	struct trace_file_def def = { 0 };
 	char text[TRACE_MAX_PAYLOAD + 1];
-
 	def.dev = get_varint(&s->in);
 	def.ino = get_varint(&s->in);
 	def.size = get_varint(&s->in);
@@ -245,10 +232,8 @@ int trace_defs_parse(struct trace_defs *defs, const uint8_t *bytes, size_t n, si
 		[DEF_FILE] = parse_file,
 	};
 	struct parse s = { .in = { .p = bytes, .end = bytes + n }, .defs = defs };
-
 	while (s.in.p < s.in.end) {
 		uint8_t tag = *s.in.p;
-
 		*at = (size_t)(s.in.p++ - bytes);
 		if (tag < DEF_PROCESS || tag > DEF_FILE || !parsers[tag](&s))
 			return -1;

@@ -37,7 +37,6 @@ struct trace_encoder {
 struct trace_encoder *trace_encoder_new(void)
 {
 	struct trace_encoder *e = xcalloc(1, sizeof *e);
-
 	for (unsigned i = 0; i < COLUMNS; i++) {
 		size_t room = (size_t)widest[i] * CHUNK_MAX_EVENTS + CHUNK_SLACK;
 
@@ -87,14 +86,12 @@ bool trace_encoder_full(const struct trace_encoder *e, uint32_t next_size)
 {
 	size_t blob = (size_t)(e->end[COL_BLOB] - e->start[COL_BLOB]);
 	size_t words = (size_t)(e->end[COL_LONG] - e->start[COL_LONG]);
-
 	return e->count >= CHUNK_MAX_EVENTS || (e->count && blob + words + next_size > BLOB_LIMIT);
 }
 
 static void add_switch(struct trace_encoder *e, const struct trace_event *ev)
 {
 	uint8_t *p = e->end[COL_SWITCH];
-
 	if (!e->count)
 		e->first_process = ev->process;
 	p = put_varint(p, e->count - e->switched_at);
@@ -109,7 +106,6 @@ static void add_template(struct trace_encoder *e, uint64_t what, uint64_t where)
 {
 	struct template *t;
 	uint8_t *p = e->end[COL_TEMPLATE];
-
 	if (e->templates >= e->template_cap)
 		vec_grow((void **)&e->template, &e->template_cap, e->templates + 1,
 			 sizeof *e->template);
@@ -131,10 +127,8 @@ static void add_template(struct trace_encoder *e, uint64_t what, uint64_t where)
 static uint32_t find_template(struct trace_encoder *e, uint64_t what, uint64_t where)
 {
 	uint32_t i = (uint32_t)hash_mix(what, where) & (SLOTS - 1);
-
 	for (; e->slot[i]; i = (i + 1) & (SLOTS - 1)) {
 		const struct template *t = &e->template[e->slot[i]];
-
 		if (t->what == what && t->where == where)
 			return e->slot[i];
 	}
@@ -146,7 +140,6 @@ static struct template *add_code(struct trace_encoder *e, uint64_t what, uint64_
 {
 	uint32_t guess = e->template[e->previous].next, n;
 	struct template *t = &e->template[guess];
-
 	if (guess && t->what == what && t->where == where) {
 		*e->end[COL_CODE]++ = 0;
 		e->previous = guess;
@@ -169,7 +162,6 @@ static void add_word(struct trace_encoder *e, uint64_t v, uint64_t *last)
 	uint64_t delta = zigzag((int64_t)(v - *last)), bits = v;
 	unsigned n = width(v), tag = TAG_PLAIN + n;
 	enum column c;
-
 	if (width(delta) < n || !delta) {
 		bits = delta;
 		n = width(delta);
@@ -192,7 +184,6 @@ static void add_payload(struct trace_encoder *e, const struct trace_event *ev, s
 	}
 	for (uint32_t at = 0; at < ev->size; at += 8) {
 		uint64_t v = 0;
-
 		if (ev->size - at >= 8)
 			memcpy(&v, ev->data + at, 8);
 		else
@@ -207,13 +198,11 @@ void trace_encoder_add(struct trace_encoder *e, const struct trace_event *ev)
 			(uint64_t)ev->site << 32;
 	struct template *t;
 	unsigned i = 0;
-
 	if (!e->count || ev->thread != e->thread || ev->process != e->process)
 		add_switch(e, ev);
 	t = add_code(e, what, ev->ctx | (uint64_t)ev->size << 32);
 	if (kind_has_addr(ev->kind)) {
 		uint64_t guess = addr_guess(t, e->previous_addr);
-
 		e->end[COL_ADDR] = put_delta(e->end[COL_ADDR], ev->arg[0], guess);
 		addr_learn(t, e->previous_addr, ev->arg[0]);
 		e->previous_addr = ev->arg[0];
@@ -233,7 +222,6 @@ void trace_encoder_columns(struct trace_encoder *e, struct trace_column out[TRAC
 	_Static_assert(TRACE_COLUMNS == COLUMNS + 1, "lengths and columns");
 	for (unsigned i = 0; i < COLUMNS; i++) {
 		uint32_t n = (uint32_t)(e->end[i] - e->start[i]), le = htole32(n);
-
 		memcpy(e->lengths + 4 * i, &le, 4);
 		out[i + 1] = (struct trace_column){ e->start[i], n };
 	}

@@ -87,7 +87,6 @@ static inline unsigned expr_operands(uint32_t word)
 static inline unsigned expr_operand_width(uint32_t word, unsigned i)
 {
 	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
-
 	if (i >= expr_operands(word))
 		return 0;
 	switch (EXPR_OP(word)) {
@@ -108,7 +107,6 @@ static inline int expr_word_ok(uint32_t word)
 {
 	enum expr_op op = EXPR_OP(word);
 	unsigned w = EXPR_W(word), aw = EXPR_AW(word);
-
 	if (op == EXPR_CONST || op >= EXPR_OPS_COUNT || !w || w > 64)
 		return 0;
 	if (op == EXPR_INPUT)

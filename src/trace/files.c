@@ -26,7 +26,6 @@
 static bool usable(int fd)
 {
 	struct stat st;
-
 	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
@@ -41,7 +40,6 @@ static struct opened borrow(uint32_t pid, int fd)
 {
 	struct opened o = { -1, -1 };
 	int process = pidfd_open((pid_t)pid, 0);
-
 	if (process < 0)
 		return o;
 	o.fd = pidfd_getfd(process, fd, 0);
@@ -73,7 +71,6 @@ static struct opened open_file(uint32_t pid, uint64_t fd, const char *path, uint
 	struct opened o = { -1, -1 };
 	char proc[64];
 	struct stat st;
-
 	if (fd < MAX_FD) {
 		snprintf(proc, sizeof proc, "/proc/%u/fd/%u", pid, (unsigned)fd);
 		o.fd = open(proc, flags);
@@ -93,7 +90,6 @@ static struct opened open_file(uint32_t pid, uint64_t fd, const char *path, uint
 static uint64_t birth_time(int fd)
 {
 	struct statx x;
-
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) || !(x.stx_mask & STATX_BTIME))
 		return 0;
 	return (uint64_t)x.stx_btime.tv_sec * 1000000000u + x.stx_btime.tv_nsec;
@@ -113,7 +109,6 @@ static uint32_t known_file(struct trace_live *l, const struct slot *s, uint64_t 
 {
 	const struct live_file *old;
 	uint64_t file;
-
 	if (!hmap_get(&l->file_of, hash_mix(f->dev, f->ino), &file))
 		return TRACE_NO_FILE;
 	old = &l->file.p[file];
@@ -133,7 +128,6 @@ static enum taken new_file(struct trace_live *l, const struct slot *s, const str
 		.dev = f->dev, .ino = f->ino, .process = s->process, .path = path
 	};
 	uint32_t id = trace_files(&l->defs);
-
 	def.size = fd >= 0 ? trace_fd_size(fd) : 0;
 	def.has_snapshot = l->writer && fd >= 0;
 	if (trace_defs_file(&l->defs, &def) == DEFS_BAD)
@@ -154,7 +148,6 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 	struct live_file f = { r->arg[1], r->arg[2], birth_time(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
 	enum taken taken = TAKEN;
-
 	if (file == TRACE_NO_FILE) {
 		file = trace_files(&l->defs);
 		taken = new_file(l, s, &f, path, fd, err);
@@ -174,7 +167,6 @@ static enum taken copy_range(struct trace_live *l, const struct slot *s,
 	uint8_t *bytes = xmalloc(TRACE_MAX_PAYLOAD);
 	uint64_t off = r->arg[2], left = r->arg[3];
 	enum taken taken = TAKEN;
-
 	while (left) {
 		struct trace_event ev = { .kind = TRACE_FILE_WRITE,
 					  .flags = r->flags,
@@ -184,7 +176,6 @@ static enum taken copy_range(struct trace_live *l, const struct slot *s,
 					  .data = bytes };
 		ssize_t got = pread(fd, bytes, left < TRACE_MAX_PAYLOAD ? left : TRACE_MAX_PAYLOAD,
 				    (off_t)off);
-
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -208,7 +199,6 @@ enum taken trace_live_range(struct trace_live *l, struct slot *s, const struct t
 	const struct trace_file_def *def = trace_file(&l->defs, file);
 	enum taken taken = TAKEN;
 	struct opened o = { -1, -1 };
-
 	if (r->arg[2] > INT64_MAX || r->arg[3] > INT64_MAX - r->arg[2])
 		taken = TAKEN_BAD;
 	else if (def)

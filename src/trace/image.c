@@ -19,7 +19,6 @@ static uint8_t *writable(struct image_file *f, uint64_t index)
 {
 	uint64_t v = 0;
 	uint8_t *copy;
-
 	if (hmap_get(&f->page, index, &v) && v & OWNED)
 		return (uint8_t *)(uintptr_t)(v - OWNED);
 	copy = xmalloc(CHUNK_PAGE);
@@ -36,7 +35,6 @@ static void put_bytes(struct image_file *f, uint64_t off, const uint8_t *src, ui
 {
 	while (n) {
 		uint64_t in = off % CHUNK_PAGE, len = CHUNK_PAGE - in < n ? CHUNK_PAGE - in : n;
-
 		if (src) {
 			memcpy(writable(f, off / CHUNK_PAGE) + in, src, len);
 			src += len;
@@ -51,7 +49,6 @@ static void put_bytes(struct image_file *f, uint64_t off, const uint8_t *src, ui
 static void zero_page(struct image_file *f, size_t slot)
 {
 	uint64_t v = f->page.val[slot];
-
 	if (v & OWNED)
 		free((void *)(uintptr_t)(v - OWNED));
 	f->page.val[slot] = 0;
@@ -61,7 +58,6 @@ static void zero_page(struct image_file *f, size_t slot)
 static void zero_range(struct image_file *f, uint64_t lo, uint64_t hi)
 {
 	uint64_t first = lo / CHUNK_PAGE + (lo % CHUNK_PAGE != 0), last = hi / CHUNK_PAGE;
-
 	if (lo >= hi)
 		return;
 	if (first > last) { /* inside one page */
@@ -99,7 +95,6 @@ static void write_file(struct image_file *f, uint64_t off, const uint8_t *src, u
 static void store_file(struct image_file *f, uint64_t off, const uint8_t *src, uint64_t n)
 {
 	uint64_t end = f->size / CHUNK_PAGE * CHUNK_PAGE + (f->size % CHUNK_PAGE ? CHUNK_PAGE : 0);
-
 	if (off + n > f->size && off < end)
 		n = off < f->size ? f->size - off : 0;
 	write_file(f, off, src, n);
@@ -109,7 +104,6 @@ static void store_file(struct image_file *f, uint64_t off, const uint8_t *src, u
 static void shift_pages(struct image_file *f, uint64_t from, int64_t by)
 {
 	struct hmap old = f->page;
-
 	memset(&f->page, 0, sizeof f->page);
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.used[i] && old.val[i])
@@ -123,12 +117,10 @@ static int allocate_file(struct image_file *f, uint64_t mode, uint64_t off, uint
 			 struct err *err)
 {
 	uint64_t end = off + len;
-
 	if (end < off || end > INT64_MAX)
 		return err_set(err, EXIT_USAGE, "fallocate of an impossible range");
 	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) {
 		int64_t pages = (int64_t)(len / CHUNK_PAGE);
-
 		if (off % CHUNK_PAGE || len % CHUNK_PAGE || off >= f->size ||
 		    len > INT64_MAX - f->size)
 			return err_set(err, EXIT_USAGE, "fallocate moves what it cannot move");
@@ -154,7 +146,6 @@ static int allocate_file(struct image_file *f, uint64_t mode, uint64_t off, uint
 static int file_event(struct trace_image *im, const struct trace_event *ev, struct err *err)
 {
 	struct image_file *f;
-
 	if (ev->arg[0] >= im->file.n)
 		return 0; /* a file that the trace does not know */
 	f = &im->file.p[ev->arg[0]];
@@ -179,7 +170,6 @@ static void store_event(struct trace_image *im, const struct trace_event *ev)
 {
 	uint64_t addr = ev->arg[0], done = 0, off, n;
 	uint32_t file;
-
 	if (addr > UINT64_MAX - ev->size)
 		return;
 	while (done < ev->size) {

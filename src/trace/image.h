@@ -23,7 +23,6 @@ struct trace_image {
 static inline const uint8_t *image_page(const struct image_file *f, uint64_t index)
 {
 	uint64_t v = 0;
-
 	hmap_get(&f->page, index, &v);
 	return (const uint8_t *)(uintptr_t)(v & ~(uint64_t)OWNED);
 }

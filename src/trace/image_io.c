@@ -16,7 +16,6 @@ static int load_pages(void *arg, const uint8_t *raw, size_t n)
 	uint64_t index = 0, fresh = 0;
 	struct cursor list = in;
 	uint8_t *block;
-
 	if (in.bad || file >= im->file.n || first != im->page.n || entries > cursor_left(&in) / 2)
 		return -1;
 	for (uint64_t i = 0; i < entries; i++) {
@@ -32,7 +31,6 @@ static int load_pages(void *arg, const uint8_t *raw, size_t n)
 		VEC_PUSH(&im->page, block + i * CHUNK_PAGE);
 	for (uint64_t i = 0; i < entries; i++) {
 		uint64_t number, ref;
-
 		index += get_varint(&list);
 		ref = get_varint(&list);
 		number = ref ? ref - 1 : first++;
@@ -47,7 +45,6 @@ struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 {
 	struct trace_image *im = xcalloc(1, sizeof *im);
 	const struct trace_defs *defs = trace_defs(r);
-
 	im->reader = r;
 	if (trace_reader_defs(r, err)) {
 		trace_image_free(im);
@@ -69,7 +66,6 @@ void trace_image_free(struct trace_image *im)
 		return;
 	for (size_t i = 0; i < im->file.n; i++) {
 		struct hmap *m = &im->file.p[i].page;
-
 		for (size_t k = 0; k < m->cap; k++)
 			if (m->used[k] && m->val[k] & OWNED)
 				free((void *)(uintptr_t)(m->val[k] - OWNED));
@@ -87,7 +83,6 @@ void trace_image_free(struct trace_image *im)
 int trace_image_run(struct trace_image *im, uint64_t end, struct err *err)
 {
 	struct trace_event ev;
-
 	if (end < im->next)
 		return err_set(err, EXIT_INTERNAL, "an image cannot go back to event %" PRIu64,
 			       end);
@@ -95,7 +90,6 @@ int trace_image_run(struct trace_image *im, uint64_t end, struct err *err)
 		return -1;
 	while (im->next < end) {
 		int got = trace_next(im->reader, &ev, err);
-
 		if (got <= 0)
 			return got;
 		if (trace_image_apply(im, &ev, err))
@@ -115,13 +109,11 @@ int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, 
 		     size_t len)
 {
 	uint8_t *to = buf;
-
 	if (file >= im->file.n || off > im->file.p[file].size || len > im->file.p[file].size - off)
 		return -1;
 	while (len) {
 		size_t in = off % CHUNK_PAGE, n = CHUNK_PAGE - in < len ? CHUNK_PAGE - in : len;
 		const uint8_t *page = image_page(&im->file.p[file], off / CHUNK_PAGE);
-
 		if (page)
 			memcpy(to, page + in, n);
 		else
@@ -136,7 +128,6 @@ int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, 
 static int write_page(int fd, const uint8_t *page, uint64_t off, uint64_t size)
 {
 	size_t n = off < size ? (size - off < CHUNK_PAGE ? (size_t)(size - off) : CHUNK_PAGE) : 0;
-
 	return write_all_at(fd, page, n, off);
 }
 
@@ -145,7 +136,6 @@ int trace_image_write_file(const struct trace_image *im, uint32_t file, const ch
 {
 	const struct image_file *f;
 	int fd, bad;
-
 	if (file >= im->file.n)
 		return err_set(err, EXIT_USAGE, "the trace has no file %u", file);
 	f = &im->file.p[file];
@@ -156,7 +146,6 @@ int trace_image_write_file(const struct trace_image *im, uint32_t file, const ch
 	for (size_t i = 0; !bad && i < f->page.cap; i++) {
 		uint64_t at = f->page.used[i] ? f->page.key[i] : 0;
 		const uint8_t *page = f->page.used[i] ? image_page(f, at) : NULL;
-
 		if (page)
 			bad = write_page(fd, page, at * CHUNK_PAGE, f->size);
 	}

@@ -49,7 +49,6 @@ struct trace_live *trace_live_new(struct trace_writer *w, trace_sink *sink, void
 {
 	struct trace_live *l = xcalloc(1, sizeof *l);
 	void *m = MAP_FAILED;
-
 	_Static_assert(sizeof(struct ring_header) <= RING_HEADER_BYTES, "the header fits");
 	l->writer = w;
 	l->sink = sink;
@@ -109,7 +108,6 @@ uint64_t trace_live_events(const struct trace_live *l)
 unsigned trace_live_running(const struct trace_live *l)
 {
 	unsigned n = 0;
-
 	for (unsigned i = 0; i < RING_SLOTS; i++)
 		n += __atomic_load_n(&l->ring->slot[i].state, __ATOMIC_ACQUIRE) != RING_FREE;
 	return n;
@@ -134,7 +132,6 @@ void trace_live_stop(struct trace_live *l)
 static void give_back(struct trace_live *l, struct slot *s)
 {
 	struct ring_slot *shared = &l->ring->slot[slot_number(l, s)];
-
 	s->published = s->tail;
 	__atomic_store_n(&shared->tail, s->tail, __ATOMIC_RELEASE);
 	wake_producer(shared);
@@ -143,7 +140,6 @@ static void give_back(struct trace_live *l, struct slot *s)
 void trace_live_answer(struct trace_live *l, struct slot *s, enum ring_answer answer)
 {
 	struct ring_slot *shared = &l->ring->slot[slot_number(l, s)];
-
 	__atomic_store_n(&shared->answer, answer, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&shared->answered, 1, __ATOMIC_RELEASE);
 	give_back(l, s);
@@ -161,7 +157,6 @@ static uint64_t parse(const struct trace_live *l, const struct slot *s, uint64_t
 		(const volatile uint64_t *)(slot_data(l, slot_number(l, s)) + pos);
 	uint64_t w0 = w[0], w1;
 	int nargs = trace_live_args(w0 & 0xff);
-
 	length = (w0 >> 16 & 0xffff) * 8;
 	if (published < room)
 		room = published;
@@ -194,7 +189,6 @@ static uint64_t parse(const struct trace_live *l, const struct slot *s, uint64_t
 static int malformed(struct trace_live *l, struct slot *s, struct err *err)
 {
 	uint64_t pos = s->tail & (RING_BYTES - 1), word;
-
 	memcpy(&word, slot_data(l, slot_number(l, s)) + (pos & ~7ull), 8);
 	s->bad = true;
 	return err_set(err, EXIT_INTERNAL,
@@ -209,11 +203,9 @@ static int take_records(struct trace_live *l, struct slot *s, uint64_t head, uin
 {
 	struct trace_event r = { 0 };
 	uint64_t start = s->tail;
-
 	while (s->tail != head && s->tail - start < budget) {
 		uint64_t n = parse(l, s, head - s->tail, &r);
 		enum taken taken = TAKEN;
-
 		if (n && r.kind != TRACE_PAD)
 			taken = trace_live_take(l, s, &r, err);
 		if (!n || taken == TAKEN_BAD)
@@ -235,7 +227,6 @@ static void activate(struct trace_live *l, struct slot *s)
 {
 	const struct ring_slot *shared = &l->ring->slot[slot_number(l, s)];
 	bool dead;
-
 	*s = (struct slot){ .active = true,
 			    .pid = shared->pid,
 			    .process = TRACE_NO_PROCESS,
@@ -250,7 +241,6 @@ static void activate(struct trace_live *l, struct slot *s)
 static int discard(struct trace_live *l, struct slot *s, uint64_t head)
 {
 	int work = s->tail != head;
-
 	s->tail = head;
 	trace_live_answer(l, s, RING_ANSWER_FAILED);
 	return work;
@@ -263,7 +253,6 @@ int trace_live_drain(struct trace_live *l, unsigned i, uint64_t budget, struct e
 	uint32_t state = __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE);
 	uint64_t head;
 	int work;
-
 	if (s->draining || (state != RING_LIVE && state != RING_DONE))
 		return 0;
 	if (!s->active)
@@ -288,7 +277,6 @@ int trace_live_release(struct trace_live *l, unsigned i, struct err *err)
 	struct slot *s = &l->slot[i];
 	const struct trace_process_def *p = trace_process(&l->defs, s->process);
 	int bad = 0;
-
 	if (s->active && p && (s->ended || p->ended)) {
 		trace_defs_ended(&l->defs, s->process);
 		if (l->writer)
@@ -312,7 +300,6 @@ static void start_time(uint32_t pid, uint64_t *born, bool *dead)
 	long threads = 0;
 	FILE *f;
 	size_t n;
-
 	*born = 0;
 	*dead = kill((pid_t)pid, 0) && errno == ESRCH;
 	snprintf(path, sizeof path, "/proc/%u/stat", pid);
@@ -338,7 +325,6 @@ static bool is_dead(uint32_t pid, uint64_t born)
 {
 	uint64_t now_born;
 	bool dead;
-
 	start_time(pid, &now_born, &dead);
 	return dead || (born && now_born && now_born != born);
 }
@@ -354,12 +340,10 @@ static bool claim_died(struct slot *s, const struct ring_slot *shared, uint64_t 
 static int bury_dead(struct trace_live *l, uint64_t now, struct err *err)
 {
 	int work = 0;
-
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
 		struct ring_slot *shared = &l->ring->slot[i];
 		uint32_t state = __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE);
 		struct slot *s = &l->slot[i];
-
 		if (state == RING_FREE)
 			continue;
 		if (state == RING_CLAIMED ? !claim_died(s, shared, now)
@@ -367,7 +351,6 @@ static int bury_dead(struct trace_live *l, uint64_t now, struct err *err)
 			continue;
 		while (state != RING_CLAIMED) {
 			int more = trace_live_drain(l, i, UINT64_MAX, err);
-
 			if (more < 0 && !s->bad)
 				return -1;
 			if (more <= 0 || s->bad)
@@ -381,7 +364,6 @@ static int bury_dead(struct trace_live *l, uint64_t now, struct err *err)
 static int round_of_all(struct trace_live *l, struct err *err)
 {
 	int work = 0;
-
 	l->turn = (l->turn + 1) % RING_SLOTS;
 	for (unsigned k = 0; k < RING_SLOTS; k++) {
 		unsigned i = (l->turn + k) % RING_SLOTS;
@@ -389,7 +371,6 @@ static int round_of_all(struct trace_live *l, struct err *err)
 		struct slot *s = &l->slot[i];
 		bool done = __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE) == RING_DONE;
 		int got = trace_live_drain(l, i, BUDGET, err);
-
 		if (got < 0)
 			return -1;
 		if (done && s->active &&
@@ -406,7 +387,6 @@ static int round_of_all(struct trace_live *l, struct err *err)
 static int wait_for_bell(struct trace_live *l, uint32_t bell, unsigned ms)
 {
 	struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
-
 	if (syscall(SYS_futex, &l->ring->doorbell, FUTEX_WAIT, bell, &t, NULL, 0) && errno == EINTR)
 		return -1;
 	return 0;
@@ -415,7 +395,6 @@ static int wait_for_bell(struct trace_live *l, uint32_t bell, unsigned ms)
 static unsigned least(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t m = a < b ? a : b;
-
 	return (unsigned)(m < c ? m : c);
 }
 
@@ -423,7 +402,6 @@ static unsigned least(uint64_t a, uint64_t b, uint64_t c)
 static int look(struct trace_live *l, uint64_t now, struct err *err)
 {
 	int work = round_of_all(l, err);
-
 	if (work == 0 && now - l->checked >= ALIVE_MS) {
 		l->checked = now;
 		work = bury_dead(l, now, err);
@@ -443,7 +421,6 @@ uint32_t trace_live_bell(const struct trace_live *l)
 int trace_live_step(struct trace_live *l, uint32_t bell, int ms, struct err *err)
 {
 	int work = look(l, trace_now_ms(), err);
-
 	if (work || ms <= 0)
 		return work;
 	wait_for_bell(l, bell, (unsigned)ms);
@@ -453,11 +430,9 @@ int trace_live_step(struct trace_live *l, uint32_t bell, int ms, struct err *err
 int trace_live_poll(struct trace_live *l, int ms, struct err *err)
 {
 	uint64_t now = trace_now_ms(), end = now + (ms > 0 ? (uint64_t)ms : 0);
-
 	for (;;) {
 		uint32_t bell = __atomic_load_n(&l->ring->doorbell, __ATOMIC_ACQUIRE);
 		int work = look(l, now, err);
-
 		if (work) {
 			l->nap = 1;
 			return work;

@@ -28,7 +28,6 @@ struct trace_maps {
 struct trace_maps *trace_maps_new(const struct trace_defs *defs)
 {
 	struct trace_maps *m = xcalloc(1, sizeof *m);
-
 	m->defs = defs;
 	return m;
 }
@@ -69,7 +68,6 @@ static void map_event(struct trace_maps *all, const struct trace_event *ev)
 {
 	struct maps *m = &all->process.p[ev->process];
 	uint64_t addr = ev->arg[0], end = addr + ev->arg[1];
-
 	if (end < addr)
 		return;
 	imap_clear(&m->range, addr, end);
@@ -92,7 +90,6 @@ static void fork_event(struct trace_maps *m, const struct trace_event *ev)
 {
 	uint64_t key = child_key(ev->process, ev->arg[0]), at = m->fork.n;
 	struct maps copy = { 0 };
-
 	if (ev->arg[0] > UINT32_MAX)
 		return;
 	if (hmap_get(&m->forked, key, &at) && at == EARLY) {
@@ -113,7 +110,6 @@ static void add_process(struct trace_maps *m, const struct trace_process_def *de
 {
 	struct maps maps = { 0 };
 	uint64_t key = child_key(def->parent_index, def->pid), at;
-
 	if (def->birth == TRACE_BIRTH_FORK && def->parent_index < m->process.n) {
 		if (hmap_get(&m->forked, key, &at) && at != EARLY) {
 			maps = m->fork.p[at];
@@ -133,7 +129,6 @@ static void add_processes(struct trace_maps *m, uint64_t num, uint32_t process)
 	while (m->process.n < trace_processes(m->defs)) {
 		const struct trace_process_def *def =
 			trace_process(m->defs, (uint32_t)m->process.n);
-
 		if (def->first_event > num && m->process.n > process)
 			break;
 		add_process(m, def);
@@ -158,7 +153,6 @@ bool trace_maps_locate(const struct trace_maps *m, uint32_t process, uint64_t ad
 {
 	const struct imap_item *it;
 	const struct mapping *map;
-
 	if (process >= m->process.n || !(it = imap_find(&m->process.p[process].range, addr)))
 		return false;
 	map = &m->process.p[process].list.p[it->val];

@@ -45,10 +45,8 @@ static char arg_names[TRACE_KINDS][TRACE_MAX_ARGS][ARG_NAME_MAX];
 static void cut_names(unsigned kind)
 {
 	const char *s = kinds[kind].args;
-
 	for (unsigned i = 0; i < kinds[kind].nargs && i < TRACE_MAX_ARGS; i++) {
 		size_t n = strcspn(s, " ");
-
 		memcpy(arg_names[kind][i], s, n < ARG_NAME_MAX ? n : ARG_NAME_MAX - 1);
 		s += n + (s[n] == ' ');
 	}

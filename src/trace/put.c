@@ -53,7 +53,6 @@ int trace_put_process(struct trace_writer *w, const struct trace_process_def *gi
 		      uint32_t *index, struct err *err)
 {
 	struct trace_process_def def = *given;
-
 	def.first_event = w->events;
 	*index = trace_processes(&w->defs);
 	if (def.command_len > TRACE_MAX_PAYLOAD || trace_defs_process(&w->defs, &def) == DEFS_BAD)
@@ -88,7 +87,6 @@ int trace_put_site(struct trace_writer *w, uint32_t process, uint32_t id,
 		   const struct trace_site_def *def, struct err *err)
 {
 	int is_new = news(w, trace_defs_site(&w->defs, process, id, def), "site", id, err);
-
 	if (is_new > 0)
 		trace_defs_put_site(&w->pending, process, id, def);
 	return is_new < 0 ? -1 : 0;
@@ -98,7 +96,6 @@ int trace_put_ctx(struct trace_writer *w, uint32_t process, uint32_t id,
 		  const struct trace_ctx_def *def, struct err *err)
 {
 	int is_new = news(w, trace_defs_ctx(&w->defs, process, id, def), "context", id, err);
-
 	if (is_new > 0)
 		trace_defs_put_ctx(&w->pending, process, id, def);
 	return is_new < 0 ? -1 : 0;
@@ -108,7 +105,6 @@ int trace_put_module(struct trace_writer *w, uint32_t process, uint32_t id,
 		     const struct trace_module_def *def, struct err *err)
 {
 	int is_new = news(w, trace_defs_module(&w->defs, process, id, def), "module", id, err);
-
 	if (is_new > 0)
 		trace_defs_put_module(&w->pending, process, id, def);
 	return is_new < 0 ? -1 : 0;
@@ -118,7 +114,6 @@ int trace_put_string(struct trace_writer *w, uint32_t process, uint32_t id, cons
 		     struct err *err)
 {
 	int is_new = news(w, trace_defs_string(&w->defs, process, id, text), "string", id, err);
-
 	if (is_new > 0)
 		trace_defs_put_string(&w->pending, process, id, text);
 	return is_new < 0 ? -1 : 0;
@@ -128,7 +123,6 @@ int trace_put_file(struct trace_writer *w, const struct trace_file_def *def, int
 		   struct err *err)
 {
 	struct trace_file_def with = *def;
-
 	with.has_snapshot = fd >= 0;
 	*id = trace_files(&w->defs);
 	if (!trace_process(&w->defs, def->process) || def->size > INT64_MAX ||

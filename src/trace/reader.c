@@ -45,7 +45,6 @@ struct trace_reader {
 static int say_where(const struct trace_reader *r, struct err *err)
 {
 	struct err e = *err;
-
 	return err_set(err, e.status, "%s: %s", r->path, e.text);
 }
 
@@ -63,7 +62,6 @@ static int read_header(struct trace_reader *r, struct err *err)
 	struct chunk c;
 	uint64_t version, page;
 	int got = trace_chunk_load(&r->src, 0, &c, &r->load, err);
-
 	if (got == 0 || (got < 0 && r->src.size < CHUNK_HEAD))
 		return err_set(err, EXIT_USAGE, "not a whole trace: %s", err->text);
 	if (got < 0)
@@ -88,7 +86,6 @@ static bool find_end(struct trace_reader *r, struct chunk_end *end)
 	struct err ignored;
 	struct chunk c;
 	uint64_t v[3];
-
 	if (r->src.size < CHUNK_END_BYTES ||
 	    trace_chunk_load(&r->src, r->src.size - CHUNK_END_BYTES, &c, &r->load, &ignored) != 1 ||
 	    c.type != CHUNK_END || c.raw != CHUNK_END_RAW)
@@ -102,10 +99,8 @@ static bool read_entries(struct trace_reader *r, size_t n, const struct chunk_en
 			 uint64_t *offset)
 {
 	struct cursor in = { .p = r->load.raw, .end = r->load.raw + n };
-
 	while (cursor_left(&in)) {
 		uint64_t type = get_varint(&in), length = get_varint(&in), events = get_varint(&in);
-
 		if (in.bad || type > UINT16_MAX || length < CHUNK_HEAD ||
 		    length > end->index - *offset || events > CHUNK_MAX_EVENTS ||
 		    (events && type != CHUNK_EVENTS) || r->chunk.n >= end->chunks)
@@ -122,7 +117,6 @@ static bool read_index(struct trace_reader *r, const struct chunk_end *end)
 	uint64_t at = end->index, offset = 0, stop = r->src.size - CHUNK_END_BYTES;
 	struct err ignored;
 	struct chunk c;
-
 	while (at < stop) {
 		if (trace_chunk_load(&r->src, at, &c, &r->load, &ignored) != 1 ||
 		    c.type != CHUNK_INDEX || !read_entries(r, c.raw, end, &offset))
@@ -136,7 +130,6 @@ static bool read_index(struct trace_reader *r, const struct chunk_end *end)
 static void scan_stopped(struct trace_reader *r, const struct err *why, bool bad)
 {
 	char rest[sizeof why->text];
-
 	memcpy(rest, why->text, sizeof rest);
 	if (r->events)
 		err_set(&r->why, why->status,
@@ -155,7 +148,6 @@ static void scan(struct trace_reader *r)
 	struct err why = { 0 };
 	struct chunk c;
 	int got = 1;
-
 	r->chunk.n = 0;
 	r->events = 0;
 	while (at < r->src.size) {
@@ -185,7 +177,6 @@ static void scan(struct trace_reader *r)
 static struct trace_reader *start(struct trace_reader *r, struct err *err)
 {
 	struct chunk_end end;
-
 	r->dec = trace_decoder_new();
 	if (read_header(r, err)) {
 		say_where(r, err);
@@ -201,7 +192,6 @@ static struct trace_reader *start(struct trace_reader *r, struct err *err)
 struct trace_reader *trace_open_mem(const void *bytes, size_t n, struct err *err)
 {
 	struct trace_reader *r = xcalloc(1, sizeof *r);
-
 	r->src = (struct trace_source){ .fd = -1, .mem = bytes, .size = n };
 	r->path = xstrdup("trace");
 	return start(r, err);
@@ -211,7 +201,6 @@ struct trace_reader *trace_open(const char *dir, struct err *err)
 {
 	struct trace_reader *r = xcalloc(1, sizeof *r);
 	struct stat st;
-
 	r->path = xasprintf("%s/%s", dir, TRACE_FILE_NAME);
 	r->src.fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (r->src.fd < 0) {
@@ -272,7 +261,6 @@ static int stuck(struct trace_reader *r, struct err *err)
 static int load_chunk(struct trace_reader *r, size_t i, struct err *err)
 {
 	const struct place *p = &r->chunk.p[i];
-
 	if (trace_chunk_load(&r->src, p->offset, &r->cur, &r->load, err) != 1)
 		return stuck(r, err);
 	if (r->cur.type != p->type || r->cur.events != p->events ||
@@ -288,7 +276,6 @@ static int load_chunk(struct trace_reader *r, size_t i, struct err *err)
 static int add_defs(struct trace_reader *r, size_t to, struct err *err)
 {
 	size_t at;
-
 	for (; r->defs_to < to; r->defs_to++) {
 		if (r->chunk.p[r->defs_to].type != CHUNK_DEFS)
 			continue;
@@ -342,7 +329,6 @@ int trace_next(struct trace_reader *r, struct trace_event *ev, struct err *err)
 	}
 	if (!trace_decoder_left(r->dec)) {
 		int got = next_chunk(r, err);
-
 		if (got <= 0)
 			return got;
 	}
@@ -358,7 +344,6 @@ int trace_next(struct trace_reader *r, struct trace_event *ev, struct err *err)
 static size_t chunk_of(const struct trace_reader *r, uint64_t num)
 {
 	size_t after = BISECT(i, r->chunk.n, r->chunk.p[i].first <= num);
-
 	return after ? after - 1 : 0;
 }
 
@@ -367,7 +352,6 @@ int trace_seek(struct trace_reader *r, uint64_t num, struct err *err)
 	struct trace_event ev;
 	bool here = !r->stuck.status && trace_decoder_left(r->dec) && num >= r->num &&
 		    num - r->num < trace_decoder_left(r->dec);
-
 	if (num > r->events)
 		return err_set(err, EXIT_USAGE, "there is no event %" PRIu64 ", only %" PRIu64, num,
 			       r->events);
@@ -390,7 +374,6 @@ static int go_back(struct trace_reader *r, uint64_t num, struct err was_stuck, i
 		   struct err *err)
 {
 	struct err ignored;
-
 	if (trace_seek(r, num, bad ? &ignored : err) && !bad)
 		return -1;
 	if (was_stuck.status)
@@ -402,7 +385,6 @@ int trace_reader_defs(struct trace_reader *r, struct err *err)
 {
 	struct err was_stuck = r->stuck;
 	uint64_t num = r->num;
-
 	trace_decoder_stop(r->dec);
 	return go_back(r, num, was_stuck, add_defs(r, r->chunk.n, err), err);
 }
@@ -412,7 +394,6 @@ int trace_reader_pages(struct trace_reader *r, trace_pages_use *use, void *arg, 
 	struct err was_stuck = r->stuck;
 	uint64_t num = r->num;
 	int bad = 0;
-
 	trace_decoder_stop(r->dec);
 	for (size_t i = 0; !bad && i < r->chunk.n; i++) {
 		if (r->chunk.p[i].type != CHUNK_PAGES)

@@ -19,7 +19,6 @@ struct trace_reads {
 struct trace_reads *trace_reads_new(const struct trace_defs *defs)
 {
 	struct trace_reads *r = xcalloc(1, sizeof *r);
-
 	r->defs = defs;
 	r->maps = trace_maps_new(defs);
 	return r;
@@ -62,14 +61,12 @@ static uint64_t line_key(uint32_t file, uint64_t off)
 static uint64_t bytes_of(const struct lines *l, uint64_t key)
 {
 	uint64_t i;
-
 	return hmap_get(&l->at, key, &i) ? l->v.p[i].bytes : 0;
 }
 
 static void add_bytes(struct lines *l, uint32_t file, uint64_t off, uint64_t bytes)
 {
 	uint64_t i;
-
 	if (!bytes)
 		return;
 	if (!hmap_get(&l->at, line_key(file, off), &i)) {
@@ -83,10 +80,8 @@ static void touch(struct trace_reads *r, uint32_t file, uint64_t off, uint64_t l
 {
 	struct lines *to = write ? &r->written : &r->read;
 	const struct lines *other = write ? &r->read : &r->written;
-
 	while (len) {
 		uint64_t room = TRACE_LINE - off % TRACE_LINE, n = room < len ? room : len;
-
 		add_bytes(to, file, off, bits(off, n) & ~bytes_of(other, line_key(file, off)));
 		off += n;
 		len -= n;
@@ -98,7 +93,6 @@ static void access_memory(struct trace_reads *r, const struct trace_event *e, ui
 {
 	uint64_t done = 0, off, n;
 	uint32_t file;
-
 	while (done < len &&
 	       trace_maps_locate(r->maps, e->process, e->arg[0] + done, &file, &off, &n)) {
 		n = n < len - done ? n : len - done;

@@ -17,7 +17,6 @@ typedef enum taken take_fn(struct trace_live *, struct slot *, struct trace_even
 char *trace_live_text(const struct trace_event *r)
 {
 	char *s = xmalloc((size_t)r->size + 1);
-
 	if (r->size)
 		memcpy(s, r->data, r->size);
 	s[r->size] = '\0';
@@ -35,7 +34,6 @@ enum taken trace_live_written(struct trace_live *l, int result)
 uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64_t id)
 {
 	uint64_t file;
-
 	return hmap_get(&l->process.p[process].file, id, &file) ? (uint32_t)file : TRACE_NO_FILE;
 }
 
@@ -43,10 +41,8 @@ uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64
 uint64_t trace_live_ip(struct trace_live *l, uint32_t process, uint32_t site)
 {
 	struct recent_site *r = &l->recent[site % RECENT_SITES];
-
 	if (r->site != site || r->process != process) {
 		const struct trace_site_def *def = trace_site(&l->defs, process, site);
-
 		*r = (struct recent_site){ process, site, def ? def->ip : 0 };
 	}
 	return r->ip;
@@ -56,7 +52,6 @@ enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct t
 			    struct err *err)
 {
 	int bad = 0;
-
 	ev->num = l->events++;
 	ev->process = s->process;
 	ev->thread = s->thread;
@@ -73,7 +68,6 @@ static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_
 			     struct err *err)
 {
 	int file = trace_file_arg(ev->kind);
-
 	if (file >= 0)
 		ev->arg[file] = trace_live_file_id(l, s->process, ev->arg[file]);
 	if (ev->kind == TRACE_FORK)
@@ -87,7 +81,6 @@ static enum taken take_site(struct trace_live *l, struct slot *s, struct trace_e
 			    struct err *err)
 {
 	struct trace_site_def def = { r->arg[0], (uint8_t)r->arg[1], (uint16_t)r->arg[2] };
-
 	l->recent[r->site % RECENT_SITES] = (struct recent_site){ 0 };
 	if (r->arg[1] >= TRACE_SITE_CLASSES ||
 	    trace_defs_site(&l->defs, s->process, r->site, &def) == DEFS_BAD)
@@ -101,7 +94,6 @@ static enum taken take_ctx(struct trace_live *l, struct slot *s, struct trace_ev
 			   struct err *err)
 {
 	struct trace_ctx_def def = { (uint32_t)r->arg[0], r->arg[1], r->arg[2] };
-
 	if (r->arg[0] > UINT32_MAX ||
 	    trace_defs_ctx(&l->defs, s->process, r->ctx, &def) == DEFS_BAD)
 		return TAKEN_BAD;
@@ -116,7 +108,6 @@ static enum taken take_module(struct trace_live *l, struct slot *s, struct trace
 	uint32_t id = (uint32_t)r->arg[0];
 	struct trace_module_def def = { .path = trace_live_text(r) };
 	enum taken taken = TAKEN;
-
 	def.build_id_len = trace_build_id(def.path, def.build_id);
 	if (r->arg[0] > UINT32_MAX || trace_defs_module(&l->defs, s->process, id, &def) == DEFS_BAD)
 		taken = TAKEN_BAD;
@@ -133,7 +124,6 @@ static enum taken take_string(struct trace_live *l, struct slot *s, struct trace
 	uint32_t id = (uint32_t)r->arg[0];
 	char *text = trace_live_text(r);
 	enum taken taken = TAKEN;
-
 	if (r->arg[0] > UINT32_MAX || trace_defs_string(&l->defs, s->process, id, text) == DEFS_BAD)
 		taken = TAKEN_BAD;
 	else if (l->writer)
@@ -171,10 +161,8 @@ static enum taken take_end(struct trace_live *l, struct slot *s, struct trace_ev
 static int drain_others(struct trace_live *l, const struct slot *me, uint32_t pid, struct err *err)
 {
 	int bad = 0;
-
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
 		uint32_t has = l->slot[i].active ? l->slot[i].pid : l->ring->slot[i].pid;
-
 		if (&l->slot[i] != me && (!pid || has == pid))
 			bad |= trace_live_drain(l, i, UINT64_MAX, err) < 0;
 	}
@@ -186,7 +174,6 @@ static bool is_appearing(const struct trace_live *l, const struct slot *me, uint
 {
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
 		const struct slot *s = &l->slot[i];
-
 		if (s != me && s->draining && s->process == TRACE_NO_PROCESS &&
 		    (!pid || s->pid == pid))
 			return true;
@@ -198,10 +185,8 @@ static bool is_appearing(const struct trace_live *l, const struct slot *me, uint
 static int release_old(struct trace_live *l, const struct slot *me, uint32_t pid, struct err *err)
 {
 	int bad = 0;
-
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
 		struct slot *s = &l->slot[i];
-
 		if (s != me && s->active && !s->draining && s->pid == pid &&
 		    s->tail == l->ring->slot[i].head)
 			bad |= trace_live_release(l, i, err) < 0;
@@ -217,7 +202,6 @@ static int release_old(struct trace_live *l, const struct slot *me, uint32_t pid
 static uint32_t find_parent(const struct trace_live *l, const struct trace_process_def *def)
 {
 	uint64_t index;
-
 	if (def->birth == TRACE_BIRTH_FORK && hmap_get(&l->forked, def->pid, &index))
 		return (uint32_t)index;
 	if (hmap_get(&l->newest, def->birth == TRACE_BIRTH_EXEC ? def->pid : def->parent, &index))
@@ -235,7 +219,6 @@ static enum taken hear_parent(struct trace_live *l, const struct slot *s,
 {
 	uint32_t before = def->birth == TRACE_BIRTH_FORK ? def->parent : def->pid;
 	int bad;
-
 	def->parent_index = TRACE_NO_PROCESS;
 	if (def->birth == TRACE_BIRTH_START)
 		return TAKEN;
@@ -268,7 +251,6 @@ static enum taken add_process(struct trace_live *l, struct slot *s, struct trace
 	uint32_t index = trace_processes(&l->defs), written = index;
 	struct live_process names = { 0 };
 	int bad = 0;
-
 	def->first_event = l->events;
 	if (trace_defs_process(&l->defs, def) == DEFS_BAD)
 		return TAKEN_BAD;
@@ -292,7 +274,6 @@ static enum taken take_process(struct trace_live *l, struct slot *s, struct trac
 					 .birth = (uint8_t)r->arg[2],
 					 .command_len = r->size };
 	enum taken heard, taken;
-
 	if (s->process != TRACE_NO_PROCESS || r->arg[2] > TRACE_BIRTH_EXEC ||
 	    r->arg[0] > UINT32_MAX || r->arg[1] > UINT32_MAX)
 		return TAKEN_BAD;

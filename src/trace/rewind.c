@@ -72,7 +72,6 @@ void trace_live_rewind(struct trace_live *l, uint64_t head)
 	const struct live_mark *m = &l->mark;
 	struct slot *s = &l->slot[m->slot];
 	struct ring_slot *shared = &l->ring->slot[m->slot];
-
 	if (!m->marked || !s->active)
 		return;
 	forget_files(l, m->files);

@@ -41,7 +41,6 @@ static int write_pages(struct pages *s, struct err *err)
 	struct trace_column col[3] = { { .p = head },
 				       { s->list, (size_t)(s->list_end - s->list) },
 				       { s->bytes, (size_t)s->fresh * CHUNK_PAGE } };
-
 	if (!s->entries)
 		return 0;
 	p = put_varint(p, s->file);
@@ -64,7 +63,6 @@ static int add_page(struct pages *s, uint64_t index, const uint8_t *page, struct
 {
 	uint64_t h1 = hash_bytes(page, CHUNK_PAGE), h2 = hash_seeded(page, CHUNK_PAGE, SEED);
 	uint64_t number;
-
 	if (!s->entries)
 		s->first_fresh = s->w->page_hash.n;
 	s->list_end = put_varint(s->list_end, index - s->last);
@@ -94,7 +92,6 @@ static ssize_t read_block(int fd, uint8_t *to, size_t n, uint64_t off)
 	ssize_t got = pread(fd, to, n, (off_t)off);
 	uint64_t base = off & ~(uint64_t)((2u << 20) - 1);
 	char *m;
-
 	if (got >= 0 || (errno != EINVAL && errno != ENODEV && errno != ENXIO))
 		return got;
 	m = mmap(NULL, off - base + n, PROT_READ, MAP_SHARED, fd, (off_t)base);
@@ -110,13 +107,10 @@ static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct
 {
 	uint8_t *block = xmalloc(BLOCK);
 	int bad = 0;
-
 	while (!bad && off < end) {
 		size_t want = end - off < BLOCK ? (size_t)(end - off) : BLOCK, have = 0;
-
 		while (have < want) {
 			ssize_t got = read_block(fd, block + have, want - have, off + have);
-
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got < 0)
@@ -146,11 +140,9 @@ static uint64_t page_up(uint64_t v)
 static int snap_extents(struct pages *s, int fd, uint64_t size, struct err *err)
 {
 	uint64_t at = 0;
-
 	while (at < size) {
 		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
 		uint64_t end = size;
-
 		if (data < 0 && errno == ENXIO)
 			return 0; /* nothing but a hole up to the end */
 		if (data < 0)
@@ -172,7 +164,6 @@ static uint64_t device_size(dev_t dev)
 	char path[64];
 	unsigned long long size = 0;
 	FILE *f;
-
 	snprintf(path, sizeof path, "/sys/dev/char/%u:%u/size", major(dev), minor(dev));
 	f = fopen(path, "re");
 	if (!f)
@@ -186,7 +177,6 @@ static uint64_t device_size(dev_t dev)
 uint64_t trace_fd_size(int fd)
 {
 	struct stat st;
-
 	if (fstat(fd, &st))
 		return 0;
 	if (S_ISCHR(st.st_mode))
@@ -198,7 +188,6 @@ int trace_snapshot(struct trace_writer *w, uint32_t file, int fd, struct err *er
 {
 	struct pages s = { .w = w, .file = file };
 	int bad;
-
 	if (trace_writer_defs(w, err)) /* the file's own definition comes first */
 		return -1;
 	s.bytes = xmalloc(BLOCK);

@@ -61,10 +61,8 @@ static inline uint8_t get_byte(struct cursor *c)
 static inline uint64_t get_long_varint(struct cursor *c)
 {
 	uint64_t v = 0;
-
 	for (unsigned shift = 0; shift < 64; shift += 7) {
 		uint8_t b = get_byte(c);
-
 		v |= (uint64_t)(b & 127) << shift;
 		if (!(b & 128))
 			return c->bad ? 0 : v;
@@ -89,7 +87,6 @@ static inline uint64_t get_delta(struct cursor *c, uint64_t base)
 static inline const uint8_t *get_bytes(struct cursor *c, uint64_t n)
 {
 	const uint8_t *p = c->p;
-
 	if (c->bad || n > cursor_left(c)) {
 		c->bad = true;
 		return NULL;

@@ -18,7 +18,6 @@
 uint64_t trace_now_ms(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
@@ -41,7 +40,6 @@ static void reserve(struct buf *b, size_t n)
 static int compress(struct trace_writer *w, const uint8_t *p, size_t n, struct err *err)
 {
 	size_t room = ZSTD_compressBound(n), z;
-
 	reserve(&w->out, w->out.n + room);
 	z = ZSTD_compress2(w->zstd, w->out.p + w->out.n, room, p, n);
 	if (ZSTD_isError(z)) {
@@ -59,7 +57,6 @@ static int compress_columns(struct trace_writer *w, const struct trace_column *c
 {
 	struct buf all = { 0 };
 	int bad = 0;
-
 	if (raw > SMALL) {
 		for (size_t i = 0; !bad && i < n; i++)
 			if (col[i].n)
@@ -76,7 +73,6 @@ static int compress_columns(struct trace_writer *w, const struct trace_column *c
 int trace_writer_raw(struct trace_writer *w, struct chunk *c, struct err *err)
 {
 	size_t length = w->out.n;
-
 	c->stored = (uint32_t)(length - CHUNK_HEAD);
 	trace_chunk_pack((uint8_t *)w->out.p, c, (const uint8_t *)w->out.p + CHUNK_HEAD);
 	if (write_all_at(w->fd, w->out.p, length, w->offset))
@@ -97,7 +93,6 @@ int trace_writer_chunk(struct trace_writer *w, enum chunk_type type, const struc
 		       size_t n, struct err *err)
 {
 	struct chunk c = { .type = (uint16_t)type, .flags = CHUNK_ZSTD, .first = w->events };
-
 	if (trace_writer_good(w, err))
 		return -1;
 	for (size_t i = 0; i < n; i++)
@@ -117,7 +112,6 @@ int trace_writer_chunk(struct trace_writer *w, enum chunk_type type, const struc
 int trace_writer_defs(struct trace_writer *w, struct err *err)
 {
 	struct trace_column col = { (const uint8_t *)w->pending.buf.p, w->pending.buf.n };
-
 	if (!col.n)
 		return 0;
 	w->pending.buf.n = 0;
@@ -129,7 +123,6 @@ int trace_writer_flush(struct trace_writer *w, struct err *err)
 {
 	struct trace_column col[TRACE_COLUMNS];
 	int bad;
-
 	if (trace_writer_defs(w, err))
 		return -1;
 	if (!trace_encoder_count(w->enc))

@@ -5,10 +5,8 @@
 int main(int argc, char **argv)
 {
 	struct cell *pool = pool_map(argc, argv);
-
 	for (int i = 2; i < argc; i++) {
 		struct cell *cell = &pool[i % CELLS];
-
 		*(volatile uint64_t *)&cell->value = 1; /* BUG */
 		if (strcmp(argv[i], "fast") != 0 IF_FIXED(|| 1))
 			clwb(cell);

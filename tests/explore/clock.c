@@ -15,7 +15,6 @@ int main(int argc, char **argv)
 	unsigned char c = 0;
 	uint32_t chance = 0;
 	volatile unsigned equal = 0;
-
 	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance) ||
 	    clock_gettime(CLOCK_REALTIME, &now))
 		return 2;

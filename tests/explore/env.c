@@ -6,7 +6,6 @@ int main(int argc, char **argv)
 {
 	struct cell *pool = pool_map(argc, argv);
 	const char *mode = getenv("MODE");
-
 	*(volatile uint64_t *)&pool->value = 1; /* BUG */
 	if (!mode || mode[0] != 'x' || mode[1] != '9' IF_FIXED(|| 1))
 		clwb(pool);

@@ -10,7 +10,6 @@ int main(int argc, char **argv)
 	struct cell *pool = pool_map(argc, argv);
 	unsigned char c[2] = { 0, 0 };
 	double half;
-
 	take(c, 2);
 	half = c[0] / 2.0;
 	*(volatile uint64_t *)&pool->value = half > 100.25 ? 2 : 1; /* BUG */

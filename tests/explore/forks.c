@@ -9,7 +9,6 @@ int main(int argc, char **argv)
 	struct cell *pool = pool_map(argc, argv);
 	int status = 0;
 	char c = 0;
-
 	take(&c, 1);
 	*(volatile uint64_t *)&pool->value = 3; /* BUG */
 	if (c != 'f' IF_FIXED(|| 1))

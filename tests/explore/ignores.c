@@ -5,7 +5,6 @@
 int main(int argc, char **argv)
 {
 	struct cell *pool = pool_map(argc, argv);
-
 	*(volatile uint64_t *)&pool->value = 1;
 	persist(pool);
 	return 0;

@@ -18,7 +18,6 @@ int main(int argc, char **argv)
 	unsigned x = 5;
 	char a = 0;
 	int do_read;
-
 	take(&a, 1);
 	do_read = a != 'w';                               /* (2) */
 	if (do_read) {                                    /* (0) */

@@ -10,7 +10,6 @@ int main(int argc, char **argv)
 	struct cell *pool = pool_map(argc, argv);
 	unsigned char c = 0;
 	unsigned index;
-
 	take(&c, 1);
 	index = c & 31;
 	*(volatile uint64_t *)&pool[index].value = 7; /* BUG */

@@ -26,7 +26,6 @@ static void set(struct cell *cell, uint64_t value)
 NOINLINE static int execute(struct cell *pool, const uint8_t *c)
 {
 	struct cell *cell;
-
 	if (!is_whole(c))
 		return 0;
 	if (c[1] == 'a')
@@ -56,7 +55,6 @@ int main(int argc, char **argv)
 	struct cell *pool = pool_map(argc, argv);
 	uint8_t bytes[4 * COMMANDS];
 	size_t n = take(bytes, sizeof(bytes));
-
 	for (size_t at = 0; at + 4 <= n && execute(pool, bytes + at);)
 		at += 4;
 	return 0;

@@ -54,7 +54,6 @@ NOINLINE UNUSED static struct cell *pool_map(int argc, char **argv)
 	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT, 0666) : -1;
 	int fresh = fd >= 0 && lseek(fd, 0, SEEK_END) == 0;
 	struct cell *pool = MAP_FAILED;
-
 	if (fd >= 0 && !ftruncate(fd, (off_t)size))
 		pool = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (pool == MAP_FAILED) {
@@ -76,7 +75,6 @@ UNUSED static size_t take(void *to, size_t n)
 {
 	size_t got = 0;
 	ssize_t more;
-
 	while (got < n && (more = read(0, (char *)to + got, n - got)) > 0)
 		got += (size_t)more;
 	return got;

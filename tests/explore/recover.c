@@ -34,10 +34,8 @@ static uint64_t *table(char *pool)
 static void make(char *pool)
 {
 	struct header *h = (struct header *)pool;
-
 	for (uint32_t i = 0; i < 2; i++) {
 		struct record *r = (struct record *)(pool + LOG) + i;
-
 		*r = (struct record){ sizeof(*r), 3 * i + 1, 11 * (i + 1) };
 	}
 	persist(pool + LOG);
@@ -62,7 +60,6 @@ int main(int argc, char **argv)
 	char *pool = (char *)pool_map(argc, argv);
 	const struct header *h = (struct header *)pool;
 	const struct record *r;
-
 	if (argc > 2)
 		make(pool);
 	if (h->magic != MAGIC)

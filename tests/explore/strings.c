@@ -29,7 +29,6 @@ int main(int argc, char **argv)
 	char line[64] = "", *end, *word;
 	size_t n = take(line, sizeof(line) - 1), verb = 0;
 	long number;
-
 	line[n] = '\0';
 	word = strchr(line, ' ');
 	if (!word)

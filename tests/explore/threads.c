@@ -9,7 +9,6 @@ static int go[2];
 static void *wait_for_it(void *pool)
 {
 	char c = 0;
-
 	if (read(go[0], &c, 1) == 1)
 		persist(&((struct cell *)pool)[0]);
 	return NULL;
@@ -20,7 +19,6 @@ int main(int argc, char **argv)
 	struct cell *pool = pool_map(argc, argv);
 	pthread_t thread;
 	char c = 0;
-
 	if (pipe(go) || pthread_create(&thread, NULL, wait_for_it, pool))
 		return 2;
 	take(&c, 1);

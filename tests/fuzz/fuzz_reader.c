@@ -61,7 +61,6 @@ static void put_event(struct trace_writer *w, struct trace_event ev)
 {
 	struct err err = { 0 };
 	uint8_t *copy = xmalloc(ev.size + 1u);
-
 	ev.nargs = (uint8_t)trace_kind_args(ev.kind);
 	if (trace_put_event(w, &ev, &err))
 		die("put", &err);
@@ -81,7 +80,6 @@ static uint32_t put_process(struct trace_writer *w, uint32_t pid, uint32_t paren
 					 .command = command,
 					 .command_len = 4 };
 	uint32_t index;
-
 	if (trace_put_process(w, &def, &index, &err))
 		die("process", &err);
 	return index;
@@ -92,12 +90,10 @@ static void put_defs(struct trace_writer *w, uint32_t process)
 	struct err err = { 0 };
 	char path[] = "/lib/libpmem.so.1";
 	struct trace_module_def module = { .build_id_len = 20, .path = path };
-
 	for (uint32_t i = 1; i < 40; i++) {
 		struct trace_site_def site = { 0x401000 + i * 5 + process, i % TRACE_SITE_CLASSES,
 					       8 };
 		struct trace_ctx_def ctx = { i, 0x400000 + i * 16 + process, 0x402000 + i * 64 };
-
 		if (trace_put_site(w, process, i, &site, &err) ||
 		    trace_put_ctx(w, process, i + 1, &ctx, &err))
 			die("site", &err);
@@ -115,7 +111,6 @@ static void put_files(struct trace_writer *w, const char *dir)
 	struct trace_file_def def = { .path = path, .size = 20 * CHUNK_PAGE + 100 };
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
 	uint32_t id;
-
 	if (fd < 0 || ftruncate(fd, (off_t)def.size) || pwrite(fd, "one", 3, 0) != 3 ||
 	    pwrite(fd, "two", 3, 5 * CHUNK_PAGE) != 3 || pwrite(fd, "one", 3, 9 * CHUNK_PAGE) != 3)
 		die("pool", NULL);
@@ -130,13 +125,11 @@ static void put_some(struct trace_writer *w, uint32_t process, unsigned n)
 {
 	static const uint32_t sizes[] = { 1, 2, 4, 8, 8, 8, 16, 32, 33, 200 };
 	uint8_t bytes[200];
-
 	for (unsigned i = 0; i < n; i++) {
 		struct trace_event ev = { .process = process,
 					  .thread = 1 + i / 20 % 3,
 					  .ctx = i % 5,
 					  .site = 1 + i % 7 };
-
 		for (unsigned k = 0; k < sizeof bytes; k++)
 			bytes[k] = (uint8_t)(i * k);
 		ev.kind = i % 3 ? TRACE_STORE : (uint8_t)(1 + i / 3 % (TRACE_KINDS - 1));
@@ -175,10 +168,8 @@ static void cut_pieces(void)
 	struct trace_source src = { .fd = -1, .mem = (uint8_t *)original.p, .size = original.n };
 	struct trace_load load = { 0 };
 	struct err err = { 0 };
-
 	for (uint64_t at = 0; at < original.n;) {
 		struct piece p = { 0 };
-
 		if (trace_chunk_load(&src, at, &p.head, &load, &err) != 1)
 			die("chunk", &err);
 		buf_add(&p.stored, load.stored, p.head.stored);
@@ -194,7 +185,6 @@ static void slurp(const char *path)
 	char bytes[4096];
 	FILE *f = fopen(path, "re");
 	size_t n;
-
 	if (!f)
 		die("open", NULL);
 	while ((n = fread(bytes, 1, sizeof bytes, f)) > 0)
@@ -208,7 +198,6 @@ static void make_trace(void)
 	char dir[] = "/tmp/holdfast-fuzz.XXXXXX", path[64];
 	struct trace_writer *w;
 	uint32_t first, child;
-
 	if (!mkdtemp(dir) || !(w = trace_create(dir, &err)))
 		die("create", &err);
 	first = put_process(w, 10, TRACE_NO_PROCESS, TRACE_BIRTH_START);
@@ -244,7 +233,6 @@ static volatile uint64_t touched; /* so that reads are not optimised away */
 static void touch(const void *p, size_t n)
 {
 	const uint8_t *b = p;
-
 	for (size_t i = 0; i < n; i++)
 		touched += b[i];
 }
@@ -255,7 +243,6 @@ static void touch_defs(const struct trace_defs *d, const struct trace_event *ev)
 	const struct trace_site_def *site = trace_site(d, ev->process, ev->site);
 	const struct trace_module_def *m = trace_module(d, ev->process, 1);
 	const char *s = trace_string(d, ev->process, 1);
-
 	while (c) { /* ends, since a parent's id is lower */
 		touched += c->call_ip;
 		c = trace_ctx(d, ev->process, c->parent);
@@ -269,7 +256,6 @@ static void touch_defs(const struct trace_defs *d, const struct trace_event *ev)
 static void compare(const struct trace_event *ev)
 {
 	const struct trace_event *want = &written.p[ev->num];
-
 	if (ev->num >= written.n || ev->kind != want->kind || ev->flags != want->flags ||
 	    ev->process != want->process || ev->thread != want->thread || ev->site != want->site ||
 	    ev->ctx != want->ctx || ev->size != want->size ||
@@ -284,7 +270,6 @@ static uint64_t read_events(struct trace_reader *r, bool must_match)
 	struct trace_event ev;
 	uint64_t n = 0;
 	int got;
-
 	while ((got = trace_next(r, &ev, &err)) == 1) {
 		if (ev.size)
 			touch(ev.data, ev.size);
@@ -303,7 +288,6 @@ static void read_image(struct trace_reader *r)
 	static uint8_t bytes[65536];
 	struct err err = { 0 };
 	struct trace_image *im = trace_image_new(r, &err);
-
 	if (!im)
 		return;
 	if (trace_image_run(im, UINT64_MAX, &err))
@@ -311,7 +295,6 @@ static void read_image(struct trace_reader *r)
 	for (uint32_t f = 0; f < trace_files(trace_defs(r)); f++) {
 		uint64_t size = trace_image_size(im, f);
 		size_t n = size < sizeof bytes ? (size_t)size : sizeof bytes;
-
 		if (trace_image_read(im, f, 0, bytes, n) ||
 		    trace_image_read(im, f, size - n, bytes, n))
 			die("image", NULL);
@@ -328,7 +311,6 @@ static uint64_t read_all(const struct buf *b, bool must_match)
 	const char *why;
 	uint64_t n, count;
 	char *exact = xmalloc(b->n); /* so that ASan sees one byte too far */
-
 	memcpy(exact, b->p, b->n);
 	r = trace_open_mem(exact, b->n, &err);
 	if (!r) {
@@ -377,7 +359,6 @@ static uint64_t odd_number(void)
 					UINT32_MAX,
 					INT64_MAX,
 					UINT64_MAX };
-
 	return rnd() % 3 ? odd[rnd() % (sizeof odd / sizeof *odd)] : rnd();
 }
 
@@ -387,7 +368,6 @@ static void spoil(char *p, size_t n)
 	for (unsigned times = 1 + (unsigned)(rnd() % 4); n && times > 0; times--) {
 		size_t at = rnd() % n, len = 1 + rnd() % 8;
 		uint64_t v = odd_number();
-
 		if (len > n - at)
 			len = n - at;
 		switch (rnd() % 4) {
@@ -403,7 +383,6 @@ static void add_piece(struct buf *b, const struct piece *p)
 {
 	uint8_t head[CHUNK_HEAD];
 	struct chunk c = p->head;
-
 	trace_chunk_pack(head, &c, (const uint8_t *)p->stored.p);
 	buf_add(b, head, sizeof head);
 	buf_add(b, p->stored.p, p->stored.n);
@@ -419,7 +398,6 @@ static void add_pieces(struct buf *b, size_t from, size_t to)
 static void shuffle(struct buf *b)
 {
 	size_t i = 1 + rnd() % (pieces.n - 1), k = 1 + rnd() % (pieces.n - 1);
-
 	b->n = 0;
 	for (size_t n = 0; n < pieces.n; n++) {
 		if (n == i)
@@ -437,7 +415,6 @@ static void wrong_header(struct buf *b)
 	size_t i = rnd() % pieces.n;
 	struct piece p = pieces.p[i];
 	uint64_t v = odd_number();
-
 	switch (rnd() % 7) {
 	case 0: p.head.type = (uint16_t)(rnd() % 8); break;
 	case 1: p.head.flags = (uint16_t)v; break;
@@ -459,7 +436,6 @@ static void wrong_payload(struct buf *b, bool unpack)
 	size_t i = rnd() % pieces.n;
 	struct piece p = pieces.p[i];
 	struct buf changed = { 0 };
-
 	buf_add(&changed, unpack ? p.raw.p : p.stored.p, unpack ? p.raw.n : p.stored.n);
 	if (unpack && rnd() % 8 == 0) /* shorter or longer */
 		changed.n = rnd() % (changed.n + 1);
@@ -482,7 +458,6 @@ static void wrong_payload(struct buf *b, bool unpack)
 static void mutate(struct buf *b)
 {
 	uint64_t how = rnd() % 16;
-
 	if (how < 3) {
 		copy_original(b);
 		spoil(b->p, b->n);
@@ -508,10 +483,8 @@ static void cut_everywhere(void)
 {
 	struct buf b = { 0 };
 	uint64_t n = 0;
-
 	for (size_t size = 0; size <= original.n; size++) {
 		uint64_t got;
-
 		alarm(HANG_SECONDS);
 		copy_original(&b);
 		b.n = size;
@@ -542,7 +515,6 @@ int main(int argc, char **argv)
 {
 	unsigned long mutations = argc > 1 ? strtoul(argv[1], NULL, 0) : 100000;
 	struct buf b = { 0 };
-
 	if (argc > 2)
 		rnd_state = strtoull(argv[2], NULL, 0) | 1;
 	make_trace();

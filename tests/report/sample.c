@@ -27,7 +27,6 @@ static int write_report(const struct report *r, const char *format, const char *
 {
 	struct err err = { 0 };
 	int status = -1;
-
 	if (!strcmp(format, "text")) {
 		report_text(r, stdout);
 		return 0;
@@ -46,7 +45,6 @@ static int write_report(const struct report *r, const char *format, const char *
 int main(int argc, char **argv)
 {
 	static struct sample s;
-
 	if (argc < 3)
 		return EXIT_USAGE;
 	if (argc > 3 && !strcmp(argv[3], "crash"))

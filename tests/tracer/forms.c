@@ -49,7 +49,6 @@ static int expect_row(const struct row *r)
 int main(int argc, char **argv)
 {
 	int wrong = 0;
-
 	if (argc != 4)
 		return 2;
 	pool_map(argv[1], form_bytes, (void *)form_high);

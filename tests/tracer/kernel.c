@@ -36,7 +36,6 @@ static void reads(char *pm, int fd)
 {
 	struct iovec v[3] = { { pm + 30000, 10 }, { text, 5 }, { pm + 32760, 20 } };
 	char away[100];
-
 	must(!lseek(fd, 0, SEEK_SET), "lseek");
 	expect_kernel(pm + 100, read(fd, pm + 100, 77));
 	expect_kernel(pm + 4000, read(fd, pm + 4000, 9000));   /* several pages */
@@ -59,7 +58,6 @@ static void sockets(char *pm)
 	char aside[8];
 	struct iovec v[2] = { { pm + 50000, 6 }, { pm + 60000, 1000 } };
 	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2 };
-
 	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, s), "socketpair");
 	must(send(s[0], text, 300, 0) == 300, "send");
 	expect_kernel(pm + 40000, recv(s[1], pm + 40000, 100, 0));
@@ -81,7 +79,6 @@ static void others(char *pm, int fd)
 	struct timespec *ts = (struct timespec *)(pm + 71000);
 	int *status = (int *)(pm + 72000), *pair = (int *)(pm + 73000);
 	pid_t pid;
-
 	expect_kernel(pm + 45000, getrandom(pm + 45000, 64, 0));
 	must(!syscall(SYS_fstat, fd, st), "fstat");
 	expect_kernel(st, sizeof *st);

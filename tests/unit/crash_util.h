@@ -58,7 +58,6 @@ static inline struct tale *add_tale(struct batch *b, unsigned lines)
 {
 	struct tale *t = xcalloc(1, sizeof *t);
 	unsigned before = (unsigned)(rnd() % (lines + 1)); /* lines before the end of a page */
-
 	t->lines = lines;
 	t->unit = b->model->unit;
 	t->start = t->unit == PAGE ? PAGE : 2 * PAGE - before * TRACE_LINE;
@@ -79,7 +78,6 @@ static inline struct act *add_act(struct tale *t, unsigned kind, unsigned thread
 static inline void add_store(struct tale *t, uint32_t off, uint32_t len, uint8_t value)
 {
 	struct act *a = add_act(t, TRACE_STORE, 0);
-
 	a->site = SITE_STORE;
 	a->off = off;
 	a->len = len;
@@ -89,7 +87,6 @@ static inline void add_store(struct tale *t, uint32_t off, uint32_t len, uint8_t
 static inline void add_persist(struct tale *t, uint32_t off)
 {
 	struct act *a = add_act(t, TRACE_FLUSH, 0);
-
 	a->site = SITE_CLWB;
 	a->off = off;
 	add_act(t, TRACE_FENCE, 0)->site = SITE_SFENCE;
@@ -105,7 +102,6 @@ static inline uint32_t random_off(const struct tale *t)
 {
 	uint32_t line = (uint32_t)(rnd() % t->lines) * t->unit;
 	uint32_t at = (uint32_t)(rnd() % (t->unit < TRACE_LINE ? t->unit : TRACE_LINE));
-
 	if (rnd() % 2)
 		at &= ~7u;
 	return line + (t->unit == PAGE && at >= TAIL ? PAGE - TRACE_LINE + at : at);
@@ -114,7 +110,6 @@ static inline uint32_t random_off(const struct tale *t)
 static inline void random_bytes(const struct tale *t, struct act *a)
 {
 	uint32_t room;
-
 	a->off = random_off(t);
 	room = t->lines * t->unit - a->off;
 	a->len = rnd() % 4 ? 1u << rnd() % 4 : 1 + (uint32_t)(rnd() % WIDEST);
@@ -126,7 +121,6 @@ static inline void random_bytes(const struct tale *t, struct act *a)
 static inline void random_store(struct tale *t, bool nt)
 {
 	struct act *a = add_act(t, TRACE_STORE, (unsigned)(rnd() % THREADS));
-
 	a->site = nt ? SITE_NT : SITE_STORE;
 	random_bytes(t, a);
 }
@@ -134,7 +128,6 @@ static inline void random_store(struct tale *t, bool nt)
 static inline void random_flush(struct tale *t)
 {
 	struct act *a = add_act(t, TRACE_FLUSH, (unsigned)(rnd() % THREADS));
-
 	a->site = (uint8_t)(SITE_CLFLUSH + rnd() % 3);
 	a->off = random_off(t);
 }
@@ -142,7 +135,6 @@ static inline void random_flush(struct tale *t)
 static inline void random_sync(struct tale *t)
 {
 	struct act *a = add_act(t, rnd() % 3 ? TRACE_SYNC : TRACE_FILE_SYNC, 0);
-
 	a->off = random_off(t);
 	a->len = 1 + (uint32_t)(rnd() % t->unit);
 	a->how = (uint8_t)(a->kind == TRACE_SYNC ? rnd() % 4 ? 4 : 1 : rnd() % 3);
@@ -151,7 +143,6 @@ static inline void random_sync(struct tale *t)
 static inline void random_file_act(struct tale *t)
 {
 	struct act *a;
-
 	switch (rnd() % 3) {
 	case 0: random_bytes(t, add_act(t, TRACE_FILE_WRITE, 0)); break;
 	case 1:
@@ -172,13 +163,11 @@ static inline struct tale *random_tale(struct batch *b, unsigned lines, unsigned
 				       unsigned stores)
 {
 	struct tale *t = add_tale(b, lines);
-
 	if (rnd() % 2)
 		for (uint64_t i = 0; i < lines * t->unit; i++)
 			t->initial[t->start + i] = (uint8_t)(rnd() % 3);
 	while (t->act.n < acts) {
 		unsigned what = (unsigned)(rnd() % 100);
-
 		if (rnd() % 100 < stores)
 			random_store(t, what < 20);
 		else if (what < 50)
@@ -207,7 +196,6 @@ static inline struct trace_event to_event(const struct tale *t, size_t number, c
 				 .nargs = (uint8_t)trace_kind_args(a->kind),
 				 .thread = (uint32_t)number * THREADS + a->thread + 1,
 				 .site = a->site };
-
 	e.arg[0] = t->file;
 	switch (a->kind) {
 	case TRACE_STORE: e.flags = a->site == SITE_NT ? TRACE_F_NT : 0; /* fall through */
@@ -238,7 +226,6 @@ static inline void put_map(struct trace_writer *w, const struct tale *t, size_t 
 				 .nargs = (uint8_t)trace_kind_args(TRACE_MAP),
 				 .thread = 1 };
 	const uint64_t arg[] = { tale_addr(number), t->size - t->map, t->file, t->map, 3, 1 };
-
 	memcpy(e.arg, arg, sizeof arg);
 	assert_ok(trace_put_event(w, &e, &err));
 }
@@ -252,7 +239,6 @@ static inline void put_tale(struct trace_writer *w, struct tale *t, size_t numbe
 	struct act end = { .kind = TRACE_FILE_SYNC };
 	struct trace_event e;
 	int fd = memfd_create("initial", MFD_CLOEXEC);
-
 	assert_true(fd >= 0);
 	assert_true(write(fd, t->initial, t->size) == (ssize_t)t->size);
 	assert_ok(trace_put_file(w, &def, fd, &t->file, &err));
@@ -276,7 +262,6 @@ static inline void put_sites(struct trace_writer *w)
 		[SITE_CLWB] = TRACE_SITE_CLWB,       [SITE_SFENCE] = TRACE_SITE_SFENCE
 	};
 	struct err err = { 0 };
-
 	put_process(w, 1, TRACE_NO_PROCESS, TRACE_BIRTH_START);
 	for (uint32_t i = 0; i < SITES; i++) {
 		struct trace_site_def d = { .ip = 0x1000 + i, .class = class[i], .size = 8 };
@@ -289,7 +274,6 @@ static inline void find_lines(const struct crash_history *h, struct tale *t)
 	memset(t->id, 0xff, sizeof t->id);
 	for (uint32_t i = 0; i < h->line.n; i++) {
 		const struct crash_line *l = &h->line.p[i];
-
 		if (l->file != t->file)
 			continue;
 		assert_true(l->off >= t->start && (l->off - t->start) % t->unit == 0);
@@ -304,7 +288,6 @@ static inline void open_batch(struct batch *b)
 	struct err err = { 0 };
 	struct trace_writer *w;
 	uint64_t num = 0;
-
 	b->dir = new_dir();
 	w = trace_create(b->dir, &err);
 	assert_non_null(w);
@@ -355,13 +338,11 @@ static inline uint64_t run_strategy(const char *name, struct crash_world *w,
 	struct crash_state state = { 0 };
 	uint64_t n = 0;
 	bool more = true;
-
 	assert_non_null(gen);
 	while (more && crash_gen_next(gen, &state)) {
 		assert_int_equal(w->cursor.at, state.event);
 		for (size_t i = 0; i < state.at.n; i++) {
 			const struct crash_at *a = &state.at.p[i];
-
 			assert_true(a->line < w->h->line.n);
 			assert_true(i == 0 || a[-1].line < a->line);
 			assert_true(a->version >= w->cursor.lo[a->line]);

@@ -16,7 +16,6 @@ static void find_golden(void)
 {
 	char up[PATH_MAX], tried[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", up, sizeof up - 1);
-
 	up[n > 0 ? n : 0] = '\0';
 	for (const char *file = __FILE__;;) {
 		snprintf(tried, sizeof tried, "%s/%s", *file == '/' ? "" : up, file);
@@ -42,7 +41,6 @@ static void golden_enter(void)
 static int golden_leave(void)
 {
 	char command[128];
-
 	snprintf(command, sizeof command, "rm -rf %s", folder);
 	return system(command);
 }
@@ -53,7 +51,6 @@ static char *slurp(const char *path)
 	struct buf out = { 0 };
 	char part[4096];
 	size_t n;
-
 	if (!f)
 		return xstrdup("");
 	while ((n = fread(part, 1, sizeof part, f)) > 0)
@@ -68,7 +65,6 @@ static char *replaced(char *text, const char *old, const char *new)
 {
 	struct buf out = { 0 };
 	const char *p = text;
-
 	for (const char *hit; (hit = strstr(p, old)); p = hit + strlen(old)) {
 		buf_add(&out, p, (size_t)(hit - p));
 		buf_puts(&out, new);
@@ -84,7 +80,6 @@ static void expect_golden(const char *made, const char *name)
 	char path[2 * PATH_MAX];
 	char *got = replaced(replaced(slurp(made), folder, "/tmp/sample"),
 			     "\"" HOLDFAST_VERSION "\"", "\"VERSION\"");
-
 	snprintf(path, sizeof path, "%s/%s", golden, name);
 	if (getenv("HOLDFAST_UPDATE_GOLDEN")) {
 		FILE *f = fopen(path, "w");
@@ -102,7 +97,6 @@ static void expect_golden(const char *made, const char *name)
 static void text_to(const char *path, const struct report *r)
 {
 	FILE *f = fopen(path, "w");
-
 	assert_non_null(f);
 	report_text(r, f);
 	fclose(f);

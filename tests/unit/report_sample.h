@@ -51,7 +51,6 @@ static void sample_file(const char *name, const char *text, time_t when)
 {
 	struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
 	FILE *f = fopen(name, "w");
-
 	if (!f || fputs(text, f) < 0 || fclose(f) || utimensat(AT_FDCWD, name, times, 0))
 		abort();
 }
@@ -64,7 +63,6 @@ static struct srcloc_frame sample_frame(const struct sample *s, const char *func
 	static char kept[64][PATH_MAX];
 	static unsigned next;
 	char *f = kept[next++ % 64], *m = kept[next++ % 64];
-
 	snprintf(f, PATH_MAX, "%s/%s", s->folder, file ? file : "");
 	snprintf(m, PATH_MAX, "%s/%s", s->folder, module ? module : "");
 	return (struct srcloc_frame){
@@ -91,7 +89,6 @@ static void sample_relate(struct finding *f, const char *role, const char *messa
 {
 	struct finding_related r = { role, message ? xstrdup(message) : NULL, event,
 				     sample_place(&frame, 1) };
-
 	VEC_PUSH(&f->related, r);
 }
 
@@ -99,7 +96,6 @@ static void sample_step(struct finding *f, uint64_t event, uint32_t thread, cons
 			const char *text)
 {
 	struct finding_step step = { event, thread, what, xstrdup(text) };
-
 	VEC_PUSH(&f->steps, step);
 }
 
@@ -112,7 +108,6 @@ static struct finding *sample_missing_flush(const struct sample *s)
 		sample_frame(s, "__libc_start_call_main", NULL, 0, 0,
 			     "/lib/x86_64-linux-gnu/libc.so.6"),
 	};
-
 	path[0].inlined = true;
 	f->place = sample_place(path, 3);
 	f->message = xstrdup("8 bytes are stored and fenced, but their line is never flushed");
@@ -139,7 +134,6 @@ static struct finding *sample_missing_fence(const struct sample *s)
 		sample_frame(s, "worker", "gone/worker.c", 31, 0, "prog"),
 		sample_frame(s, "start_thread", NULL, 0, 0, "/lib/x86_64-linux-gnu/libc.so.6"),
 	};
-
 	path[0].inlined = true;
 	path[0].helper = true;
 	f->place = sample_place(path, 3);
@@ -166,7 +160,6 @@ static struct finding *sample_redundant_flush(const struct sample *s)
 		sample_frame(s, "update(vec<int>&)", "new.cc", 2, 5, "prog"),
 		sample_frame(s, "main", "list.c", 16, 3, "prog"),
 	};
-
 	path[1].kind = SRCLOC_TAIL;
 	f->place = sample_place(path, 3);
 	f->message = xstrdup("the line is clean: nothing was stored since its last flush");
@@ -185,7 +178,6 @@ static struct finding *sample_nasty(const struct sample *s)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_LATE_PERSIST));
 	struct srcloc_frame frame = sample_frame(s, SAMPLE_NASTY, NULL, 0, 0, "lib\"<b>.so");
-
 	f->place = sample_place(&frame, 1);
 	f->message = xstrdup("bytes \xff\xc3( and \033[31mcolour\033[0m, " SAMPLE_NASTY);
 	f->event = 5;
@@ -196,7 +188,6 @@ static struct finding *sample_nasty(const struct sample *s)
 static struct finding *sample_nowhere(void)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_PLUGIN_FAILED));
-
 	f->message = xstrdup("the oracle mine.so crashed (signal 11)");
 	return f;
 }
@@ -206,7 +197,6 @@ static struct finding *sample_simple(const struct sample *s, const struct findin
 {
 	struct finding *f = finding_new(kind);
 	struct srcloc_frame frame = sample_frame(s, "insert", "list.c", line, 2, "prog");
-
 	f->place = sample_place(&frame, 1);
 	f->event = line;
 	return f;
@@ -226,7 +216,6 @@ static struct finding *sample_crash(const struct sample *s, enum finding_kind ki
 {
 	struct finding *f = sample_simple(s, finding_kind_info(kind), line);
 	struct finding_crash *crash = finding_crash(f);
-
 	f->event = 1000 + line;
 	crash->event = 1040;
 	crash->verdict = xstrdup("failed");
@@ -240,7 +229,6 @@ static struct finding *sample_crash(const struct sample *s, enum finding_kind ki
 static struct finding *sample_ordering(const struct sample *s)
 {
 	struct finding *f = sample_crash(s, FINDING_ORDERING, 6);
-
 	f->message =
 		xstrdup("if the store at list.c:8 is persistent while the store at list.c:6 is "
 			"not, recovery fails");
@@ -278,7 +266,6 @@ static struct finding *sample_ordering(const struct sample *s)
 static struct finding *sample_atomicity(const struct sample *s)
 {
 	struct finding *f = sample_crash(s, FINDING_ATOMICITY, 8);
-
 	f->message = xstrdup("a crash between list.c:6 and list.c:8 leaves what recovery rejects");
 	f->cause = xstrdup("crashed 11: first");
 	f->replay = xstrdup("holdfast replay 4567 'a dir'");
@@ -297,7 +284,6 @@ static struct finding *sample_atomicity(const struct sample *s)
 static struct finding *sample_hung(const struct sample *s)
 {
 	struct finding *f = sample_crash(s, FINDING_MISSING_FLUSH, 9);
-
 	free(f->crash->verdict);
 	f->crash->verdict = xstrdup("hung");
 	f->crash->status = 0;
@@ -308,7 +294,6 @@ static struct finding *sample_hung(const struct sample *s)
 static struct finding *sample_flaky(void)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_RECOVERY_FLAKY));
-
 	f->message = xstrdup("recovery said ok 2 times and failed 1 time of the same image");
 	f->cause = xstrdup("ok or failed");
 	f->event = 1040;
@@ -321,7 +306,6 @@ static void sample_add_crashes(struct sample *s)
 		"points 120, states possible 10^34, distinct 800, tested 640",
 		"skipped 160 (same image)",
 	};
-
 	finding_add(&s->set, sample_ordering(s));
 	finding_add(&s->set, sample_atomicity(s));
 	finding_add(&s->set, sample_hung(s));
@@ -336,7 +320,6 @@ static inline void sample_make(struct sample *s, bool empty)
 {
 	static const char *const command[] = { "./prog", "run", "a pool", "ops" };
 	static const struct report_stat stats[] = { { "events", 981 }, { "seconds", 0.25 } };
-
 	memset(s, 0, sizeof *s);
 	if (!getcwd(s->folder, sizeof s->folder))
 		abort();

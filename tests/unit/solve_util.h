@@ -28,7 +28,6 @@ static inline unsigned below(unsigned n)
 static inline uint64_t some_value(unsigned w)
 {
 	uint64_t sign = (uint64_t)1 << (w - 1);
-
 	switch (below(10)) {
 	case 8:
 	case 9: return (expr_mask(1 + below(w)) + below(3) - 1) & expr_mask(w);
@@ -85,7 +84,6 @@ static inline struct sample sample_const(struct terms *g, unsigned w)
 {
 	struct sample t = { .w = w };
 	uint64_t k = some_value(w);
-
 	t.e = solve_pool_const(g->pool, w, k);
 	for (unsigned i = 0; i < LANES; i++)
 		t.v[i] = k;
@@ -96,7 +94,6 @@ static inline struct sample sample_apply(struct terms *g, uint32_t word, struct 
 					 struct sample b, struct sample c)
 {
 	struct sample t = { .w = EXPR_W(word) };
-
 	t.e = solve_pool_node(g->pool, word, a.e, b.e, c.e);
 	for (unsigned i = 0; i < LANES; i++)
 		t.v[i] = expr_apply(word, a.v[i], b.v[i], c.v[i]);
@@ -109,7 +106,6 @@ static inline struct sample sample_of_width(struct terms *g, unsigned w)
 	struct sample none = { 0 },
 		      t = g->t.p[g->t.n - 1 - below(g->t.n < 12 ? (unsigned)g->t.n : 12)];
 	uint32_t word;
-
 	if (below(6) == 0)
 		return sample_const(g, w);
 	for (unsigned i = 0; i < 20 && t.w != w; i++)
@@ -127,7 +123,6 @@ static inline unsigned some_width(const struct terms *g)
 {
 	static const unsigned usual[] = { 1, 8, 16, 32, 64 };
 	unsigned w = below(4) ? usual[below(5)] : 1 + below(64);
-
 	return w <= g->max_w ? w : 1 + below(g->max_w);
 }
 
@@ -140,7 +135,6 @@ static inline bool is_product(enum expr_op op)
 static inline uint32_t some_word(const struct terms *g, enum expr_op op)
 {
 	unsigned w = some_width(g), aw = w, lo = 0;
-
 	if ((op >= EXPR_EQ && op <= EXPR_SLE) || op == EXPR_PARITY) {
 		w = 1;
 	} else if (op == EXPR_ITE) {
@@ -162,7 +156,6 @@ static inline struct sample some_table(struct terms *g)
 {
 	struct sample index = sample_of_width(g, 8), t = { .w = some_width(g) };
 	unsigned size = (t.w + 7) / 8;
-
 	t.e = solve_pool_table(g->pool, t.w, index.e, g->table);
 	for (unsigned i = 0; i < LANES; i++) {
 		memcpy(&t.v[i], g->table + index.v[i] * size, size);
@@ -176,7 +169,6 @@ static inline struct sample some_term(struct terms *g, enum expr_op op)
 {
 	uint32_t word;
 	struct sample x[3] = { { 0 } }, t;
-
 	if (op == EXPR_TABLE) {
 		t = some_table(g);
 	} else {
@@ -193,7 +185,6 @@ static inline struct sample some_term(struct terms *g, enum expr_op op)
 static inline enum expr_op some_op(const struct terms *g)
 {
 	enum expr_op op;
-
 	do
 		op = EXPR_NOT + below(EXPR_OPS_COUNT - EXPR_NOT);
 	while (g->no_product && is_product(op) && op != EXPR_TABLE);

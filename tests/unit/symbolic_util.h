@@ -37,7 +37,6 @@ static inline void vm_emit(struct vm *vm, unsigned kind, unsigned flags, uint64_
 	struct trace_event e = {
 		.kind = (uint8_t)kind, .flags = (uint8_t)flags, .ip = ip, .nargs = (uint8_t)n
 	};
-
 	for (unsigned i = 0; i < n; i++)
 		e.arg[i] = arg[i];
 	symbolic_run_record(vm->run, &e);
@@ -54,7 +53,6 @@ static inline struct sym vm_node(struct vm *vm, uint32_t word, struct sym a, str
 	struct sym o[3] = { a, b, c }, r = { 0, expr_apply(word, a.v, b.v, c.v), EXPR_W(word) };
 	uint64_t arg[5] = { 0, word };
 	unsigned flags = 0;
-
 	if (!a.node && !b.node && !c.node)
 		return r;
 	r.node = arg[0] = ++vm->next;
@@ -69,7 +67,6 @@ static inline struct sym vm_node(struct vm *vm, uint32_t word, struct sym a, str
 static inline struct sym vm_in(struct vm *vm, uint32_t i)
 {
 	uint64_t arg[5] = { ++vm->next, EXPR_WORD(EXPR_INPUT, 8, 0, 0), i };
-
 	vm_emit(vm, TRACE_SYM_NODE, 1, 0, 5, arg);
 	return (struct sym){ vm->next, vm->in->byte[i], 8 };
 }
@@ -82,7 +79,6 @@ static inline struct sym vm_table(struct vm *vm, struct sym a, const uint8_t ent
 				 .arg = { ++vm->next, EXPR_WORD(EXPR_TABLE, 8, 8, 0), a.node },
 				 .size = 256,
 				 .data = entry };
-
 	symbolic_run_record(vm->run, &e);
 	return (struct sym){ vm->next, entry[a.v], 8 };
 }
@@ -91,7 +87,6 @@ static inline struct sym vm_table(struct vm *vm, struct sym a, const uint8_t ent
 static inline struct sym vm_op(struct vm *vm, enum expr_op op, struct sym a, struct sym b)
 {
 	bool compares = op >= EXPR_EQ && op <= EXPR_SLE;
-
 	return vm_node(vm, EXPR_WORD(op, compares ? 1 : a.w, a.w, 0), a, b, vm_const(1, 0));
 }
 
@@ -103,7 +98,6 @@ static inline struct sym vm_zext(struct vm *vm, unsigned w, struct sym a)
 static inline void vm_decision(struct vm *vm, unsigned kind, uint64_t ip, struct sym x)
 {
 	uint64_t arg[4] = { x.node, x.v, ip + 1, ip + 2 };
-
 	if (x.node)
 		vm_emit(vm, TRACE_SYM_BRANCH, kind, ip, 4, arg);
 }
@@ -129,7 +123,6 @@ static inline bool vm_less(struct vm *vm, uint64_t ip, struct sym x, uint64_t va
 static inline struct sym vm_address(struct vm *vm, uint64_t base, struct sym index, unsigned shift)
 {
 	struct sym wide = vm_zext(vm, 64, index);
-
 	wide = vm_op(vm, EXPR_SHL, wide, vm_const(64, shift));
 	return vm_op(vm, EXPR_ADD, wide, vm_const(64, base));
 }
@@ -139,7 +132,6 @@ static inline void vm_store(struct vm *vm, uint64_t ip, struct sym addr)
 	struct trace_event e = {
 		.kind = TRACE_STORE, .ip = ip, .nargs = 1, .size = 8, .arg = { addr.v }
 	};
-
 	vm_decision(vm, SYM_PM_STORE, ip, addr);
 	symbolic_run_record(vm->run, &e);
 }
@@ -160,7 +152,6 @@ static inline uint32_t vm_read(struct vm *vm, uint64_t ip, uint32_t want)
 {
 	uint32_t now = vm->in->now[0], n = want < now ? want : now;
 	uint64_t arg[3] = { 0, 0, n };
-
 	vm_emit(vm, TRACE_SYM_READ, want > now, ip, 3, arg);
 	return n;
 }
@@ -179,7 +170,6 @@ struct exploration {
 static inline void run_input(struct exploration *x, program *prog, const struct symbolic_input *in)
 {
 	struct vm vm = { .in = in };
-
 	vm.run = symbolic_run_begin(x->s, in, NULL);
 	prog(&vm);
 	symbolic_run_end(vm.run, &x->last);
@@ -195,7 +185,6 @@ static inline void run_input(struct exploration *x, program *prog, const struct 
 static inline void explore(struct exploration *x, program *prog, unsigned most)
 {
 	struct symbolic_input in;
-
 	while (x->runs < most && symbolic_next(x->s, &in)) {
 		run_input(x, prog, &in);
 		symbolic_input_free(&in);
@@ -205,7 +194,6 @@ static inline void explore(struct exploration *x, program *prog, unsigned most)
 static inline unsigned leaves(const struct exploration *x)
 {
 	unsigned n = 0;
-
 	for (size_t i = 0; i < MAX_LEAVES; i++)
 		n += x->leaf[i] != 0;
 	return n;
@@ -215,7 +203,6 @@ static inline void open_engine(struct exploration *x, struct symbolic_opts opts,
 {
 	struct sym_source source = { .kind = SYM_SRC_STDIN, .len = bytes, .now = bytes };
 	struct err err;
-
 	memset(x, 0, sizeof *x);
 	if (!opts.source) {
 		opts.source = &source;

@@ -30,7 +30,6 @@ static uint64_t rnd(void)
 static void errors_have_text_and_status(void **state)
 {
 	struct err e = { 0 };
-
 	(void)state;
 	assert_int_equal(err_set(&e, EXIT_USAGE, "no %s", "way"), -1);
 	assert_string_equal(e.text, "no way");
@@ -46,7 +45,6 @@ static void long_errors_are_cut(void **state)
 {
 	struct err e;
 	char big[3000];
-
 	(void)state;
 	memset(big, 'x', sizeof big);
 	big[sizeof big - 1] = '\0';
@@ -58,7 +56,6 @@ static void long_errors_are_cut(void **state)
 static void vectors_grow(void **state)
 {
 	VEC(uint64_t) v = { 0 };
-
 	(void)state;
 	for (uint64_t i = 0; i < 100000; i++)
 		VEC_PUSH(&v, i * i);
@@ -72,7 +69,6 @@ static void vectors_grow(void **state)
 static void bufs_are_strings(void **state)
 {
 	struct buf b = { 0 };
-
 	(void)state;
 	buf_puts(&b, "one");
 	buf_printf(&b, " %d %s", 2, "three");
@@ -89,12 +85,10 @@ static void bufs_are_strings(void **state)
 static void bisecting_counts_what_comes_before(void **state)
 {
 	static const int sorted[] = { 1, 3, 3, 3, 8 };
-
 	(void)state;
 	for (size_t n = 0; n <= 5; n++)
 		for (int what = 0; what < 10; what++) {
 			size_t before = 0, upto = 0;
-
 			for (size_t i = 0; i < n; i++) {
 				before += sorted[i] < what;
 				upto += sorted[i] <= what;
@@ -115,7 +109,6 @@ static void hmap_is_a_map(void **state)
 	for (int i = 0; i < 200000; i++) {
 		unsigned k = rnd() % KEYS;
 		uint64_t key = k * 0x100000000u; /* keys that differ in high bits only */
-
 		if (rnd() % 3) {
 			n += !want[k];
 			want[k] = rnd() | 1;
@@ -148,7 +141,6 @@ static void imap_is_a_map_of_ranges(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t lo = rnd() % SPACE, hi = lo + rnd() % (SPACE - lo + 1);
 		uint64_t val = rnd() % 5 ? rnd() % 100 + 1 : 0;
-
 		if (val)
 			imap_set(&m, lo, hi, val);
 		else
@@ -157,7 +149,6 @@ static void imap_is_a_map_of_ranges(void **state)
 			want[a] = val;
 		for (uint64_t a = 0; a < SPACE; a++) {
 			const struct imap_item *it = imap_find(&m, a);
-
 			assert_int_equal(it ? it->val : 0, want[a]);
 			assert_true(!it || (it->lo <= a && a < it->hi));
 		}
@@ -170,7 +161,6 @@ static void imap_is_a_map_of_ranges(void **state)
 static void imap_at_the_edges(void **state)
 {
 	struct imap m = { 0 };
-
 	(void)state;
 	assert_null(imap_find(&m, 0));
 	imap_set(&m, 5, 5, 1);
@@ -202,7 +192,6 @@ static void writes_are_whole(void **state)
 	int pair[2], status;
 	size_t n = 0;
 	pid_t pid;
-
 	(void)state;
 	for (size_t i = 0; i < sizeof sent; i++)
 		sent[i] = (char)rnd();
@@ -229,7 +218,6 @@ static void writes_have_a_place(void **state)
 {
 	int fd = memfd_create("test", 0);
 	char got[8] = "";
-
 	(void)state;
 	assert_int_equal(write_all_at(fd, "lo", 2, 3), 0);
 	assert_int_equal(write_all(fd, "hel", 3), 0);
@@ -273,11 +261,9 @@ static void words_survive_a_shell(void **state)
 		{ "/a/b-c_1.d", "/a/b-c_1.d" }, { "--x=1,2:3%@+", "--x=1,2:3%@+" }, { "", "''" },
 		{ "it's", "'it'\\''s'" },       { "$x `y` *", "'$x `y` *'" },       { "~", "'~'" },
 	};
-
 	(void)state;
 	for (size_t i = 0; i < sizeof as / sizeof *as; i++) {
 		struct buf b = { 0 };
-
 		shell_quote(&b, as[i].word, strlen(as[i].word));
 		assert_string_equal(b.p, as[i].quoted);
 		buf_free(&b);
@@ -286,7 +272,6 @@ static void words_survive_a_shell(void **state)
 		struct buf b = { 0 };
 		char word[100], got[101] = "";
 		FILE *f;
-
 		for (size_t i = 0; i < sizeof word; i++)
 			word[i] = (char)(1 + rnd() % 255);
 		buf_puts(&b, "printf %s ");
@@ -302,7 +287,6 @@ static void words_survive_a_shell(void **state)
 static const char *animal_at(size_t i, const char **about)
 {
 	static const char *const names[] = { "cat", "dog", "catfish" };
-
 	*about = "an animal";
 	return i < 3 ? names[i] : NULL;
 }
@@ -340,6 +324,5 @@ int main(void)
 		cmocka_unit_test(names_of_a_table),
 		cmocka_unit_test(words_survive_a_shell),
 	};
-
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -7,7 +7,6 @@
 static struct binary_view *view_of(const char *name, uint64_t bias)
 {
 	struct binary_view *v = binary_view_new(NULL);
-
 	load(v, name, bias);
 	binary_view_update(v);
 	return v;
@@ -47,7 +46,6 @@ static const char listing7[] = MARKS FLUSH
 static void check_listing7(const char *name, uint64_t bias)
 {
 	struct binary_view *v = view_of(name, bias);
-
 	EXPECT(v, name, bias, "main", 1);
 	EXPECT(v, name, bias, "m_clwb", 1);
 	assert_true(binary_view_modifies_pm(v, bias + symbol(name, "m_clwb")));
@@ -94,7 +92,6 @@ static void list_one(void *arg, uint64_t ip, uint32_t prio, enum binary_mark mar
 {
 	struct listing *l = arg;
 	uint64_t lo, hi;
-
 	assert_true(ip > l->last);
 	assert_true(binary_view_block(l->v, ip, &lo, &hi));
 	assert_true(lo <= ip && ip < hi);
@@ -111,7 +108,6 @@ static void test_each(void **state)
 	struct binary *b = opened("l7-pie");
 	struct binary_view *v = view_of("l7-pie", BIAS);
 	struct listing l = { .v = v };
-
 	(void)state;
 	binary_view_saw_pm(v, BIAS + symbol("l7-pie", "m_store"));
 	binary_view_update(v);
@@ -142,7 +138,6 @@ static const char cycles_s[] =
 static void test_cycles(void **state)
 {
 	struct binary_view *v;
-
 	(void)state;
 	write_text("cycles.s", cycles_s);
 	run("cc -shared -nostdlib cycles.s -o cycles.so");
@@ -184,7 +179,6 @@ static const char table_c[] = MARKS FLUSH
 static void check_table(const char *flags, uint64_t bias)
 {
 	struct binary_view *v;
-
 	run("%s table.c -o table", flags);
 	v = view_of("table", bias);
 	if (priority(v, "table", bias, "pick") != 1)
@@ -224,7 +218,6 @@ static const char noreturn_c[] = MARKS FLUSH
 static void test_noreturn(void **state)
 {
 	struct binary_view *v;
-
 	(void)state;
 	write_text("noreturn.c", noreturn_c);
 	run("cc -O2 -fno-inline noreturn.c -o noreturn");
@@ -298,7 +291,6 @@ static void test_learnt(void **state)
 {
 	const char *name = "pointers.so";
 	char cache[PATH_MAX];
-
 	(void)state;
 	snprintf(cache, sizeof cache, "%s", in_dir("learnt"));
 	write_text("pointers.s", pointers_s);
@@ -349,7 +341,6 @@ static void test_copies(void **state)
 {
 	struct binary_view *v;
 	uint64_t store, calls[2];
-
 	(void)state;
 	write_text("copy.s",
 		   ".text\n.globl f, p, __memcpy_any, at, inner, fcall, pcall\n"
@@ -417,7 +408,6 @@ static void test_stripped(void **state)
 static void test_cplusplus(void **state)
 {
 	struct binary_view *v;
-
 	(void)state;
 	write_text(
 		"cold.cc", MARKS FLUSH
@@ -461,7 +451,6 @@ static void test_not_elf(void **state)
 {
 	static const char *const names[] = { "text", "empty", "missing", "object.o", ".", "small" };
 	struct err err;
-
 	(void)state;
 	write_text("text", "#!/bin/sh\nexit 0\n");
 	write_text("empty", "");
@@ -492,6 +481,5 @@ int main(void)
 		cmocka_unit_test(test_stripped), cmocka_unit_test(test_cplusplus),
 		cmocka_unit_test(test_not_elf),
 	};
-
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

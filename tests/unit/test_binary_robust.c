@@ -37,11 +37,9 @@ static void make_nodes(void)
 	static const enum op often[] = {
 		NOP, NOP, PM, PM, BRANCH, BRANCH, BRANCH, JUMP, CALL, RET
 	};
-
 	for (int f = 0; f < FUNCTIONS; f++)
 		for (int i = 0; i < LENGTH; i++) {
 			struct node *n = &node[f][i];
-
 			n->op = i == LENGTH - 1 ? RET : often[rnd(10)];
 			if (n->op == CALL && f == FUNCTIONS - 1)
 				n->op = NOP;
@@ -56,14 +54,12 @@ static void make_nodes(void)
 static void write_nodes(void)
 {
 	FILE *out = fopen(in_dir("random.s"), "w");
-
 	assert_non_null(out);
 	fprintf(out, ".text\n");
 	for (int f = 0; f < FUNCTIONS; f++) {
 		fprintf(out, ".type f%d,@function\nf%d:\n", f, f);
 		for (int i = 0; i < LENGTH; i++) {
 			const struct node *n = &node[f][i];
-
 			fprintf(out, "i%d_%d: ", f, i);
 			switch (n->op) {
 			case NOP: fprintf(out, "inc %%eax\n"); break;
@@ -88,7 +84,6 @@ static void find_nodes(void)
 	char cmd[PATH_MAX + 64], line[256], type;
 	unsigned long long addr;
 	int f, i;
-
 	snprintf(cmd, sizeof cmd, "nm %s", in_dir("random.so"));
 	FILE *in = popen(cmd, "r");
 	assert_non_null(in);
@@ -102,7 +97,6 @@ static void find_nodes(void)
 static int next_of(int f, int i, int to[2])
 {
 	const struct node *n = &node[f][i];
-
 	switch (n->op) {
 	case BRANCH:
 		to[0] = i + 1;
@@ -122,7 +116,6 @@ static void find_reach(int f, bool reach[LENGTH][LENGTH])
 	memset(reach, 0, sizeof(bool[LENGTH][LENGTH]));
 	for (int i = 0; i < LENGTH; i++) {
 		int to[2], n = next_of(f, i, to);
-
 		while (n-- > 0)
 			reach[i][to[n]] = true;
 	}
@@ -136,11 +129,9 @@ static void find_reach(int f, bool reach[LENGTH][LENGTH])
 static uint32_t twin(int f, int i, bool reach[LENGTH][LENGTH], const uint32_t callee[FUNCTIONS])
 {
 	uint32_t sum = 0, best = 0;
-
 	for (int k = 0; k < LENGTH; k++) {
 		const struct node *n = &node[f][k];
 		int to[2], ways;
-
 		if (k != i && !(reach[i][k] && reach[k][i]))
 			continue;
 		sum += n->op == PM;
@@ -151,7 +142,6 @@ static uint32_t twin(int f, int i, bool reach[LENGTH][LENGTH], const uint32_t ca
 		ways = next_of(f, k, to);
 		while (ways-- > 0) {
 			int t = to[ways];
-
 			if (t == i || (reach[i][t] && reach[t][i]))
 				continue;
 			uint32_t p = twin(f, t, reach, callee);
@@ -166,7 +156,6 @@ static void check_nodes(void)
 	struct binary_view *v = binary_view_new(NULL);
 	uint32_t callee[FUNCTIONS];
 	bool reach[LENGTH][LENGTH];
-
 	load(v, "random.so", 0);
 	binary_view_update(v);
 	for (int f = FUNCTIONS - 1; f >= 0; f--) {
@@ -181,7 +170,6 @@ static void check_nodes(void)
 		for (int i = 0; i < LENGTH; i++) {
 			uint32_t want = twin(f, i, reach, callee);
 			uint32_t got = binary_view_priority(v, node[f][i].addr);
-
 			if (got != want)
 				fail_msg("i%d_%d: %u, not %u", f, i, got, want);
 			if (!i)
@@ -208,7 +196,6 @@ static void test_steps(void **state)
 {
 	struct binary_view *steps, *once;
 	size_t n = 0;
-
 	(void)state;
 	make_nodes();
 	write_nodes();
@@ -220,7 +207,6 @@ static void test_steps(void **state)
 	binary_view_update(steps);
 	for (int k = 0; k < 20; k++) {
 		uint64_t ip = node[rnd(FUNCTIONS)][rnd(LENGTH)].addr;
-
 		assert_int_equal(binary_view_saw_pm(steps, ip), binary_view_saw_pm(once, ip));
 		binary_view_update(steps);
 		n++;
@@ -243,7 +229,6 @@ static struct buf read_whole(const char *path)
 	char part[4096];
 	FILE *f = fopen(path, "r");
 	size_t n;
-
 	assert_non_null(f);
 	while ((n = fread(part, 1, sizeof part, f)))
 		buf_add(&text, part, n);
@@ -254,7 +239,6 @@ static struct buf read_whole(const char *path)
 static void write_whole(const char *path, const void *p, size_t n)
 {
 	FILE *f = fopen(path, "w");
-
 	assert_non_null(f);
 	assert_int_equal(fwrite(p, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
@@ -268,7 +252,6 @@ static void same_binary(const struct binary *a, const struct binary *b)
 	assert_int_equal(binary_pm_instructions(a), binary_pm_instructions(b));
 	for (size_t i = 0; i < binary_functions(a); i++) {
 		const struct binary_function *f = binary_function(a, i), *g = binary_function(b, i);
-
 		assert_int_equal(f->addr, g->addr);
 		assert_int_equal(f->size, g->size);
 		assert_string_equal(f->name, g->name);
@@ -279,7 +262,6 @@ static void same_binary(const struct binary *a, const struct binary *b)
 static char *cached(void)
 {
 	char line[PATH_MAX];
-
 	run("ls cache > list && test $(wc -l < list) = 1");
 	FILE *f = fopen(in_dir("list"), "r");
 	assert_non_null(f);
@@ -293,7 +275,6 @@ static void test_cache(void **state)
 {
 	struct err err;
 	char folder[PATH_MAX];
-
 	(void)state;
 	snprintf(folder, sizeof folder, "%s", in_dir("cache"));
 	struct binary *fresh = opened("random.so"),
@@ -350,10 +331,8 @@ static void ask(const char *path)
 	struct err err;
 	struct binary *b = binary_open(path, NULL, &err);
 	struct binary_view *v = binary_view_new(NULL);
-
 	for (size_t i = 0; b && i < binary_functions(b); i++) {
 		const struct binary_function *f = binary_function(b, i);
-
 		assert_ptr_equal(binary_function_at(b, f->addr), f);
 		assert_true(strlen(f->name) > 0);
 		binary_is_code(b, f->addr + f->size);
@@ -376,7 +355,6 @@ static void ask(const char *path)
 static void test_lies(void **state)
 {
 	char path[PATH_MAX];
-
 	(void)state;
 	write_text("lies.cc", MARKS FLUSH
 		   "extern \"C\" int puts(const char *); char pm;\n"
@@ -390,11 +368,9 @@ static void test_lies(void **state)
 	memcpy(&sections, good.p + 40, sizeof sections);
 	for (int i = 0; i < 1500; i++) {
 		struct buf bad = { 0 };
-
 		buf_add(&bad, good.p, i % 10 ? good.n : rnd((uint32_t)good.n));
 		for (uint32_t k = 0; bad.n && k < 1 + rnd(6); k++) {
 			uint32_t at = rnd((uint32_t)bad.n);
-
 			if (i % 3 == 0)
 				at = rnd(64 + 13 * 56); /* headers */
 			else if (i % 3 == 1)
@@ -417,6 +393,5 @@ int main(void)
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_lies),
 	};
-
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -22,7 +22,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	char command[128];
-
 	(void)state;
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	return system(command);
@@ -33,7 +32,6 @@ static int teardown(void **state)
 static void test_settings_by_name(void **state)
 {
 	struct campaign_settings s = { 0 }, other = { 0 };
-
 	(void)state;
 	assert_null(campaign_settings_get(&s, "recover"));
 	campaign_settings_put(&s, "recover", "./app check");
@@ -55,7 +53,6 @@ static void test_settings_are_resumed(void **state)
 {
 	struct campaign_settings kept = { 0 }, given = { 0 };
 	struct campaign_db *db = campaign_db_open(root, CAMPAIGN_DB_NEW, &err);
-
 	(void)state;
 	assert_non_null(db);
 	campaign_settings_put(&kept, "recover", "./app check");
@@ -85,7 +82,6 @@ static void test_points_is_a_setting_and_a_counter(void **state)
 {
 	struct campaign_settings kept = { 0 }, given = { 0 };
 	struct campaign_db *db = campaign_db_open(root, CAMPAIGN_DB_FRESH, &err);
-
 	(void)state;
 	assert_non_null(db);
 	/* As campaigns were kept before the setting had a key of its own. */
@@ -127,7 +123,6 @@ static const struct {
 static void fill(struct campaign_settings *s)
 {
 	const char *name;
-
 	for (size_t i = 0; (name = campaign_setting_name(i)); i++)
 		campaign_settings_put(s, name, strcmp(name, "stop") == 0 ? "TERM" : "1");
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -138,7 +133,6 @@ static void fill(struct campaign_settings *s)
 static void test_settings_must_make_sense(void **state)
 {
 	struct campaign_settings s = { 0 };
-
 	(void)state;
 	assert_int_equal(campaign_check(&s, &err), -1);
 	assert_non_null(strstr(err.text, "--recover CMD is needed"));
@@ -166,7 +160,6 @@ static struct finding *add(struct finding_set *set, enum finding_kind kind, uint
 {
 	struct srcloc_frame frame = { .function = "insert", .file = "/p/list.c", .line = line };
 	struct finding *f = finding_new(finding_kind_info(kind));
-
 	f->place = finding_place_copy((struct srcloc_where){ &frame, 1 });
 	if (crash) {
 		f->cause = xstrdup("failed 1");
@@ -189,7 +182,6 @@ static void test_shown_by_crash(void **state)
 		{ FINDING_MISSING_FLUSH, 20, false }, /* an ordering is another matter */
 		{ FINDING_MISSING_FLUSH, 11, false },
 	};
-
 	(void)state;
 	struct finding *fence = add(&set, FINDING_MISSING_FENCE, 10, true);
 	add(&set, FINDING_ORDERING, 20, true);
@@ -206,7 +198,6 @@ static void test_only_crashes_show(void **state)
 {
 	struct finding_set set = { 0 };
 	struct finding *f;
-
 	(void)state;
 	f = add(&set, FINDING_MISSING_FLUSH, 10, false);
 	assert_null(campaign_shown_by_crash(&set, f));
@@ -225,6 +216,5 @@ int main(void)
 		cmocka_unit_test(test_shown_by_crash),
 		cmocka_unit_test(test_only_crashes_show),
 	};
-
 	return cmocka_run_group_tests_name("campaign", tests, setup, teardown);
 }

@@ -33,7 +33,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	char command[128];
-
 	(void)state;
 	snprintf(command, sizeof command, "rm -rf %s", root);
 	return system(command);
@@ -42,7 +41,6 @@ static int teardown(void **state)
 static int fresh_folder(void **state)
 {
 	static unsigned next;
-
 	(void)state;
 	memset(&err, 0, sizeof err);
 	snprintf(dir, sizeof dir, "%s/c%u ?#%%", root, next++);
@@ -52,7 +50,6 @@ static int fresh_folder(void **state)
 static struct campaign_db *opened(enum campaign_db_mode mode)
 {
 	struct campaign_db *s = campaign_db_open(dir, mode, &err);
-
 	if (!s)
 		fail_msg("cannot open: %s", err.text);
 	return s;
@@ -75,7 +72,6 @@ static void refused(enum campaign_db_mode mode, const char *part)
 static const char *file(const char *name)
 {
 	static char path[128];
-
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	return path;
 }
@@ -97,7 +93,6 @@ static struct campaign_db_verdict verdict(uint64_t i)
 static void put(struct campaign_db *s, uint64_t i)
 {
 	struct campaign_db_verdict v = verdict(i);
-
 	if (campaign_db_put_verdict(s, &v, &err))
 		fail_msg("cannot put: %s", err.text);
 }
@@ -113,7 +108,6 @@ static void check_verdict(void *arg, const struct campaign_db_verdict *got)
 {
 	uint64_t *n = arg;
 	struct campaign_db_verdict want = verdict((*n)++);
-
 	assert_int_equal(got->hash, want.hash);
 	assert_int_equal(got->verdict, want.verdict);
 	assert_int_equal(got->status, want.status);
@@ -127,7 +121,6 @@ static void check_verdict(void *arg, const struct campaign_db_verdict *got)
 static uint64_t verdicts(struct campaign_db *s)
 {
 	uint64_t n = 0;
-
 	if (campaign_db_each_verdict(s, check_verdict, &n, &err))
 		fail_msg("cannot read: %s", err.text);
 	return n;
@@ -136,7 +129,6 @@ static uint64_t verdicts(struct campaign_db *s)
 static double now(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
@@ -147,7 +139,6 @@ static void test_many_verdicts(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	double start = now();
-
 	(void)state;
 	for (uint64_t i = 0; i < 100000; i++)
 		put(s, i);
@@ -168,7 +159,6 @@ static void test_many_verdicts(void **state)
 static void test_settings(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
-
 	(void)state;
 	assert_null(campaign_db_get(s, "recover"));
 	assert_int_equal(campaign_db_set(s, "recover", "./recover 'a b'", &err), 0);
@@ -196,7 +186,6 @@ static void collect(void *arg, const struct campaign_db_finding *f)
 static void expect_findings(struct campaign_db *s, const char *want)
 {
 	struct buf got = { 0 };
-
 	assert_int_equal(campaign_db_each_finding(s, collect, &got, &err), 0);
 	buf_add(&got, "", 1);
 	assert_string_equal(got.p, want);
@@ -207,14 +196,12 @@ static void put_finding(struct campaign_db *s, const char *id, const char *findi
 			const char *witness)
 {
 	struct campaign_db_finding f = { id, finding, witness };
-
 	assert_int_equal(campaign_db_put_finding(s, &f, &err), 0);
 }
 
 static void test_findings(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
-
 	(void)state;
 	put_finding(s, "b", "{1}", "w1");
 	put_finding(s, "a", "{2}", NULL);
@@ -234,7 +221,6 @@ static void test_findings(void **state)
 static void test_transactions(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
-
 	(void)state;
 	assert_int_equal(campaign_db_begin(s, &err), 0);
 	put(s, 0);
@@ -285,7 +271,6 @@ static void test_modes(void **state)
 static void test_fresh_beside_a_reader(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
-
 	(void)state;
 	put(s, 0);
 	closed(s);
@@ -306,7 +291,6 @@ static void test_fresh_beside_a_reader(void **state)
 static pid_t child(void (*work)(int), int fd)
 {
 	pid_t pid = fork();
-
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nothing */
 		work(fd);
@@ -319,7 +303,6 @@ static pid_t child(void (*work)(int), int fd)
 static void put_for_ever(int fd)
 {
 	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
-
 	for (uint64_t i = 0; s; i++) {
 		struct campaign_db_verdict v = verdict(i);
 		if (campaign_db_put_verdict(s, &v, &err) || write(fd, &i, sizeof i) != sizeof i)
@@ -332,7 +315,6 @@ static void kill_in_the_middle(unsigned puts)
 {
 	int pipes[2];
 	uint64_t told = 0;
-
 	assert_int_equal(pipe(pipes), 0);
 	pid_t pid = child(put_for_ever, pipes[1]);
 	close(pipes[1]);
@@ -357,7 +339,6 @@ static void kill_in_the_middle(unsigned puts)
 static void test_killed(void **state)
 {
 	static const unsigned puts[] = { 1, 10, 500, 3000, 10000 };
-
 	for (size_t i = 0; i < sizeof puts / sizeof puts[0]; i++) {
 		kill_in_the_middle(puts[i]);
 		fresh_folder(state);
@@ -368,7 +349,6 @@ static void begin_and_wait(int fd)
 {
 	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_FRESH, &err);
 	struct campaign_db_verdict v = verdict(0);
-
 	if (!s || campaign_db_put_verdict(s, &v, &err) || campaign_db_begin(s, &err) ||
 	    campaign_db_clear_findings(s, &err) || write(fd, "x", 1) != 1)
 		_exit(1);
@@ -380,7 +360,6 @@ static pid_t writer_elsewhere(void)
 {
 	int pipes[2];
 	char told;
-
 	assert_int_equal(pipe(pipes), 0);
 	pid_t pid = child(begin_and_wait, pipes[1]);
 	close(pipes[1]);
@@ -393,7 +372,6 @@ static void test_two_writers(void **state)
 {
 	char part[64];
 	pid_t pid = writer_elsewhere();
-
 	(void)state;
 	snprintf(part, sizeof part, "process %d", (int)pid);
 	refused(CAMPAIGN_DB_NEW, part);
@@ -425,7 +403,6 @@ static void test_twice_in_one_process(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	int status;
-
 	(void)state;
 	put(s, 0);
 	assert_int_equal(campaign_db_writer(dir), 0); /* itself does not count */
@@ -460,7 +437,6 @@ static void fork_and_go(int fd)
 static void test_orphans_hold_nothing(void **state)
 {
 	int pipes[2];
-
 	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	orphan_end = pipes[1];
@@ -476,7 +452,6 @@ static void test_orphans_hold_nothing(void **state)
 static void test_reading_beside_a_writer(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW), *reader = opened(CAMPAIGN_DB_READ);
-
 	(void)state;
 	for (uint64_t i = 0; i < 3000; i++) {
 		put(s, i);
@@ -497,7 +472,6 @@ static void test_reading_beside_a_writer(void **state)
 static void write_text(const char *name, const char *text, long at)
 {
 	int fd = open(file(name), O_WRONLY | O_CREAT, 0666);
-
 	assert_true(fd >= 0);
 	assert_int_equal(pwrite(fd, text, strlen(text), at), strlen(text));
 	close(fd);
@@ -508,7 +482,6 @@ static void test_not_a_database(void **state)
 	static const enum campaign_db_mode modes[] = { CAMPAIGN_DB_READ, CAMPAIGN_DB_RESUME,
 						       CAMPAIGN_DB_NEW };
 	struct campaign_db *s;
-
 	(void)state;
 	write_text("campaign.db", "this is no database, and far from being one", 0);
 	for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
@@ -542,7 +515,6 @@ static void test_damaged_pages(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	uint64_t n = 0;
-
 	(void)state;
 	for (uint64_t i = 0; i < 5000; i++)
 		put(s, i);
@@ -563,7 +535,6 @@ static void test_cut_short(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	uint64_t n = 0;
-
 	(void)state;
 	for (uint64_t i = 0; i < 5000; i++)
 		put(s, i);
@@ -584,7 +555,6 @@ static void test_cut_short(void **state)
 static void test_other_versions(void **state)
 {
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
-
 	(void)state;
 	put(s, 0);
 	closed(s);
@@ -642,7 +612,6 @@ static void expect_nobody_reads(void)
 {
 	int status;
 	pid_t pid = child(as_nobody, 0);
-
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -669,7 +638,6 @@ static void test_full_disk(void **state)
 {
 	int status = 0;
 	uint64_t n = 0;
-
 	(void)state;
 	if (mount("none", dir, "tmpfs", 0, "size=1m"))
 		skip();
@@ -695,7 +663,6 @@ static void over_the_limit(int fd)
 {
 	struct rlimit limit = { 300000, 300000 };
 	int status = 0;
-
 	(void)fd;
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit))
@@ -712,7 +679,6 @@ static void over_the_limit(int fd)
 static void test_file_size_limit(void **state)
 {
 	int status;
-
 	(void)state;
 	pid_t pid = child(over_the_limit, 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -728,7 +694,6 @@ static void compare_input(void *arg, const struct campaign_db_input *in)
 	static const char *const what[] = { "0 3", "1 0", "0 2" };
 	static const char *const bytes[] = { "a\0b", "", "xy" };
 	static const size_t size[] = { 3, 0, 2 };
-
 	assert_int_equal(in->number, *n);
 	assert_string_equal(in->what, what[*n]);
 	assert_int_equal(in->n, size[*n]);
@@ -746,7 +711,6 @@ static void test_inputs(void **state)
 	};
 	struct campaign_db *s = opened(CAMPAIGN_DB_NEW);
 	unsigned n = 0;
-
 	(void)state;
 	for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
 		assert_int_equal(campaign_db_put_input(s, &inputs[i], &err), 0);
@@ -791,6 +755,5 @@ int main(void)
 		IN_A_FOLDER(test_full_disk),
 		IN_A_FOLDER(test_file_size_limit),
 	};
-
 	return cmocka_run_group_tests_name("campaign_db", tests, setup, teardown);
 }

@@ -62,13 +62,11 @@ static int by_bytes(const void *a, const void *b, void *each)
 static void make_set(struct images *s)
 {
 	size_t kept = 0;
-
 	if (!s->n)
 		return;
 	qsort_r(s->bytes.p, s->n, s->each, by_bytes, &s->each);
 	for (size_t i = 1; i < s->n; i++) {
 		uint8_t *next = s->bytes.p + i * s->each;
-
 		if (memcmp(s->bytes.p + kept * s->each, next, s->each) != 0)
 			memmove(s->bytes.p + ++kept * s->each, next, s->each);
 	}
@@ -111,7 +109,6 @@ struct ref {
 static void ref_append(struct ref *r, const struct act *a, uint32_t off, uint32_t len)
 {
 	struct ref_store s = { .off = off % r->t->unit, .len = len };
-
 	memcpy(s.data, a->data + (off - a->off), len);
 	VEC_PUSH(&r->line[off / r->t->unit].store, s);
 }
@@ -120,7 +117,6 @@ static void ref_append(struct ref *r, const struct act *a, uint32_t off, uint32_
 static void ref_store(struct ref *r, const struct act *a)
 {
 	uint32_t atom = a->kind == TRACE_STORE ? 8 : r->t->unit, from = a->off;
-
 	for (uint32_t at = a->off + 1; at <= a->off + a->len; at++)
 		if (at % atom == 0 || at == a->off + a->len) {
 			ref_append(r, a, from, at - from);
@@ -144,12 +140,10 @@ static void ref_bounds(struct ref *r, const struct batch *b)
 	const struct tale *t = r->t;
 	struct reference *twin = model_reference_new(b->model->name, trace_defs(b->reader),
 						     tale_addr(t->file) - t->map, t->size, 0);
-
 	assert_non_null(twin);
 	r->lo.n = 0;
 	for (size_t act = 0; act <= t->act.n; act++) {
 		struct trace_event e;
-
 		for (unsigned i = 0; i < t->lines; i++)
 			VEC_PUSH(&r->lo, model_reference_lo(twin, t->start + i * t->unit));
 		if (act == t->act.n)
@@ -188,7 +182,6 @@ static void ref_free(struct ref *r)
 static uint64_t ref_count(const struct ref *r)
 {
 	uint64_t product = 1;
-
 	for (unsigned i = 0; i < r->t->lines; i++)
 		product *= r->line[i].store.n - r->line[i].lo + 1;
 	return product;
@@ -198,7 +191,6 @@ static uint64_t ref_count(const struct ref *r)
 static void ref_contents(const struct ref *r, unsigned line, size_t v, uint8_t *out)
 {
 	const struct ref_line *l = &r->line[line];
-
 	memcpy(out, r->t->initial + r->t->start + line * r->t->unit, r->t->unit);
 	for (size_t k = 0; k < v; k++)
 		for (uint32_t i = 0; i < l->store.p[k].len; i++)
@@ -211,10 +203,8 @@ static void ref_images(const struct ref *r, struct images *out)
 	for (uint64_t i = 0, n = ref_count(r); i < n; i++) {
 		uint8_t *image = new_image(out), line[PAGE];
 		uint64_t rest = i;
-
 		for (unsigned k = 0; k < r->t->lines; k++) {
 			uint64_t base = r->line[k].store.n - r->line[k].lo + 1;
-
 			ref_contents(r, k, r->line[k].lo + rest % base, line);
 			to_window(r->t, line, image + k * window(r->t));
 			rest /= base;
@@ -239,7 +229,6 @@ static void hf_line(struct space *s, const struct tale *t, unsigned line, uint32
 {
 	const uint8_t *initial = t->initial + t->start + line * t->unit;
 	uint8_t bytes[PAGE];
-
 	if (t->id[line] == NO_LINE) {
 		to_window(t, initial, out);
 		return;
@@ -255,7 +244,6 @@ static void hf_image(struct space *s, const struct tale *t, const struct crash_s
 	const struct crash_cursor *c = &s->cursor;
 	uint8_t *image = new_image(&s->got);
 	uint64_t hash = crash_state_hash(state, c), name, own, other;
-
 	for (unsigned i = 0; i < t->lines; i++) {
 		uint32_t v = t->id[i] == NO_LINE ? 0 : crash_state_get(state, c, t->id[i]);
 		hf_line(s, t, i, v, image + i * window(t));
@@ -277,14 +265,11 @@ static void hf_images(struct space *s, const struct tale *t, uint64_t count)
 {
 	const struct crash_cursor *c = &s->cursor;
 	struct crash_state state = { .event = c->at };
-
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t rest = i;
-
 		state.at.n = 0;
 		for (unsigned k = 0; k < t->lines; k++) {
 			uint32_t id = t->id[k], base;
-
 			if (id == NO_LINE)
 				continue;
 			base = c->hi[id] - c->lo[id] + 1;
@@ -301,7 +286,6 @@ static void same_bounds(struct space *s, const struct tale *t)
 {
 	for (unsigned i = 0; i < t->lines; i++) {
 		uint32_t id = t->id[i];
-
 		assert_int_equal(id == NO_LINE ? 0 : s->cursor.lo[id], s->ref.line[i].lo);
 		assert_int_equal(id == NO_LINE ? 0 : s->cursor.hi[id], s->ref.line[i].store.n);
 	}
@@ -317,7 +301,6 @@ static void forget_hashes(struct space *s)
 static void same_space_at(struct space *s, const struct tale *t, size_t act)
 {
 	uint64_t count;
-
 	ref_replay(&s->ref, &s->batch, t, act);
 	crash_cursor_move(&s->cursor, t->first + act);
 	same_bounds(s, t);
@@ -344,7 +327,6 @@ static bool collect_state(void *arg, const struct crash_state *state)
 {
 	struct collect *c = arg;
 	uint64_t hash, unused;
-
 	crash_cursor_move(&c->s->cursor, state->event);
 	hash = crash_state_hash(state, &c->s->cursor);
 	if (c->event != state->event)
@@ -363,7 +345,6 @@ static void exhaustive_is_all(struct space *s, const struct tale *t)
 	struct crash_world world = { .h = s->batch.h, .points = &points };
 	struct collect c = { s, t, { 0 }, UINT64_MAX };
 	uint64_t total = 0;
-
 	tale_points(t, 1 + rnd() % 3, &points);
 	clear(&s->expected, t);
 	clear(&s->got, t);
@@ -388,12 +369,10 @@ static void exhaustive_is_all(struct space *s, const struct tale *t)
 static void same_contents(struct space *s, const struct tale *t)
 {
 	uint8_t a[PAGE], b[PAGE], before[PAGE];
-
 	ref_replay(&s->ref, &s->batch, t, t->act.n);
 	for (unsigned i = 0; i < t->lines; i++)
 		for (uint32_t v = 0; v <= s->ref.line[i].store.n && t->id[i] != NO_LINE; v++) {
 			uint64_t hash = crash_contents_hash(s->batch.h, t->id[i], v);
-
 			crash_contents(s->batch.h, t->id[i], v, a);
 			ref_contents(&s->ref, i, v, b);
 			same_bytes(a, b, t->unit);
@@ -433,7 +412,6 @@ static void same_tale(struct space *s, const struct tale *t)
 static void same_batch(const struct model_ops *m)
 {
 	struct space s;
-
 	start(&s, m);
 	for (unsigned i = 0; i < BATCH; i++)
 		random_tale(&s.batch, 2 + (unsigned)(rnd() % 3), 4 + (unsigned)(rnd() % 20),
@@ -465,7 +443,6 @@ static void long_lines_have_their_contents(void **state)
 	(void)state;
 	for (size_t m = 0; model_at(m); m++) {
 		struct space s;
-
 		start(&s, model_at(m));
 		for (int i = 0; i < 10; i++)
 			random_tale(&s.batch, 2, 400, 95);
@@ -482,7 +459,6 @@ static void long_lines_have_their_contents(void **state)
 static void same_cursor(const struct crash_cursor *a, const struct crash_cursor *b)
 {
 	const struct crash_history *h = a->h;
-
 	assert_true(a->at == b->at && a->hash == b->hash);
 	assert_true(a->piece == b->piece && a->raise == b->raise && a->change == b->change);
 	same_bytes(a->lo, b->lo, h->line.n * sizeof *a->lo);
@@ -508,14 +484,12 @@ static void cursors_move_both_ways(void **state)
 		struct crash_world world = { 0 };
 		struct crash_gen gen = { .w = &world };
 		uint64_t at = 0;
-
 		for (int i = 0; i < 30; i++)
 			random_tale(&b, 4, 30, 40);
 		open_batch(&b);
 		crash_cursor_init(&world.cursor, b.h);
 		for (int i = 0; i < 1200; i++) {
 			size_t n;
-
 			at = rnd() % 4 == 0 ? rnd() : rnd() % 2 ? at + rnd() % 9 : at - rnd() % 9;
 			at %= b.h->events + 1;
 			crash_cursor_init(&fresh, b.h);

@@ -48,7 +48,6 @@ static bool see(void *arg, const struct crash_state *s)
 {
 	struct seen *seen = arg;
 	struct crash_state copy = { 0 };
-
 	crash_state_copy(&copy, s);
 	VEC_PUSH(&seen->state, copy);
 	return seen->state.n != seen->most;
@@ -79,7 +78,6 @@ static void table_has_them_all(void **state)
 {
 	const char *name, *about;
 	size_t n = 0;
-
 	(void)state;
 	for (; (name = crash_strategy_at(n, &about)); n++) {
 		assert_string_equal(crash_strategy_find(name)->name, name);
@@ -97,7 +95,6 @@ static void table_has_them_all(void **state)
 static void open_three_lines(struct bench *b)
 {
 	struct tale *t;
-
 	set_up(b, "adr");
 	t = add_tale(&b->batch, 3);
 	add_store(t, 0, 8, 9);
@@ -113,7 +110,6 @@ static void open_three_lines(struct bench *b)
 static void counts_are_as_expected(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	open_three_lines(&b);
 	assert_int_equal(run(&b, "prefix", NULL), 1);
@@ -141,7 +137,6 @@ static void prefix_and_lost_are_the_extremes(void **state)
 	static const unsigned want[][3] = { { 4, 2, 1 }, { 1, 0, 0 } };
 	struct seen seen = { 0 };
 	struct bench b;
-
 	(void)state;
 	open_three_lines(&b);
 	run(&b, "prefix", &seen);
@@ -162,7 +157,6 @@ static void ahead_and_behind_are_one_line_off(void **state)
 	};
 	struct seen seen = { 0 };
 	struct bench b;
-
 	(void)state;
 	open_three_lines(&b);
 	run(&b, "ahead", &seen);
@@ -183,7 +177,6 @@ static void auto_is_a_sequence(void **state)
 	struct crash_gen *gen;
 	struct bench b;
 	size_t n = 0;
-
 	(void)state;
 	open_three_lines(&b);
 	gen = crash_gen_new(&b.world, "auto");
@@ -206,7 +199,6 @@ static void joined_strategies_take_turns(void **state)
 					    { 3, 2, 1 }, { 4, 0, 1 }, { 4, 1, 1 } };
 	struct seen seen = { 0 };
 	struct bench b;
-
 	(void)state;
 	open_three_lines(&b);
 	run(&b, "lost+behind+prefix", &seen);
@@ -223,7 +215,6 @@ static void long_lines_are_thinned_out(void **state)
 	struct seen ahead = { 0 }, behind = { 0 };
 	struct bench b;
 	struct tale *t;
-
 	(void)state;
 	set_up(&b, "adr");
 	t = add_tale(&b.batch, 1);
@@ -254,7 +245,6 @@ static void pairs_are_bounded_and_neighbours_first(void **state)
 	struct seen seen = { 0 };
 	struct bench b;
 	struct tale *t;
-
 	(void)state;
 	set_up(&b, "adr");
 	t = add_tale(&b.batch, PAIR_LINES);
@@ -266,7 +256,6 @@ static void pairs_are_bounded_and_neighbours_first(void **state)
 	assert_int_equal(seen.state.n, PAIR_LINES + 64);
 	for (unsigned i = 0; i + 1 < PAIR_LINES; i++) {
 		const struct crash_state *s = &seen.state.p[PAIR_LINES + i];
-
 		assert_int_equal(s->at.n, PAIR_LINES - 2);
 		assert_int_equal(version(&b, s, i * 7 % PAIR_LINES), 1);
 		assert_int_equal(version(&b, s, (i + 1) * 7 % PAIR_LINES), 1);
@@ -281,7 +270,6 @@ static void many_lines_are_thinned_out(void **state)
 	struct seen seen = { 0 };
 	struct bench b;
 	struct tale *t;
-
 	(void)state;
 	set_up(&b, "adr");
 	t = add_tale(&b.batch, MOST_LINES);
@@ -304,7 +292,6 @@ static void exhaustive_leaves_out_covered_points(void **state)
 	struct bench b;
 	struct tale *t;
 	struct act *a;
-
 	(void)state;
 	set_up(&b, "adr");
 	t = add_tale(&b.batch, 2);
@@ -331,10 +318,8 @@ static void exhaustive_leaves_out_covered_points(void **state)
 static uint64_t digest(const struct seen *seen)
 {
 	uint64_t hash = seen->state.n;
-
 	for (size_t i = 0; i < seen->state.n; i++) {
 		const struct crash_state *s = &seen->state.p[i];
-
 		hash = hash_mix(hash, s->event);
 		for (size_t k = 0; k < s->at.n; k++)
 			hash = hash_mix(hash, (uint64_t)s->at.p[k].line << 32 | s->at.p[k].version);
@@ -346,7 +331,6 @@ static uint64_t random_digest(struct bench *b, uint64_t seed)
 {
 	struct seen seen = { 0 };
 	uint64_t hash;
-
 	b->world.seed = seed;
 	run(b, "random", &seen);
 	hash = digest(&seen);
@@ -357,7 +341,6 @@ static uint64_t random_digest(struct bench *b, uint64_t seed)
 static void random_is_reproducible(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	set_up(&b, "adr");
 	random_tale(&b.batch, 4, 60, 70);
@@ -374,7 +357,6 @@ static void random_is_endless_with_a_budget(void **state)
 	struct seen seen = { .most = 5000 };
 	uint64_t at_first = 0;
 	struct bench b;
-
 	(void)state;
 	set_up(&b, "adr");
 	random_tale(&b.batch, 4, 80, 100);
@@ -396,7 +378,6 @@ static void random_ends_when_there_is_nothing_more(void **state)
 	struct seen seen = { 0 };
 	struct hmap distinct = { 0 };
 	struct bench b;
-
 	(void)state;
 	open_three_lines(&b);
 	b.world.wishes.budget = true;
@@ -421,7 +402,6 @@ struct disturb {
 static bool see_and_disturb(void *arg, const struct crash_state *s)
 {
 	struct disturb *d = arg;
-
 	see(&d->seen, s);
 	crash_cursor_move(&d->b->world.cursor, rnd() % (d->b->batch.h->events + 1));
 	return true;
@@ -432,7 +412,6 @@ static void same_if_disturbed(struct bench *b, const char *name)
 {
 	struct disturb d = { .b = b };
 	struct seen seen = { 0 };
-
 	run(b, name, &seen);
 	crash_cursor_move(&b->world.cursor, b->batch.h->events);
 	run_strategy(name, &b->world, see_and_disturb, &d);
@@ -445,11 +424,9 @@ static void same_if_disturbed(struct bench *b, const char *name)
 static void states_are_allowed_whatever_happens(void **state)
 {
 	const char *name, *about;
-
 	(void)state;
 	for (size_t m = 0; model_at(m); m++) {
 		struct bench b;
-
 		set_up(&b, model_at(m)->name);
 		for (unsigned i = 0; i < 100; i++)
 			random_tale(&b.batch, 1 + i % 4, 24, 20 + i % 60);
@@ -487,14 +464,11 @@ static uint64_t recover(const struct recovery *r, const struct crash_state *s, u
 			size_t *n)
 {
 	uint64_t seen = hash_mix(r->salt, s->event), line = r->salt % r->t->lines;
-
 	*n = 0;
 	for (unsigned i = 0; i < r->t->lines + 2; i++) {
 		uint32_t id = r->t->id[line];
-
 		if (id != NO_LINE) {
 			uint32_t v = crash_state_get(s, &r->b->world.cursor, id);
-
 			seen = hash_mix(seen, crash_contents_hash(r->b->batch.h, id, v));
 			read[(*n)++] = id;
 		}
@@ -510,7 +484,6 @@ static bool reads(void *arg, const struct crash_state *s, uint32_t **out, size_t
 	const struct recovery *r = arg;
 	uint32_t *read = xmalloc((r->t->lines + 2) * sizeof *read);
 	uint64_t seen = recover(r, s, read, n);
-
 	if (r->coy && crash_state_hash(s, &r->b->world.cursor) % 3 == 0) {
 		free(read);
 		return false;
@@ -527,7 +500,6 @@ static bool judge(void *arg, const struct crash_state *s)
 	uint32_t read[MOST_LINES + 2];
 	size_t n;
 	uint64_t seen = recover(r, s, read, &n), unused;
-
 	r->runs++;
 	r->repeated += hmap_get(&r->behaviour, seen, &unused);
 	hmap_put(&r->behaviour, seen, 1);
@@ -545,7 +517,6 @@ static int by_value(const void *a, const void *b)
 static void make_set(struct recovery *r)
 {
 	size_t kept = 0;
-
 	if (!r->failed.n)
 		return;
 	qsort(r->failed.p, r->failed.n, sizeof *r->failed.p, by_value);
@@ -568,14 +539,11 @@ static void campaign(struct bench *b, struct recovery *r, bool reduce)
 static uint64_t states_at(struct bench *b, uint64_t event)
 {
 	uint64_t product = 1;
-
 	crash_cursor_move(&b->world.cursor, event);
 	for (size_t i = 0; i < b->world.cursor.open.n; i++) {
 		uint32_t line = b->world.cursor.open.p[i], n = 0;
-
 		for (uint32_t v = b->world.cursor.lo[line]; v <= b->world.cursor.hi[line]; v++) {
 			uint32_t w = b->world.cursor.lo[line];
-
 			while (crash_contents_hash(b->batch.h, line, w) !=
 			       crash_contents_hash(b->batch.h, line, v))
 				w++;
@@ -594,7 +562,6 @@ static void same_failures(struct bench *b, const struct tale *t, struct totals *
 {
 	uint64_t end = t->first + t->act.n, states = states_at(b, end);
 	struct recovery full = { .b = b, .t = t, .salt = rnd() }, less = full, coy = full;
-
 	if (states > 3000)
 		return;
 	b->points.v.n = 0;
@@ -630,11 +597,9 @@ static void same_failures(struct bench *b, const struct tale *t, struct totals *
 static void reduction_finds_the_same_failures(void **state)
 {
 	struct totals total = { 0 };
-
 	(void)state;
 	for (int batch = 0; batch < 60; batch++) {
 		struct bench b;
-
 		set_up(&b, batch % 4 ? "adr" : "msync");
 		for (int i = 0; i < 100; i++)
 			random_tale(&b.batch, 4 + (unsigned)(rnd() % 3), 8 + (unsigned)(rnd() % 10),

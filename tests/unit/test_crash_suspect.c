@@ -37,7 +37,6 @@ static void plan(struct bench *b, size_t act)
 {
 	struct crash_history *h;
 	struct finding_store all = { .site = SUSPECT };
-
 	open_batch(&b->batch);
 	h = b->batch.h;
 	while (h->raise.n && h->raise.p[h->raise.n - 1].event >= event(b, b->tale->act.n))
@@ -73,7 +72,6 @@ static void assert_state(const struct bench *b, size_t k, uint64_t at, unsigned 
 static void alone_comes_first(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	set_up(&b, 2);
 	store(&b, OTHER, 0, 1);
@@ -96,7 +94,6 @@ static void alone_comes_first(void **state)
 static void before_it_is_guaranteed(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	set_up(&b, 2);
 	store(&b, SUSPECT, 0, 1);
@@ -115,7 +112,6 @@ static void before_it_is_guaranteed(void **state)
 static void persisted_stores_are_left_alone(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	set_up(&b, 2);
 	store(&b, SUSPECT, 0, 1);
@@ -131,7 +127,6 @@ static void persisted_stores_are_left_alone(void **state)
 static void what_changes_nothing_is_no_state(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	set_up(&b, 1);
 	store(&b, SUSPECT, 0, 0); /* as it was */
@@ -148,7 +143,6 @@ static void many_stores_are_thinned_out(void **state)
 {
 	struct bench b;
 	bool first = false, last = false;
-
 	(void)state;
 	set_up(&b, MOST_LINES);
 	for (unsigned i = 0; i < MOST_LINES; i++)
@@ -171,7 +165,6 @@ static void suspicions_take_turns(void **state)
 {
 	struct bench b;
 	struct finding_store other = { .site = OTHER };
-
 	(void)state;
 	set_up(&b, 3);
 	store(&b, SUSPECT, 0, 1);
@@ -193,7 +186,6 @@ static void suspicions_take_turns(void **state)
 static void states_lose_suspected_stores_only(void **state)
 {
 	uint64_t states = 0;
-
 	(void)state;
 	for (int i = 0; i < 60; i++) {
 		struct bench b = { .batch = { .model = model_find(i % 3 ? "adr" : "msync") } };
@@ -223,7 +215,6 @@ static void states_lose_suspected_stores_only(void **state)
 static void covers_are_those_of_a_search(void **state)
 {
 	uint64_t covered = 0;
-
 	(void)state;
 	for (int i = 0; i < 60; i++) {
 		struct batch b = { .model = model_find(i % 3 ? "adr" : "msync") };

@@ -40,7 +40,6 @@ static void put(unsigned kind, unsigned flags, uint32_t site, uint32_t ctx, cons
 				  .ctx = ctx,
 				  .size = size,
 				  .data = data };
-
 	memcpy(ev.arg, arg, ev.nargs * sizeof *arg);
 	OK(trace_put_event(out, &ev, &err));
 }
@@ -63,7 +62,6 @@ static void put_defs(void)
 	struct trace_ctx_def tail = { 0, prog("mark_main"), prog("tail") };
 	struct trace_ctx_def signal = { TO_TAIL, 11, prog("work") };
 	uint32_t id;
-
 	m.build_id_len = build_id("prog", m.build_id);
 	OK(trace_put_process(out, &p, &id, &err));
 	OK(trace_put_module(out, 0, 0, &m, &err));
@@ -83,7 +81,6 @@ static int setup(void **state)
 {
 	uint64_t addr, len, off;
 	char *dir;
-
 	if (fixture_setup(state))
 		return -1;
 	run("cc -O2 -g -shared -fPIC $S/lib.c -o lib.so && cc -O2 -g $S/prog.c ./lib.so -o prog");
@@ -113,7 +110,6 @@ static int dump(const char *line)
 {
 	char copy[512], *words[16], *at = copy;
 	int n = 0, keep[2] = { dup(1), dup(2) };
-
 	assert_int_equal(chdir(fixture_dir), 0);
 	snprintf(copy, sizeof copy, "dump %s", line);
 	while ((words[n] = strsep(&at, " ")))
@@ -138,7 +134,6 @@ __attribute__((format(printf, 1, 2))) static void has(const char *fmt, ...)
 {
 	char wanted[1024];
 	va_list ap;
-
 	va_start(ap, fmt);
 	vsnprintf(wanted, sizeof wanted, fmt, ap);
 	va_end(ap);
@@ -155,7 +150,6 @@ static unsigned at(const char *mark)
 static int lines(void)
 {
 	int n = 0;
-
 	for (const char *c = text; *c; c++)
 		n += *c == '\n';
 	return n;
@@ -259,7 +253,6 @@ static void test_wrong_use(void **state)
 		"",           "t u",          "t --at 3",           "t --summary --events",
 		"/no/folder", "t --events x", "t --image a --json", "pm",
 	};
-
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(dump(bad[i]), EXIT_USAGE);
@@ -300,6 +293,5 @@ int main(void)
 		cmocka_unit_test(test_image),   cmocka_unit_test(test_wrong_use),
 		cmocka_unit_test(test_cut),     cmocka_unit_test(test_stale),
 	};
-
 	return cmocka_run_group_tests(tests, setup, fixture_teardown);
 }

@@ -23,7 +23,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	char command[128];
-
 	(void)state;
 	snprintf(command, sizeof command, "rm -rf %s", folder);
 	return system(command);
@@ -32,7 +31,6 @@ static int teardown(void **state)
 static void write_file(const char *name, const char *text)
 {
 	FILE *f = fopen(name, "w");
-
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
@@ -57,7 +55,6 @@ static void write_file(const char *name, const char *text)
 static void expect_main(struct finding_place place, const char *function)
 {
 	const struct srcloc_frame *f = finding_main_frame(&place);
-
 	assert_non_null(f);
 	assert_string_equal(f->function, function);
 	free(place.frame);
@@ -78,7 +75,6 @@ static void test_main_frame_skips_helpers(void **state)
 {
 	struct srcloc_frame flush = HELPER("x1", "/c/a.c", 22),
 			    persist = HELPER("x2", "/c/a.c", 90);
-
 	(void)state;
 	expect_main(P(flush, persist, IN("insert", "/c/raw/list.c", 7),
 		      IN("main", "/c/common/main.c", 20)),
@@ -107,7 +103,6 @@ enum {
 static struct srcloc_frame takes(const char *name, uint8_t what)
 {
 	struct srcloc_frame f = IN(name, "/p/x.c", 1);
-
 	f.takes = what;
 	return f;
 }
@@ -121,14 +116,12 @@ static void see(struct finding_helpers *h, struct finding_place p, enum finding_
 static void add_name(void *arg, const struct finding_helper *h)
 {
 	struct buf *out = arg;
-
 	buf_printf(out, "%s%s", out->n ? " " : "", h->function);
 }
 
 static void expect_helpers(struct finding_helpers *h, const char *want)
 {
 	struct buf got = { 0 };
-
 	finding_helpers_decide(h);
 	finding_helpers_each(h, add_name, &got);
 	assert_string_equal(got.p ? got.p : "", want);
@@ -142,7 +135,6 @@ static void test_helpers_by_what_they_do(void **state)
 			    persist = takes("c", RANGE), insert = takes("d", OBJECT),
 			    root = takes("main", NOTHING);
 	struct finding_helpers *h = finding_helpers_new();
-
 	(void)state;
 	see(h, P(insert, root), FINDING_STORES);
 	see(h, P(flush, persist, insert, root), FINDING_FLUSHES);
@@ -156,7 +148,6 @@ static void test_no_helpers(void **state)
 	struct srcloc_frame node = takes("a", NOTHING), both = takes("b", RANGE),
 			    caller = takes("c", RANGE), root = takes("main", RANGE);
 	struct finding_helpers *h = finding_helpers_new();
-
 	(void)state;
 	see(h, P(node, root), FINDING_FLUSHES);
 	see(h, P(both, caller, root), FINDING_FLUSHES);
@@ -169,7 +160,6 @@ static void test_copies_are_helpers_setters_are_not(void **state)
 	struct srcloc_frame copy = takes("a", COPY), set = takes("b", RANGE | SRCLOC_TAKES_LENGTH),
 			    root = takes("main", NOTHING);
 	struct finding_helpers *h = finding_helpers_new();
-
 	(void)state;
 	see(h, P(copy, root), FINDING_STORES);
 	see(h, P(LIB("memcpy", "/lib/libc.so.6"), copy, root), FINDING_STORES);
@@ -183,7 +173,6 @@ static void test_people_know_better(void **state)
 	struct srcloc_frame flush = takes("flush", RANGE), set = takes("set", OBJECT),
 			    root = takes("main", NOTHING);
 	struct finding_helpers *h = finding_helpers_new();
-
 	(void)state;
 	finding_helpers_overrule(yes, 1, no, 1);
 	see(h, P(flush, root), FINDING_FLUSHES);
@@ -198,7 +187,6 @@ static void test_main_frame_skips_libraries(void **state)
 					    .file = "/build/pmdk/src/libpmem2/x86_64/flush.h",
 					    .line = 50,
 					    .module = "/usr/lib/libpmem.so.1" };
-
 	(void)state;
 	expect_main(P(LIB("pmem_persist", "/usr/lib/libpmem.so.1"), IN("insert", "/c/list.c", 7)),
 		    "insert");
@@ -213,7 +201,6 @@ static void test_main_frame_skips_libraries(void **state)
 static void test_main_frame_last_resort(void **state)
 {
 	struct finding_place none = { NULL, 0 };
-
 	(void)state;
 	/* Nothing but helpers: the outermost with source; never past main. */
 	expect_main(P(HELPER("x1", "/c/pm.h", 22), HELPER("x2", "/c/pm.h", 90),
@@ -233,7 +220,6 @@ static void test_main_frame_last_resort(void **state)
 static void test_place_cleans_paths(void **state)
 {
 	struct finding_place place = P(IN("f", "/p/build/../src//./list.c", 1));
-
 	(void)state;
 	assert_string_equal(place.frame[0].file, "/p/src/list.c");
 	free(place.frame);
@@ -254,7 +240,6 @@ static void test_function_names(void **state)
 		{ "log(char const*, ...)", "log(char const*, ...)" },
 		{ "<signal 11>", "<signal 11>" },
 	};
-
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		char *name = finding_function(&(struct srcloc_frame){ .function = names[i][0] });
@@ -268,7 +253,6 @@ static void test_function_names(void **state)
 static struct finding *make(enum finding_kind kind, struct finding_place place, uint64_t event)
 {
 	struct finding *f = finding_new(finding_kind_info(kind));
-
 	f->place = place;
 	f->event = event;
 	f->message = xasprintf("at event %llu", (unsigned long long)event);
@@ -282,7 +266,6 @@ static const char *id_at(const char *file, const char *text, uint32_t line, cons
 	static unsigned next;
 	char path[256];
 	struct finding_set set = { 0 };
-
 	write_file(file, text);
 	snprintf(path, sizeof path, "%s/%s", folder, file);
 	finding_add(&set, make(FINDING_MISSING_FLUSH,
@@ -296,7 +279,6 @@ static const char *id_at(const char *file, const char *text, uint32_t line, cons
 static void test_identity_survives_edits(void **state)
 {
 	const char *id = id_at("a.c", "void f(void)\n{\n\tp->x = 1; /* why */\n}\n", 3, "f");
-
 	(void)state;
 	assert_int_equal(strlen(id), 16);
 	/* Lines added above, other indentation, other comments, another file, a clone. */
@@ -317,7 +299,6 @@ static void test_equal_statements_are_told_apart(void **state)
 	const char *text =
 		"void e(void)\n{\n\tfence();\n}\n\nvoid f(void)\n{\n\tfence();\n\tg();\n\tfence();\n}\n";
 	const char *first = id_at("s.c", text, 8, "f"), *second = id_at("s2.c", text, 10, "f");
-
 	(void)state;
 	assert_string_not_equal(first, second);
 	/* What other functions have does not count. */
@@ -329,7 +310,6 @@ static void test_call_paths_are_one_finding(void **state)
 	struct finding_set set = { 0 };
 	struct srcloc_frame f = IN("f", "/gone/x.c", 3), g = IN("g", "/gone/x.c", 4),
 			    h = IN("h", "/gone/x.c", 5), m = IN("main", "/gone/x.c", 9);
-
 	(void)state;
 	finding_add(&set, make(FINDING_MISSING_FLUSH, P(h, g, f, m), 9));
 	finding_add(&set, make(FINDING_MISSING_FLUSH, P(h, g, f, g, f, m), 5));
@@ -353,7 +333,6 @@ static void test_merge_keeps_the_earliest(void **state)
 	struct finding_set set = { 0 };
 	struct finding *late = make(FINDING_REDUNDANT_FENCE, P(IN("f", "/gone/x.c", 3)), 50);
 	struct finding *early = make(FINDING_REDUNDANT_FENCE, P(IN("f", "/gone/x.c", 3)), 20);
-
 	(void)state;
 	late->count = 3;
 	late->suppressed = true;
@@ -375,7 +354,6 @@ static void test_merge_keeps_the_earliest(void **state)
 static struct finding *at_offset(uint64_t offset)
 {
 	struct srcloc_frame f = { .function = "f", .module = "/p/prog", .offset = offset };
-
 	return make(FINDING_REDUNDANT_FENCE, P(f), offset);
 }
 
@@ -383,7 +361,6 @@ static struct finding *at_offset(uint64_t offset)
 static struct finding *with_input(uint64_t event, uint64_t rank, uint64_t path)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_MISSING_FLUSH));
-
 	f->place = P(LIB("insert", "/p/lib.so"));
 	f->event = event;
 	finding_input(f)->rank = rank;
@@ -395,7 +372,6 @@ static void test_merge_keeps_the_smallest_input(void **state)
 {
 	struct finding_set set = { 0 };
 	struct finding *kept = finding_add(&set, with_input(5, 30, 7));
-
 	(void)state;
 	assert_string_equal(kept->witness, "input");
 	/* a later event, but a smaller input */
@@ -418,7 +394,6 @@ static void test_same_in_two_sets(void **state)
 	struct finding_set one = { 0 }, two = { 0 };
 	struct finding *a = finding_add(&one, with_input(1, 1, 1)), *b, *c;
 	struct finding *other = with_input(2, 2, 2);
-
 	(void)state;
 	other->place.frame[0].offset = 0x99; /* without source, the address tells them apart */
 	c = finding_add(&two, other);
@@ -432,7 +407,6 @@ static void test_same_in_two_sets(void **state)
 static void test_identity_without_source(void **state)
 {
 	struct finding_set a = { 0 }, b = { 0 };
-
 	(void)state;
 	finding_add(&a, at_offset(0x200));
 	finding_add(&a, at_offset(0x100));
@@ -475,7 +449,6 @@ static void test_identities_of_many(void **state)
 static void test_identity_without_place(void **state)
 {
 	struct finding_set set = { 0 };
-
 	(void)state;
 	for (uint64_t event = 0; event < 2; event++)
 		finding_add(&set,
@@ -505,7 +478,6 @@ static struct finding *crash_at(const char *path, uint32_t lost, uint32_t kept, 
 		{ "persisted", NULL, kept, P(IN("f", path, kept), IN("main", path, 1)) },
 		{ "also-lost", NULL, 100, P(IN("f", path, 1)) },
 	};
-
 	for (size_t i = 0; i < 3; i++)
 		VEC_PUSH(&f->related, r[i]);
 	f->cause = cause ? xstrdup(cause) : NULL;
@@ -523,7 +495,6 @@ static struct finding *crash_at(const char *path, uint32_t lost, uint32_t kept, 
 static uint64_t shape_of(struct finding *f)
 {
 	struct finding_set set = { 0 };
-
 	finding_add(&set, f);
 	uint64_t shape = strtoull(set.v.p[0]->id, NULL, 16);
 	finding_set_free(&set);
@@ -533,7 +504,6 @@ static uint64_t shape_of(struct finding *f)
 static void test_identity_of_crashes(void **state)
 {
 	char path[256], edited[256];
-
 	(void)state;
 	write_file("crash.c", crash_c);
 	snprintf(path, sizeof path, "%s/crash.c", folder);
@@ -569,7 +539,6 @@ static void test_merge_of_crashes(void **state)
 {
 	struct finding_set set = { 0 };
 	char path[256];
-
 	(void)state;
 	write_file("merge.c", crash_c);
 	snprintf(path, sizeof path, "%s/merge.c", folder);
@@ -595,7 +564,6 @@ static void test_merge_of_crashes(void **state)
 static void test_identity_of_a_cause_without_place(void **state)
 {
 	struct finding_set set = { 0 };
-
 	(void)state;
 	for (uint64_t event = 0; event < 3; event++) {
 		struct finding *f =
@@ -612,7 +580,6 @@ static void test_sort_and_count(void **state)
 	struct finding_set set = { 0 };
 	static const char *const order[] = { "missing-fence", "missing-flush", "missing-flush",
 					     "redundant-fence", "late-persist" };
-
 	(void)state;
 	finding_add(&set, make(FINDING_LATE_PERSIST, P(IN("f", "/gone/a.c", 1)), 1));
 	finding_add(&set, make(FINDING_MISSING_FLUSH, P(LIB("f", "/p/prog")), 1));
@@ -635,14 +602,12 @@ static void test_sort_and_count(void **state)
 static void count_stale(void *arg, const char *path, unsigned line, const char *entry)
 {
 	struct buf *out = arg;
-
 	buf_printf(out, "%s:%u %s;", path, line, entry);
 }
 
 static struct finding_set some(void)
 {
 	struct finding_set set = { 0 };
-
 	finding_add(&set,
 		    make(FINDING_MISSING_FLUSH, P(IN("insert", "/home/me/src/list.c", 1)), 1));
 	finding_add(&set,
@@ -658,7 +623,6 @@ static void test_suppressions(void **state)
 	struct err err;
 	struct buf stale = { 0 };
 	char text[1024];
-
 	(void)state;
 	snprintf(text, sizeof text,
 		 "# known\n\nmissing-* insert src/*.c  # a bug we know\nmissing-flush remove\n"
@@ -682,7 +646,6 @@ static void test_suppressions_need_all_words(void **state)
 {
 	struct finding_set set = some();
 	struct err err;
-
 	(void)state;
 	write_file("none.supp", "missing-flush remove\nmissing-flush insert tree.c\n* other\n");
 	struct finding_suppressions *s = finding_suppressions_load("none.supp", &err);
@@ -697,7 +660,6 @@ static void test_suppressions_generated(void **state)
 	struct finding_set set = some(), again = some();
 	struct err err;
 	struct buf stale = { 0 };
-
 	(void)state;
 	again.v.p[1]->suppressed = set.v.p[1]->suppressed = true; /* known: not written again */
 	FILE *f = fopen("gen.supp", "w");
@@ -723,7 +685,6 @@ static void test_suppressions_bad(void **state)
 					   "id 0123456789ABCDEF\n",
 					   "id 0123456789abcdef x\n" };
 	struct err err;
-
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		write_file("bad.supp", bad[i]);
@@ -741,7 +702,6 @@ static void test_baseline(void **state)
 {
 	struct finding_set set = some();
 	const char *ids[] = { "0123456789abcdef", set.v.p[1]->id };
-
 	(void)state;
 	finding_baseline_apply(&set, ids, 2);
 	assert_int_equal(finding_suppressed(&set), 1);
@@ -772,7 +732,6 @@ static void test_source_lines(void **state)
 static void test_source_changed(void **state)
 {
 	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-
 	(void)state;
 	write_file("src.c", "x\n");
 	write_file("object", "");
@@ -833,6 +792,5 @@ int main(void)
 		cmocka_unit_test(test_source_changed),
 		cmocka_unit_test(test_kinds),
 	};
-
 	return cmocka_run_group_tests_name("finding", tests, setup, teardown);
 }

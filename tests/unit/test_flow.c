@@ -68,7 +68,6 @@ static void check_program(const char *name, uint64_t bias)
 	static const char *const now[] = { "m_second", "m_third", NULL };
 	struct binary_view *v = binary_view_new(NULL);
 	uint64_t call = bias + symbol(name, "m_map");
-
 	load(v, name, bias);
 	binary_view_update(v);
 	expect(v, name, bias, yes, BINARY_NOT); /* nothing was seen yet */
@@ -89,7 +88,6 @@ static void check_program(const char *name, uint64_t bias)
 static void test_compilers(void **state)
 {
 	static const char *const level[] = { "-O0", "-O1", "-O2", "-O2 -fno-pie -no-pie", "-O3" };
-
 	(void)state;
 	write_text("flow.c", program);
 	for (size_t i = 0; i < sizeof level / sizeof *level; i++) {
@@ -103,7 +101,6 @@ static void test_priority(void **state)
 {
 	struct binary_view *v = binary_view_new(NULL);
 	uint64_t call = BIAS + symbol("flow", "m_map"), at = BIAS + symbol("flow", "argument");
-
 	(void)state;
 	load(v, "flow", BIAS);
 	binary_view_update(v);
@@ -124,6 +121,5 @@ int main(void)
 		cmocka_unit_test(test_compilers),
 		cmocka_unit_test(test_priority),
 	};
-
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -26,7 +26,6 @@ static struct drivers start(const struct batch *b, const struct tale *t, size_t 
 {
 	const struct trace_defs *defs = trace_defs(b->reader);
 	struct drivers d = { .base = tale_addr(number) - t->map };
-
 	d.model = model_new(b->model, defs, NULL);
 	symbolic_behave_init(&d.before, b->model, NULL);
 	d.whole = model_reference_new(b->model->name, defs, d.base, t->size, 0);
@@ -62,11 +61,9 @@ static void same_bytes(const struct drivers *d, uint64_t off)
 {
 	struct model *m = d->model;
 	const struct model_line *l = model_line_at(m, 0, d->base + off);
-
 	for (unsigned i = 0; i < TRACE_LINE; i++) {
 		uint64_t bit = 1ull << i;
 		char state = !l || !(l->open & bit) ? 'g' : model_pending(m, l) & bit ? 'p' : 'd';
-
 		assert_int_equal(state, model_reference_state(d->whole, off + i));
 		assert_int_equal(l && l->ever & bit, model_reference_ever(d->whole, off + i));
 		for (uint32_t id = 0; l && id < THREADS; id++)
@@ -80,7 +77,6 @@ static void same_bounds(const struct drivers *d, const struct tale *t, unsigned 
 {
 	uint64_t off = t->start + line * t->unit;
 	uint32_t id = t->id[line];
-
 	assert_int_equal(id == NO_LINE ? 0 : d->cursor.lo[id], model_reference_lo(d->whole, off));
 	assert_int_equal(id == NO_LINE ? 0 : d->cursor.hi[id], model_reference_hi(d->whole, off));
 }
@@ -93,7 +89,6 @@ static void same_state(const struct drivers *d, const struct behave *b, uint64_t
 				     [MODEL_PERSISTENT] = 'g' };
 	enum model_state state = MODEL_UNKNOWN;
 	uint64_t i;
-
 	if (hmap_get(&b->by_line, (d->base + off) / b->unit, &i))
 		state = model_unit_state(&b->line.p[i].unit);
 	else if (b->before && hmap_get(&b->before->by_line, (d->base + off) / b->unit, &i))
@@ -104,7 +99,6 @@ static void same_state(const struct drivers *d, const struct behave *b, uint64_t
 static void compare(const struct drivers *d, const struct tale *t, const struct behave *behave)
 {
 	uint64_t end = t->start + t->lines * t->unit;
-
 	for (uint64_t off = t->start; off < end; off += TRACE_LINE)
 		same_bytes(d, off);
 	for (unsigned i = 0; i < t->lines; i++)
@@ -118,7 +112,6 @@ static void compare(const struct drivers *d, const struct tale *t, const struct 
 static struct trace_event map_event(const struct tale *t, size_t number)
 {
 	struct trace_event e = { .kind = TRACE_MAP, .flags = TRACE_F_PM };
-
 	e.arg[0] = tale_addr(number);
 	e.arg[1] = t->size - t->map;
 	e.arg[2] = t->file;
@@ -132,7 +125,6 @@ static void same_tale(const struct batch *b, size_t number)
 	struct drivers d = start(b, t, number);
 	struct trace_event e = map_event(t, number);
 	size_t prefix = rnd() % 2 ? rnd() % (t->act.n + 1) : 0;
-
 	feed(&d, b, &e, true);
 	for (uint32_t i = 1; i <= THREADS; i++) { /* so that check knows every thread */
 		e = (struct trace_event){ .kind = TRACE_FENCE, .thread = i, .site = SITE_SFENCE };
@@ -156,7 +148,6 @@ static void drivers_agree_with_the_twin(void **state)
 	for (size_t m = 0; model_at(m); m++)
 		for (unsigned k = 0; k < BATCHES; k++) {
 			struct batch b = { .model = model_at(m) };
-
 			for (unsigned i = 0; i < TALES; i++)
 				random_tale(&b, 2 + (unsigned)(rnd() % 3), 60, 25 + k * 10);
 			open_batch(&b);
@@ -175,7 +166,6 @@ static void rows_are_sound(void **state)
 	assert_null(model_find("no such model"));
 	for (size_t i = 0; model_at(i); i++) {
 		const struct model_ops *m = model_at(i);
-
 		assert_ptr_equal(model_find(m->name), m);
 		assert_non_null(m->about);
 		assert_true(m->unit >= 8 && m->unit <= MODEL_PAGE && !(m->unit & (m->unit - 1)));
@@ -191,7 +181,6 @@ static void rows_are_sound(void **state)
 static void acts_cover_lines_pages_and_files(void **state)
 {
 	struct trace_event e = { .kind = TRACE_FLUSH, .arg = { 0x1234, 10, 4 } };
-
 	(void)state;
 	assert_true(model_covers(&e).lo == 0x1200 && model_covers(&e).hi == 0x1240);
 	e.kind = TRACE_SYNC;

@@ -47,7 +47,6 @@ static void expect_summary(const struct report *r, const char *want)
 static void test_text_summary(void **state)
 {
 	struct sample s;
-
 	(void)state;
 	sample_make(&s, true);
 	expect_summary(&s.report, "nothing found\n");
@@ -66,7 +65,6 @@ static void test_text_long(void **state)
 {
 	struct sample s;
 	struct srcloc_frame path[100];
-
 	(void)state;
 	sample_make(&s, true);
 	for (size_t i = 0; i < 100; i++)
@@ -87,7 +85,6 @@ static void test_text_color_on_a_terminal(void **state)
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
 	char text[512] = "";
 	struct sample s;
-
 	(void)state;
 	sample_make(&s, true);
 	unsetenv("NO_COLOR");
@@ -106,7 +103,6 @@ static void test_text_color_on_a_terminal(void **state)
 static void test_json(void **state)
 {
 	struct err err;
-
 	(void)state;
 	assert_int_equal(report_json(&sample.report, "report.json", &err), 0);
 	expect_golden("report.json", "report.json");
@@ -115,7 +111,6 @@ static void test_json(void **state)
 static void test_sarif(void **state)
 {
 	struct err err;
-
 	(void)state;
 	sample.report.incomplete = "the program was killed by signal 9";
 	assert_int_equal(report_sarif(&sample.report, "report.sarif", &err), 0);
@@ -126,7 +121,6 @@ static void test_sarif(void **state)
 static void test_html(void **state)
 {
 	struct err err;
-
 	(void)state;
 	assert_int_equal(report_html(&sample.report, "report.html", &err), 0);
 	char *text = slurp("report.html");
@@ -145,7 +139,6 @@ static unsigned files_here(void)
 {
 	DIR *dir = opendir(".");
 	unsigned n = 0;
-
 	while (readdir(dir))
 		n++;
 	closedir(dir);
@@ -156,7 +149,6 @@ static void test_files_are_replaced_whole(void **state)
 {
 	struct err err;
 	struct stat st;
-
 	(void)state;
 	sample_file("target.json", "old", 1000);
 	assert_int_equal(symlink("target.json", "link.json"), 0);
@@ -180,7 +172,6 @@ static void test_write_errors(void **state)
 {
 	struct err err = { 0 };
 	unsigned before = files_here();
-
 	(void)state;
 	assert_int_equal(report_json(&sample.report, "no/such/folder.json", &err), -1);
 	assert_int_equal(err.status, EXIT_USAGE);
@@ -199,7 +190,6 @@ static void test_baseline(void **state)
 	struct err err;
 	char **ids;
 	size_t n;
-
 	(void)state;
 	assert_int_equal(report_json(&sample.report, "old.json", &err), 0);
 	assert_int_equal(report_read_ids("old.json", &ids, &n, &err), 0);
@@ -263,6 +253,5 @@ int main(void)
 		cmocka_unit_test(test_baseline),
 		cmocka_unit_test(test_baseline_not_ours),
 	};
-
 	return cmocka_run_group_tests_name("report", tests, setup, teardown);
 }

@@ -39,7 +39,6 @@ static void test_text(void **state)
 static void test_json(void **state)
 {
 	struct err err;
-
 	(void)state;
 	assert_int_equal(report_json(&crashes.report, "crash.json", &err), 0);
 	expect_golden("crash.json", "crash.json");
@@ -48,7 +47,6 @@ static void test_json(void **state)
 static void test_sarif(void **state)
 {
 	struct err err;
-
 	(void)state;
 	assert_int_equal(report_sarif(&crashes.report, "crash.sarif", &err), 0);
 	expect_golden("crash.sarif", "crash.sarif");
@@ -57,7 +55,6 @@ static void test_sarif(void **state)
 static void test_html(void **state)
 {
 	struct err err;
-
 	(void)state;
 	assert_int_equal(report_html(&crashes.report, "crash.html", &err), 0);
 	char *text = slurp("crash.html");
@@ -71,7 +68,6 @@ static void expect_verdict(const char *verdict, int status, const char *want)
 	struct finding *f = sample_hung(&crashes);
 	char *text = NULL;
 	size_t n = 0;
-
 	free(f->crash->verdict);
 	f->crash->verdict = xstrdup(verdict);
 	f->crash->status = status;
@@ -102,7 +98,6 @@ static void test_long_output(void **state)
 	struct buf lines = { 0 };
 	char *text = NULL;
 	size_t n = 0;
-
 	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&lines, "line %d%*s.\n", i, i == 995 ? 500 : 0, "");
@@ -203,7 +198,6 @@ static char *shown(const struct finding *f)
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
-
 	report_show(f, out);
 	fclose(out);
 	return text;
@@ -214,7 +208,6 @@ static void round_trip(const struct finding *f)
 	struct err err = { 0 };
 	char *json = report_finding_json(f), *text = NULL;
 	size_t n = 0;
-
 	assert_null(strchr(json, '\n'));
 	struct finding *back = report_finding_parse(json, &err);
 	assert_non_null(back);
@@ -247,7 +240,6 @@ static void test_proofs(void **state)
 					     .text = xstrdup("it was tried") };
 		struct srcloc_frame frame = { .function = "put", .file = "/p/a.c", .line = 3 };
 		char id[17], *text;
-
 		f->message = xstrdup("the store was not flushed");
 		f->place = finding_place_copy((struct srcloc_where){ &frame, 1 });
 		f = finding_add(&set, f);
@@ -275,7 +267,6 @@ static struct finding *of_an_input(void)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_PROGRAM_CRASH));
 	struct finding_input *in = finding_input(f);
-
 	memcpy(f->id, "0123456789abcdef", sizeof f->id);
 	f->message = xstrdup("the program is ended by signal 11");
 	in->text = xstrdup("stdin: 2 bytes, \"P\\x00\"\narg1: 1 byte, \"x\"");
@@ -292,7 +283,6 @@ static void test_input(void **state)
 	struct err err;
 	char *json = report_finding_json(f), *text = shown(f);
 	struct finding *back = report_finding_parse(json, &err);
-
 	(void)state;
 	round_trip(f);
 	assert_string_equal(back->witness, "input");
@@ -324,7 +314,6 @@ static void test_round_trip(void **state)
 static void test_shown_as_in_the_report(void **state)
 {
 	char *report;
-
 	(void)state;
 	text_to("whole.txt", &crashes.report);
 	report = slurp("whole.txt");
@@ -341,7 +330,6 @@ static void test_every_frame_kind(void **state)
 {
 	struct finding *f = finding_new(finding_kind_info(FINDING_REDUNDANT_FENCE));
 	struct srcloc_frame path[5];
-
 	(void)state;
 	for (uint8_t i = 0; i < 5; i++) {
 		path[i] = sample_frame(&checks, "f", "list.c", i + 1u, i, "prog");
@@ -406,7 +394,6 @@ static void test_odd_fields(void **state)
 		"{" ID ",\"kind\":\"mine\",\"level\":\"note\"," WITNESS "}",
 	};
 	struct err err;
-
 	(void)state;
 	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
 		struct finding *f = report_finding_parse(odd[i], &err);
@@ -435,6 +422,5 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_odd_fields),
 	};
-
 	return cmocka_run_group_tests_name("report-crash", tests, setup, teardown);
 }

@@ -9,7 +9,6 @@
 static bool stays(const char *word)
 {
 	double end = now() + WAIT_S;
-
 	while (runs(word) && now() < end)
 		usleep(1000);
 	return runs(word);
@@ -21,7 +20,6 @@ static int look(void *arg, char **argv, int out)
 	char text[64] = "", said[256];
 	char *command = xasprintf("head -c 15 %s; printf changed >%s; rm %s", pool, pool, pool);
 	FILE *f = popen(command, "r");
-
 	free(command);
 	if (!f || !fgets(text, sizeof text, f) || pclose(f))
 		return -1;
@@ -35,7 +33,6 @@ static void sees_the_image(void **state)
 	struct err err;
 	size_t n;
 	char *said;
-
 	(void)state;
 	assert_true(runner_calls(r));
 	put(r, 0, 0, "echo still here");
@@ -66,7 +63,6 @@ static void failure_is_told(void **state)
 	struct runner *r = rig((struct runner_opts){ 0 });
 	struct err err;
 	size_t n;
-
 	(void)state;
 	assert_null(runner_call(r, 0, give_up, NULL, &n, &err));
 	assert_string_equal(err.text, "it failed in the sandbox");
@@ -79,7 +75,6 @@ static void failure_is_told(void **state)
 static int hang(void *word, char **argv, int out)
 {
 	char *command = xasprintf("%s daemon %s; exec sleep 100", argv[0], (const char *)word);
-
 	(void)out;
 	return system(command);
 }
@@ -97,7 +92,6 @@ static void hangs_and_signals(void **state)
 	struct err err;
 	char word[32];
 	size_t n;
-
 	(void)state;
 	snprintf(word, sizeof word, "hanging-%d", getpid());
 	assert_null(runner_call(r, 0, hang, word, &n, &err));
@@ -119,7 +113,6 @@ static void call_until_killed(const char *word)
 	struct runner *r = rig((struct runner_opts){ .timeout_ms = 100000 });
 	struct err err;
 	size_t n;
-
 	runner_call(r, 0, hang, (void *)(uintptr_t)word, &n, &err);
 	_exit(1);
 }
@@ -127,7 +120,6 @@ static void call_until_killed(const char *word)
 static void killed_while_it_calls(void **state)
 {
 	char word[32];
-
 	(void)state;
 	snprintf(word, sizeof word, "killed-%d", getpid());
 	pid_t pid = fork();
@@ -148,7 +140,6 @@ static void refused(void **state)
 	struct runner *r = rig((struct runner_opts){ .view = subst() });
 	struct err err;
 	size_t n;
-
 	(void)state;
 	assert_false(runner_calls(r));
 	assert_null(runner_call(r, 0, look, NULL, &n, &err));

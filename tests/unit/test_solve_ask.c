@@ -90,7 +90,6 @@ static void test_z3_knows_every_op(void **state)
 			expr x[3] = { 0 };
 			uint64_t v[3] = { 0 }, r;
 			enum solve_answer a;
-
 			terms_begin(&g, pool, 1, 64);
 			if (op == EXPR_TABLE) {
 				t = some_table(&g);
@@ -132,14 +131,12 @@ static void random_question(struct solver *s, struct terms *g)
 	struct question q = { .n = g->bytes };
 	expr goal = 0;
 	unsigned want = 1 + below(6);
-
 	memcpy(q.input, g->input[0], g->bytes);
 	for (unsigned tries = 0; tries < 300 && q.nmust < want; tries++) {
 		struct sample t =
 			below(3) ? some_term(g, EXPR_EQ + below(5)) : some_term(g, some_op(g));
 		uint64_t v;
 		expr e = t.e;
-
 		if (t.w != 1 || solve_pool_is_const(pool, e, &v))
 			continue;
 		q.must[q.nmust++] = t.v[0] ? e : solve_pool_not(pool, e);

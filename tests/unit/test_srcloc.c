@@ -12,7 +12,6 @@ static void map(struct srcloc *s, const char *name, uint64_t bias)
 	uint8_t id[32];
 	size_t id_len = build_id(name, id);
 	char *path = xasprintf("%s/%s", fixture_dir, name);
-
 	mapped_part(name, bias, &addr, &len, &off);
 	srcloc_map(s, addr, len, off, path, id, id_len);
 	free(path);
@@ -21,7 +20,6 @@ static void map(struct srcloc *s, const char *name, uint64_t bias)
 static void unmap(struct srcloc *s, const char *name, uint64_t bias)
 {
 	uint64_t addr, len, off;
-
 	mapped_part(name, bias, &addr, &len, &off);
 	srcloc_unmap(s, addr, len);
 }
@@ -30,7 +28,6 @@ static void expect(const struct srcloc_frame *f, const char *function, const cha
 		   const char *mark)
 {
 	char *path = xasprintf("%s/%s", fixture_src, file);
-
 	assert_non_null(f->function);
 	assert_string_equal(f->function, function);
 	assert_non_null(f->file);
@@ -44,7 +41,6 @@ static void expect(const struct srcloc_frame *f, const char *function, const cha
 static void check_inlined(const char *name, uint64_t bias)
 {
 	struct srcloc *s = srcloc_new();
-
 	map(s, name, bias);
 	struct srcloc_where at = srcloc_at(s, bias + symbol(name, "mark_set"));
 	assert_int_equal(at.n, 3);
@@ -105,7 +101,6 @@ static void test_clang(void **state)
 static void test_cplusplus(void **state)
 {
 	struct srcloc *s = srcloc_new();
-
 	(void)state;
 	run("c++ -O2 -g $S/names.cc -o names");
 	map(s, "names", BIAS);
@@ -130,7 +125,6 @@ static void test_stripped(void **state)
 {
 	struct srcloc *s = srcloc_new();
 	char text[256], want[256];
-
 	(void)state;
 	run("cc -O2 -g -shared -fPIC $S/lib.c -o full.so && cp full.so none.so && strip none.so");
 	map(s, "none.so", BIAS);
@@ -160,7 +154,6 @@ static void split_off(const char *name)
 	uint8_t id[32];
 	char hex[65] = "";
 	size_t len = build_id(name, id);
-
 	assert_true(len > 1);
 	for (size_t i = 1; i < len; i++)
 		snprintf(hex + 2 * i - 2, 3, "%02x", id[i]);
@@ -211,7 +204,6 @@ static int stubs_to(const char *name, const char *function)
 	struct srcloc *s = srcloc_new();
 	size_t names;
 	int found = 0;
-
 	map(s, name, BIAS);
 	elf_getshdrstrndx(e.elf, &names);
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
@@ -252,7 +244,6 @@ static void test_plt(void **state)
 static void test_static(void **state)
 {
 	struct srcloc *s = srcloc_new();
-
 	(void)state;
 	run("cc -O2 -g -static $S/prog.c $S/lib.c -o static 2>/dev/null");
 	map(s, "static", 0);
@@ -265,7 +256,6 @@ static void test_remapped(void **state)
 {
 	struct srcloc *s = srcloc_new();
 	uint64_t pub = BIAS + symbol("lib.so", "mark_lib_public");
-
 	(void)state;
 	run("cc -O0 -g -shared -fPIC $S/prog.c -o other.so");
 	assert_null(srcloc_at(s, pub).frame->module);
@@ -293,7 +283,6 @@ static void test_unusable(void **state)
 	uint64_t at = BIAS + symbol("lib.so", "mark_lib_public");
 	uint8_t id[32] = { 1, 2, 3 };
 	char path[PATH_MAX], text[256];
-
 	(void)state;
 	snprintf(path, sizeof path, "%s/lib.so", fixture_dir);
 	srcloc_map(s, BIAS, 0x10000, 0, path, id, 20);
@@ -326,7 +315,6 @@ static void test_damaged(void **state)
 {
 	char path[PATH_MAX];
 	uint64_t pub = symbol("lib.so", "mark_lib_public");
-
 	(void)state;
 	snprintf(path, sizeof path, "%s/lib.so", fixture_dir);
 	FILE *f = fopen(path, "r");
@@ -355,7 +343,6 @@ static void test_speed(void **state)
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
 	size_t known = 0;
-
 	(void)state;
 	exe[len > 0 ? len : 0] = '\0';
 	run("ln -sf %s self", exe);
@@ -386,6 +373,5 @@ int main(void)
 		cmocka_unit_test(test_unusable),  cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_speed),
 	};
-
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

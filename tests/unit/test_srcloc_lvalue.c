@@ -9,7 +9,6 @@ static struct srcloc *load(const char *name)
 	struct srcloc *s = srcloc_new();
 	uint64_t addr, len, off;
 	char *path = xasprintf("%s/%s", fixture_dir, name);
-
 	mapped_part(name, BIAS, &addr, &len, &off);
 	srcloc_map(s, addr, len, off, path, NULL, 0);
 	free(path);
@@ -20,7 +19,6 @@ static const struct srcloc_frame *frame(struct srcloc *s, const char *name, cons
 					size_t level)
 {
 	struct srcloc_where at = srcloc_at(s, BIAS + symbol(name, mark));
-
 	assert_true(level < at.n);
 	return &at.frame[level];
 }
@@ -153,7 +151,6 @@ static void check_row(struct srcloc *s, const char *name, const struct row *r)
 {
 	struct srcloc_lvalue v = { 0 };
 	bool known = srcloc_lvalue(s, frame(s, name, r->mark, r->level), r->statement, &v);
-
 	if (known != (r->member != NULL))
 		fail_msg("%s: %s at %s (%s)", name, known ? "known" : "not known", r->statement,
 			 known ? v.member : "");
@@ -172,7 +169,6 @@ static void check_row(struct srcloc *s, const char *name, const struct row *r)
 static void check_rows(const char *name)
 {
 	struct srcloc *s = load(name);
-
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		check_row(s, name, &rows[i]);
 	srcloc_free(s);
@@ -212,7 +208,6 @@ static void test_cplusplus(void **state)
 		ROW("set", "k = 3;", NULL, NULL),
 	};
 	struct srcloc_lvalue m[8];
-
 	(void)state;
 	run("c++ -O2 -g -x c++ $S/types.cc -o cxx");
 	struct srcloc *s = load("cxx");
@@ -239,7 +234,6 @@ static void expect_members(const struct srcloc_type *t, uint64_t from, uint64_t 
 	struct srcloc_lvalue m[64];
 	struct buf b = { 0 };
 	size_t n = srcloc_members(t, from, to, m, 64);
-
 	assert_true(n <= 64);
 	for (size_t i = 0; i < n; i++) {
 		buf_printf(&b, "%s%s", i ? " " : "", m[i].member);
@@ -254,7 +248,6 @@ static void expect_members(const struct srcloc_type *t, uint64_t from, uint64_t 
 static void test_members(void **state)
 {
 	struct srcloc_lvalue m;
-
 	(void)state;
 	run("cc -O2 -g $S/types.c -o members");
 	struct srcloc *s = load("members");
@@ -297,7 +290,6 @@ static void test_nothing(void **state)
 {
 	struct srcloc_lvalue v;
 	struct srcloc_frame nowhere = { .offset = 7 };
-
 	(void)state;
 	run("cc -O2 -g $S/types.c -o full && cp full bare && strip --strip-debug bare");
 	struct srcloc *s = load("bare");
@@ -320,7 +312,6 @@ static void test_garbage(void **state)
 	struct srcloc_lvalue v;
 	uint64_t x = 88172645463325252ull;
 	size_t known = 0;
-
 	(void)state;
 	run("cc -O0 -g $S/types.c -o garbage");
 	struct srcloc *s = load("garbage");

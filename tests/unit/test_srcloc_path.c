@@ -74,7 +74,6 @@ static int teardown(void **state)
 static void load(struct srcloc_trace *st, const char *name, uint64_t bias, uint32_t id)
 {
 	struct trace_event ev = { .kind = TRACE_MODULE_LOAD, .nargs = 4 };
-
 	mapped_part(name, bias, &ev.arg[0], &ev.arg[1], &ev.arg[2]);
 	ev.arg[3] = id;
 	srcloc_trace_feed(st, &ev);
@@ -83,7 +82,6 @@ static void load(struct srcloc_trace *st, const char *name, uint64_t bias, uint3
 static struct srcloc_trace *loaded(void)
 {
 	struct srcloc_trace *st = srcloc_trace_new(&defs);
-
 	load(st, "prog", PROG, PROG_ID);
 	load(st, "lib.so", LIB, LIB_ID);
 	return st;
@@ -94,7 +92,6 @@ static void expect(struct srcloc_where path, const char *want)
 {
 	static const char *const kind[] = { "", "[tail]", "", "[interrupted]", "" };
 	struct buf b = { 0 };
-
 	for (size_t i = 0; i < path.n; i++)
 		buf_printf(&b, "%s%s%s", i ? " < " : "",
 			   path.frame[i].function ? path.frame[i].function : "?",
@@ -106,7 +103,6 @@ static void expect(struct srcloc_where path, const char *want)
 static void test_tail_call(void **state)
 {
 	struct srcloc_trace *st = loaded();
-
 	(void)state;
 	for (int twice = 0; twice < 2; twice++) {
 		struct srcloc_where path = srcloc_path(st, 0, prog("mark_set"), TO_TAIL);
@@ -124,7 +120,6 @@ static void test_signal(void **state)
 	struct srcloc_trace *st = loaded();
 	uint64_t ip = LIB + symbol("lib.so", "mark_lib_public");
 	char text[64];
-
 	(void)state;
 	struct srcloc_where path = srcloc_path(st, 0, ip, IN_SIGNAL);
 	expect(path, "lib_public < <signal 11> < tail[interrupted] < main");
@@ -135,7 +130,6 @@ static void test_signal(void **state)
 static void test_cut_and_cycle(void **state)
 {
 	struct srcloc_trace *st = loaded();
-
 	(void)state;
 	expect(srcloc_path(st, 0, prog("mark_tail"), BELOW_CUT), "tail < main < <…>");
 	expect(srcloc_path(st, 0, prog("mark_tail"), TRACE_CTX_CUT), "tail < <…>");
@@ -150,7 +144,6 @@ static void test_stub(void **state)
 	struct elf e = elf_file("prog");
 	struct srcloc_trace *st = loaded();
 	size_t names;
-
 	(void)state;
 	elf_getshdrstrndx(e.elf, &names);
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
@@ -169,7 +162,6 @@ static void test_stub(void **state)
 static void test_trim(void **state)
 {
 	struct srcloc_trace *st = loaded();
-
 	(void)state;
 	struct srcloc_where path = srcloc_path(st, 0, prog("mark_work"), MAIN_LEFT);
 	expect(path, "work < main[tail] < lib_public");
@@ -185,7 +177,6 @@ static void test_modules_change(void **state)
 	struct srcloc_trace *st = loaded();
 	struct trace_event gone = { .kind = TRACE_MODULE_UNLOAD, .nargs = 2 };
 	uint64_t off;
-
 	(void)state;
 	expect(srcloc_path(st, 0, prog("mark_work"), TO_TAIL), "work < tail[tail] < main");
 	expect(srcloc_path(st, 1, prog("mark_work"), TO_TAIL), "work < tail[tail] < main");
@@ -210,6 +201,5 @@ int main(void)
 		cmocka_unit_test(test_cut_and_cycle), cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_trim),          cmocka_unit_test(test_modules_change),
 	};
-
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -7,7 +7,6 @@
 static void each_strategy(void (*test)(const char *strategy))
 {
 	const char *name, *about;
-
 	for (size_t i = 0; (name = symbolic_search_at(i, &about)); i++)
 		test(name);
 	test("bfs+random-path+pm");
@@ -19,7 +18,6 @@ static void each_strategy(void (*test)(const char *strategy))
 static void nested(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0), b = vm_in(vm, 1);
-
 	vm->leaf |= vm_less(vm, 0x100, a, 100);
 	vm->leaf |= vm_less(vm, 0x110, b, 50) << 1;
 	vm->leaf |= vm_is(vm, 0x120, vm_op(vm, EXPR_AND, a, vm_const(8, 1)), 1) << 2;
@@ -29,7 +27,6 @@ static void nested(struct vm *vm)
 static void nested_by(const char *strategy)
 {
 	struct exploration x;
-
 	open_engine(&x, (struct symbolic_opts){ .strategy = strategy }, 2);
 	explore(&x, nested, ALL);
 	assert_int_equal(leaves(&x), 16);
@@ -55,7 +52,6 @@ static void commands(struct vm *vm, unsigned n)
 		struct sym c = vm_in(vm, 4 * i), k = vm_in(vm, 4 * i + 1), v = vm_in(vm, 4 * i + 2);
 		struct sym sum = vm_op(vm, EXPR_ADD, vm_op(vm, EXPR_ADD, c, k), v);
 		struct sym ok = vm_op(vm, EXPR_EQ, sum, vm_in(vm, 4 * i + 3));
-
 		vm->leaf *= 4;
 		if (!vm_if(vm, 0x200, ok))
 			return;
@@ -81,7 +77,6 @@ static void commands_by(const char *strategy)
 {
 	struct exploration x;
 	unsigned paths = (1 + 3 + 9) * 2 + 27;
-
 	open_engine(&x, (struct symbolic_opts){ .strategy = strategy, .random = 7 }, 12);
 	explore(&x, three_commands, ALL);
 	assert_int_equal(x.runs, paths);
@@ -100,7 +95,6 @@ static void test_checksums(void **state)
 static void repeats(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0), b = vm_in(vm, 1);
-
 	for (int i = 0; i < 5; i++)
 		vm->leaf += vm_is(vm, 0x300 + (uint64_t)i * 16, a, 9);
 	vm->leaf += vm_is(vm, 0x380, vm_op(vm, EXPR_XOR, a, a), 0);
@@ -111,7 +105,6 @@ static void test_no_needless_forks(void **state)
 {
 	static const uint8_t fixed[] = { 0, 1 };
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .fixed = fixed }, 2);
 	explore(&x, repeats, ALL);
@@ -127,7 +120,6 @@ static void test_no_needless_forks(void **state)
 static void jumps(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0);
-
 	if (!vm_less(vm, 0x400, a, 5))
 		return;
 	vm_decision(vm, SYM_JUMP, 0x410, vm_address(vm, 0x9000, a, 4));
@@ -137,7 +129,6 @@ static void jumps(struct vm *vm)
 static void jumps_by(const char *strategy)
 {
 	struct exploration x;
-
 	open_engine(&x, (struct symbolic_opts){ .strategy = strategy }, 1);
 	explore(&x, jumps, ALL);
 	assert_int_equal(leaves(&x), 6);
@@ -160,7 +151,6 @@ static void look_up(struct vm *vm)
 static void test_target_limit(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .max_targets = 3 }, 1);
 	explore(&x, look_up, ALL);
@@ -182,7 +172,6 @@ static struct sym masked(struct vm *vm, struct sym a, uint64_t mask)
 static void masked_index(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0), to, line;
-
 	if (!vm_less(vm, 0x500, a, 16))
 		return;
 	to = vm_address(vm, POOL, masked(vm, a, 15), 6);
@@ -196,7 +185,6 @@ static void masked_index(struct vm *vm)
 static void test_miss_masked_index(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
 	explore(&x, masked_index, 2);
@@ -211,7 +199,6 @@ static void right_index(struct vm *vm)
 {
 	struct sym to = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 15), 6);
 	struct sym line = vm_op(vm, EXPR_AND, to, vm_const(64, ~(uint64_t)63));
-
 	vm_store(vm, 0x510, to);
 	vm_flush(vm, 0x520, line);
 }
@@ -222,7 +209,6 @@ static void crosses_line(struct vm *vm)
 	struct sym wide = vm_zext(vm, 64, vm_in(vm, 0));
 	struct sym off = vm_op(vm, EXPR_MUL, wide, vm_const(64, 20));
 	struct sym to = vm_op(vm, EXPR_ADD, off, vm_const(64, POOL));
-
 	vm_store(vm, 0x510, to);
 	vm_flush(vm, 0x520, to);
 	vm->leaf = (to.v + 7) / 64 != to.v / 64;
@@ -232,7 +218,6 @@ static void crosses_line(struct vm *vm)
 static void fixed_flush(struct vm *vm)
 {
 	struct sym to = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 31), 3);
-
 	vm_store(vm, 0x510, to);
 	for (uint64_t i = 0; i < 3; i++)
 		vm_flush(vm, 0x520, vm_const(64, POOL + 64 * i));
@@ -242,7 +227,6 @@ static void fixed_flush(struct vm *vm)
 static void fixed_store(struct vm *vm)
 {
 	struct sym line = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 1), 6);
-
 	vm_store(vm, 0x510, vm_const(64, POOL + 8));
 	vm_flush(vm, 0x520, line);
 	vm->leaf = line.v != POOL;
@@ -253,7 +237,6 @@ static void fixed_sync(struct vm *vm)
 {
 	struct sym to = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 31), 8);
 	const uint64_t arg[] = { POOL, 100, 4 };
-
 	vm_store(vm, 0x510, to);
 	vm_emit(vm, TRACE_SYNC, 0, 0x520, 3, arg);
 	vm->leaf = to.v >= POOL + 4096;
@@ -263,7 +246,6 @@ static unsigned missed_under(const char *model, program *prog)
 {
 	struct exploration x;
 	unsigned run;
-
 	open_engine(&x, (struct symbolic_opts){ .model = model_find(model) }, 1);
 	explore(&x, prog, 2);
 	assert_int_equal(x.why[SYMBOLIC_MISS], x.leaf[1]);
@@ -296,7 +278,6 @@ static void test_miss_under_other_models(void **state)
 static void held_index(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0);
-
 	vm_decision(vm, SYM_LOAD, 0x540, vm_address(vm, 0x9000, a, 3));
 	vm_store(vm, 0x510, vm_address(vm, POOL, a, 3));
 	vm_flush(vm, 0x520, vm_const(64, POOL));
@@ -306,7 +287,6 @@ static void held_index(struct vm *vm)
 static void test_miss_is_limited(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .max_targets = 200 }, 1);
 	explore(&x, held_index, ALL);
@@ -321,7 +301,6 @@ static void test_miss_is_limited(void **state)
 static void reader(struct vm *vm)
 {
 	uint32_t n = vm_read(vm, 0x600, 64);
-
 	if (n < 1 || !vm_is(vm, 0x610, vm_in(vm, 0), 'P'))
 		return;
 	vm->leaf = 1;
@@ -336,7 +315,6 @@ static void longer_by(const char *strategy)
 {
 	struct sym_source source = { .kind = SYM_SRC_STDIN, .len = 7, .now = 0 };
 	struct exploration x;
-
 	open_engine(&x,
 		    (struct symbolic_opts){ .source = &source, .nsource = 1, .strategy = strategy },
 		    0);
@@ -361,7 +339,6 @@ static void test_longer_keeps_ranges(void **state)
 	uint8_t fixed[4] = { 0, 0, 0, 1 }, bytes[4] = { 'a', 0, 0, '!' };
 	struct symbolic_input seed = { .byte = bytes, .n = 4, .now = { 2 } }, in;
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x,
 		    (struct symbolic_opts){
@@ -384,7 +361,6 @@ static void test_longer_keeps_ranges(void **state)
 static void ranges(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0);
-
 	assert_in_range(a.v, ' ', '~');
 	if (vm_is(vm, 0x700, a, '\n'))
 		vm->leaf = 1;
@@ -398,7 +374,6 @@ static void test_ranges(void **state)
 {
 	uint8_t lo = ' ', hi = '~';
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .lo = &lo, .hi = &hi }, 1);
 	explore(&x, ranges, ALL);
@@ -416,7 +391,6 @@ static unsigned lies;
 static void moody(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0), b = vm_in(vm, 1);
-
 	if (lies++ & 1)
 		vm_is(vm, 0x800, b, 77);
 	vm->leaf = vm_is(vm, 0x810, a, 1) + 2 * vm_is(vm, 0x820, b, 1);
@@ -426,7 +400,6 @@ static void test_divergence(void **state)
 {
 	struct exploration x;
 	const struct symbolic_stats *st;
-
 	(void)state;
 	lies = 0;
 	open_engine(&x, (struct symbolic_opts){ .strategy = "bfs" }, 2);
@@ -443,7 +416,6 @@ static void test_divergence(void **state)
 static void other_constant(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0), b = vm_in(vm, 1);
-
 	vm->leaf = vm_less(vm, 0x830, a, 3 + (lies++ & 1) * 100);
 	vm->leaf += 2 * vm_is(vm, 0x840, b, 1);
 	vm->leaf += 4 * vm_is(vm, 0x850, b, 2);
@@ -453,7 +425,6 @@ static void other_constant(struct vm *vm)
 static void test_conditions_of_the_moment(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	lies = 0;
 	open_engine(&x, (struct symbolic_opts){ .strategy = "bfs" }, 2);
@@ -468,7 +439,6 @@ static void deadly(struct vm *vm)
 {
 	struct sym a = vm_in(vm, 0);
 	uint64_t how[2] = { 0, 11 };
-
 	if (a.v == 0) {
 		vm_decision(vm, SYM_LOAD, 0x860, vm_address(vm, 0x9000, a, 3));
 		return;
@@ -480,7 +450,6 @@ static void deadly(struct vm *vm)
 static void test_death_is_no_divergence(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
 	explore(&x, deadly, ALL);
@@ -496,7 +465,6 @@ static void test_dropped_run(void **state)
 	struct symbolic_input in;
 	struct exploration x;
 	struct vm vm = { .in = &in };
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 2);
 	assert_int_equal(symbolic_next(x.s, &in), 1);
@@ -519,7 +487,6 @@ static void test_overlapping_runs(void **state)
 	struct vm vm[3];
 	struct exploration x;
 	unsigned n, runs = 0;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .strategy = "random" }, 12);
 	do {
@@ -561,7 +528,6 @@ static uint32_t only_behind_14(struct symbolic *s, uint64_t ip, uint32_t stack)
 static void test_pm_goes_there_first(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 16);
 	x.s->priority = only_behind_14;
@@ -589,7 +555,6 @@ static void test_pm_learns(void **state)
 {
 	struct symbolic_input in;
 	struct exploration x;
-
 	(void)state;
 	learnt_about_3 = false;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 16);
@@ -606,7 +571,6 @@ static void test_dfs_and_bfs(void **state)
 {
 	struct symbolic_input in;
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .strategy = "dfs" }, 16);
 	explore(&x, late_pm, 1);
@@ -637,7 +601,6 @@ static void drawn_into_loop(struct vm *vm)
 static void test_coverage_finds_new_code(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ .strategy = "coverage", .random = 3 }, 26);
 	explore(&x, drawn_into_loop, 100);
@@ -648,7 +611,6 @@ static void test_coverage_finds_new_code(void **state)
 static void same_twice(const char *strategy)
 {
 	struct exploration a, b;
-
 	open_engine(&a, (struct symbolic_opts){ .strategy = strategy, .random = 5 }, 12);
 	open_engine(&b, (struct symbolic_opts){ .strategy = strategy, .random = 5 }, 12);
 	explore(&a, three_commands, 30);
@@ -661,7 +623,6 @@ static void same_twice(const char *strategy)
 static void test_deterministic(void **state)
 {
 	struct exploration a, b;
-
 	(void)state;
 	each_strategy(same_twice);
 	open_engine(&a, (struct symbolic_opts){ .strategy = "random", .random = 5 }, 12);
@@ -677,7 +638,6 @@ static void test_names(void **state)
 {
 	struct symbolic_opts opts = { .strategy = "best" };
 	struct err err;
-
 	(void)state;
 	assert_null(symbolic_new(&opts, &err));
 	assert_int_equal(err.status, EXIT_USAGE);
@@ -707,7 +667,6 @@ static bool behaves_anew(struct exploration *x, unsigned n)
 {
 	uint8_t byte = 0;
 	struct symbolic_input in = { .byte = &byte, .n = 1 };
-
 	rounds = n;
 	run_input(x, loop_of_rounds, &in);
 	return x->last.new_behaviour;
@@ -716,7 +675,6 @@ static bool behaves_anew(struct exploration *x, unsigned n)
 static void test_behaviours(void **state)
 {
 	struct exploration x;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
 	assert_true(behaves_anew(&x, 0));
@@ -737,7 +695,6 @@ static void test_behaviours(void **state)
 static void sync_of_a_page(struct vm *vm)
 {
 	const uint64_t arg[] = { POOL + 4096u * rounds, 64, 4 };
-
 	vm_store(vm, 0xa00, vm_const(64, POOL + 128));
 	vm_emit(vm, TRACE_SYNC, 0, 0xa10, 3, arg);
 }
@@ -747,7 +704,6 @@ static unsigned behaviours_under(const char *model, program *prog)
 	struct symbolic_input in = { .byte = (uint8_t[]){ 0 }, .n = 1 };
 	struct exploration x;
 	unsigned n;
-
 	open_engine(&x, (struct symbolic_opts){ .model = model_find(model) }, 1);
 	for (rounds = 0; rounds < 2; rounds++)
 		run_input(&x, prog, &in);
@@ -769,7 +725,6 @@ static void test_behaviours_under_models(void **state)
 static void flush_and_fence_of_two_threads(struct vm *vm)
 {
 	struct trace_event e = { .kind = TRACE_FENCE, .ip = 0xa20, .thread = rounds };
-
 	vm_store(vm, 0xa00, vm_const(64, POOL));
 	vm_flush(vm, 0xa10, vm_const(64, POOL));
 	symbolic_run_record(vm->run, &e);
@@ -791,7 +746,6 @@ static void test_blocks(void **state)
 	struct symbolic_input in;
 	struct exploration x;
 	struct symbolic_run *run;
-
 	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		block[i] = 0x100 + 16 * (i / 2) + (i % 2 ? SYM_BLOCK_SLOW : 0);
@@ -813,7 +767,6 @@ static void send(struct symbolic_run *run, unsigned kind, const char *text, cons
 	struct trace_event e = { .kind = (uint8_t)kind,
 				 .size = text ? (uint32_t)strlen(text) : 0,
 				 .data = (const uint8_t *)text };
-
 	memcpy(e.arg, arg, 5 * sizeof *arg);
 	symbolic_run_record(run, &e);
 }
@@ -824,7 +777,6 @@ static void test_concrete(void **state)
 	struct exploration x;
 	struct symbolic_run *run;
 	uint8_t byte = 0;
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
 	run = symbolic_run_begin(x.s, &(struct symbolic_input){ .byte = &byte, .n = 1 }, NULL);
@@ -859,7 +811,6 @@ static void test_wrong(void **state)
 	const char *example;
 	uint8_t byte = 42;
 	struct symbolic_input in = { .byte = &byte, .n = 1 };
-
 	(void)state;
 	open_engine(&x, (struct symbolic_opts){ 0 }, 1);
 	vm.in = &in;
@@ -888,12 +839,10 @@ static void wide(struct vm *vm)
 {
 	struct sym sum = vm_const(8, 0);
 	uint8_t upper[256];
-
 	for (unsigned i = 0; i < 256; i++)
 		upper[i] = (uint8_t)(i >= 'a' && i <= 'z' ? i - 32 : i);
 	for (uint32_t i = 0; i < 64; i++) {
 		struct sym a = vm_table(vm, vm_in(vm, i), upper);
-
 		sum = vm_op(vm, EXPR_ADD, vm_op(vm, EXPR_MUL, sum, vm_const(8, 3)), a);
 		if (vm_is(vm, 0x4000 + 16 * i, a, 'A'))
 			sum = vm_op(vm, EXPR_XOR, sum, vm_const(8, i));
@@ -907,7 +856,6 @@ static void memory_by(const char *strategy)
 	struct exploration x;
 	size_t most = 3 << 19;
 	const struct symbolic_stats *st;
-
 	open_engine(&x, (struct symbolic_opts){ .strategy = strategy, .max_memory = most }, 64);
 	explore(&x, wide, 300);
 	st = symbolic_stats(x.s);
@@ -960,6 +908,5 @@ int main(void)
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_memory),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

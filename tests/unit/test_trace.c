@@ -14,7 +14,6 @@ static struct trace_writer *create(const char *dir)
 {
 	struct err err = { 0 };
 	struct trace_writer *w = trace_create(dir, &err);
-
 	if (!w)
 		fail_msg("%s", err.text);
 	return w;
@@ -24,7 +23,6 @@ static struct trace_reader *reopen(const char *dir)
 {
 	struct err err = { 0 };
 	struct trace_reader *r = trace_open(dir, &err);
-
 	if (!r)
 		fail_msg("%s", err.text);
 	return r;
@@ -41,7 +39,6 @@ static void assert_reads(struct trace_reader *r, const struct memory *m, size_t 
 {
 	struct err err = { 0 };
 	struct trace_event ev;
-
 	for (size_t i = 0; i < n; i++) {
 		if (trace_next(r, &ev, &err) != 1)
 			fail_msg("event %zu: %s", i, err.text);
@@ -59,7 +56,6 @@ static void random_events_come_back(void **state)
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
 	const char *why = "?";
-
 	(void)state;
 	three_processes(w);
 	put_random(w, &m, 300000, TRACE_MAX_PAYLOAD);
@@ -81,7 +77,6 @@ static void an_empty_trace_is_whole(void **state)
 	struct memory none = { 0 };
 	char *dir = new_dir();
 	struct trace_reader *r;
-
 	(void)state;
 	assert_ok(trace_finish(create(dir), &err));
 	r = reopen(dir);
@@ -97,7 +92,6 @@ static void assert_seeks(struct trace_reader *r, const struct memory *m, uint64_
 {
 	struct err err = { 0 };
 	struct trace_event ev;
-
 	assert_ok(trace_seek(r, num, &err));
 	assert_int_equal(trace_next(r, &ev, &err), num < m->ev.n);
 	if (num < m->ev.n)
@@ -107,7 +101,6 @@ static void assert_seeks(struct trace_reader *r, const struct memory *m, uint64_
 static void seek_to_each(struct trace_reader *r, const struct memory *m)
 {
 	struct err err = { 0 };
-
 	for (uint64_t i = 0; i <= m->ev.n; i++)
 		assert_seeks(r, m, i);
 	for (uint64_t i = m->ev.n + 1; i-- > 0;)
@@ -126,7 +119,6 @@ static void every_event_can_be_sought(void **state)
 	char *dir = new_dir(), *path = file_in(dir, "trace");
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
-
 	(void)state;
 	three_processes(w);
 	for (unsigned i = 0; i < 300; i++) {
@@ -134,7 +126,6 @@ static void every_event_can_be_sought(void **state)
 		struct trace_event ev = {
 			.kind = TRACE_FILE_WRITE, .nargs = 2, .size = 40000, .data = big
 		};
-
 		assert_ok(trace_put_event(w, &ev, &err));
 		remember(&m, ev);
 		put_random(w, &m, 10, 2000);
@@ -162,7 +153,6 @@ static void a_long_index_is_in_pieces(void **state)
 	char *dir = new_dir();
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
-
 	(void)state;
 	three_processes(w);
 	for (unsigned i = 0; i < 70000; i++) {
@@ -187,7 +177,6 @@ static void a_cut_trace_has_its_whole_chunks(void **state)
 	char *dir = new_dir(), *path = file_in(dir, "trace");
 	struct trace_writer *w = create(dir);
 	uint64_t before = UINT64_MAX;
-
 	(void)state;
 	three_processes(w);
 	put_random(w, &m, 200000, 100);
@@ -195,7 +184,6 @@ static void a_cut_trace_has_its_whole_chunks(void **state)
 	for (uint64_t size = file_size(dir) - 1; size > 500; size -= size / 40 + 1) {
 		struct trace_reader *r;
 		const char *why = NULL;
-
 		assert_int_equal(truncate(path, (off_t)size), 0);
 		r = reopen(dir);
 		assert_false(trace_is_whole(r, &why));
@@ -225,7 +213,6 @@ static void damage_is_found_where_it_is(void **state)
 	struct trace_event ev;
 	uint64_t n = 0;
 	int fd, got;
-
 	(void)state;
 	three_processes(w);
 	put_random(w, &m, 200000, 100);
@@ -255,7 +242,6 @@ static void put_site(struct trace_writer *w, uint32_t process, uint32_t id, uint
 {
 	struct trace_site_def def = { .ip = ip, .class = TRACE_SITE_CLWB, .size = 64 };
 	struct err err = { 0 };
-
 	assert_ok(trace_put_site(w, process, id, &def, &err));
 }
 
@@ -265,7 +251,6 @@ static void put_fence(struct trace_writer *w, uint32_t process, uint32_t site)
 		.kind = TRACE_FENCE, .process = process, .site = site, .thread = 1
 	};
 	struct err err = { 0 };
-
 	assert_ok(trace_put_event(w, &ev, &err));
 }
 
@@ -273,7 +258,6 @@ static void assert_next_ip(struct trace_reader *r, uint64_t ip)
 {
 	struct trace_event ev;
 	struct err err = { 0 };
-
 	assert_int_equal(trace_next(r, &ev, &err), 1);
 	assert_int_equal(ev.ip, ip);
 }
@@ -286,7 +270,6 @@ static void definitions_belong_to_processes(void **state)
 	struct trace_writer *w = create(dir);
 	struct trace_reader *r;
 	uint32_t a, b, c;
-
 	(void)state;
 	a = put_process(w, 10, TRACE_NO_PROCESS, TRACE_BIRTH_START);
 	for (uint32_t i = 1; i < 1000; i++)
@@ -336,7 +319,6 @@ static void other_definitions_come_back(void **state)
 	const struct trace_defs *d;
 	struct trace_reader *r;
 	uint32_t id;
-
 	(void)state;
 	put_process(w, 10, TRACE_NO_PROCESS, TRACE_BIRTH_START);
 	assert_ok(trace_put_module(w, 0, 3, &module, &err));
@@ -392,7 +374,6 @@ static void bad_folders_are_refused(void **state)
 {
 	struct err err = { 0 };
 	char *dir = new_dir(), *sub = file_in(dir, "no/such"), *path = file_in(dir, "trace");
-
 	(void)state;
 	assert_null(trace_create(sub, &err));
 	assert_int_equal(err.status, EXIT_USAGE);
@@ -417,11 +398,9 @@ static void write_until_full(const char *dir)
 	struct trace_reader *r;
 	const char *why = NULL;
 	int bad = 0;
-
 	three_processes(w);
 	for (unsigned i = 0; !bad && i < 3000; i++) {
 		struct trace_event ev = random_event(3, bytes, 1000);
-
 		ev.size = 2000;
 		ev.data = bytes;
 		for (unsigned k = 0; k < ev.size; k++)
@@ -447,7 +426,6 @@ static void a_size_limit_leaves_whole_chunks(void **state)
 {
 	struct rlimit old, small = { 3000000, 0 };
 	char *dir = new_dir();
-
 	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -461,7 +439,6 @@ static void a_size_limit_leaves_whole_chunks(void **state)
 static void a_full_disk_leaves_whole_chunks(void **state)
 {
 	char *dir = new_dir(), *sub = file_in(dir, "t");
-
 	(void)state;
 	if (mount("holdfast-test", dir, "tmpfs", 0, "size=3m")) {
 		free(sub);
@@ -477,7 +454,6 @@ static void a_full_disk_leaves_whole_chunks(void **state)
 static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct buf *id = arg;
-
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -500,7 +476,6 @@ static void build_ids_are_found(void **state)
 {
 	struct buf want = { 0 };
 	uint8_t id[32];
-
 	(void)state;
 	dl_iterate_phdr(own_build_id, &want);
 	assert_int_equal(trace_build_id("/proc/self/exe", id), want.n);
@@ -529,6 +504,5 @@ int main(void)
 		cmocka_unit_test(a_full_disk_leaves_whole_chunks),
 		cmocka_unit_test(build_ids_are_found),
 	};
-
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -27,7 +27,6 @@ struct twin {
 static void put(struct twin *t, struct trace_event ev)
 {
 	struct err err = { 0 };
-
 	ev.nargs = (uint8_t)trace_kind_args(ev.kind);
 	ev.thread = 1;
 	assert_ok(trace_put_event(t->w, &ev, &err));
@@ -36,7 +35,6 @@ static void put(struct twin *t, struct trace_event ev)
 static void do_map(struct twin *t, uint32_t p, unsigned f)
 {
 	uint64_t addr = PM + (rnd() % 64) * 4 * MOST;
-
 	for (unsigned i = 0; i < FILES; i++) /* a mapping replaces what was there */
 		if (t->process[p].addr[i] == addr)
 			t->process[p].addr[i] = 0;
@@ -66,7 +64,6 @@ static void do_store(struct twin *t, uint32_t p, unsigned f)
 	uint8_t data[100];
 	uint32_t n = 1 + (uint32_t)(rnd() % sizeof data);
 	uint64_t off;
-
 	if (!t->size[f])
 		return;
 	off = rnd() % t->size[f];
@@ -90,7 +87,6 @@ static void do_write(struct twin *t, uint32_t p, unsigned f)
 	static uint8_t data[9000];
 	uint32_t n = (uint32_t)(rnd() % sizeof data);
 	uint64_t off = rnd() % (MOST - sizeof data);
-
 	for (uint32_t i = 0; i < n; i++)
 		data[i] = rnd() % 3 ? 0 : (uint8_t)rnd();
 	put(t, (struct trace_event){ .kind = TRACE_FILE_WRITE,
@@ -106,7 +102,6 @@ static void do_write(struct twin *t, uint32_t p, unsigned f)
 static void do_truncate(struct twin *t, uint32_t p, unsigned f)
 {
 	uint64_t size = rnd() % MOST;
-
 	put(t,
 	    (struct trace_event){ .kind = TRACE_FILE_TRUNCATE, .process = p, .arg = { f, size } });
 	memset(t->bytes[f] + size, 0, sizeof t->bytes[f] - size);
@@ -120,7 +115,6 @@ static void do_allocate(struct twin *t, uint32_t p, unsigned f)
 				     FALLOC_FL_ZERO_RANGE };
 	unsigned mode = (unsigned)modes[rnd() % 4];
 	uint64_t off = rnd() % (MOST / 2), len = 1 + rnd() % (rnd() % 2 ? 5000 : MOST / 2 - 1);
-
 	put(t, (struct trace_event){
 		       .kind = TRACE_FILE_ALLOCATE, .process = p, .arg = { f, mode, off, len } });
 	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
@@ -134,7 +128,6 @@ static void do_move(struct twin *t, uint32_t p, unsigned f)
 	uint64_t pages = t->size[f] / PAGE, off, len;
 	bool insert = t->size[f] + 3 * PAGE < MOST && rnd() % 2;
 	uint8_t *b = t->bytes[f];
-
 	if (pages < 10)
 		return;
 	off = rnd() % (pages - 5) * PAGE;
@@ -161,7 +154,6 @@ static void do_fork(struct twin *t, uint32_t p)
 	uint32_t pid = 1000 + t->processes;
 	struct trace_event ev = { .kind = TRACE_FORK, .process = p, .arg = { pid } };
 	bool parent_first = rnd() % 2;
-
 	if (t->processes == 8)
 		return;
 	t->process[t->processes] = t->process[p];
@@ -179,7 +171,6 @@ static void do_something(struct twin *t)
 {
 	uint32_t p = (uint32_t)(rnd() % t->processes);
 	unsigned f = rnd() % FILES;
-
 	switch (rnd() % 40) {
 	case 0: do_map(t, p, f); break;
 	case 1: do_unmap(t, p, f); break;
@@ -200,7 +191,6 @@ static void assert_same_file(const struct trace_image *im, unsigned f, const uin
 			     uint64_t size)
 {
 	uint8_t *got = xmalloc(size + 1);
-
 	assert_int_equal(trace_image_size(im, f), size);
 	assert_int_equal(trace_image_read(im, f, 0, got, size), 0);
 	assert_int_equal(trace_image_read(im, f, 0, got, size + 1), -1);
@@ -214,12 +204,10 @@ static void assert_same_file(const struct trace_image *im, unsigned f, const uin
 static int initial_file(struct twin *t, const char *path, unsigned f)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-
 	t->size[f] = MOST / 2 + rnd() % PAGE;
 	assert_int_equal(ftruncate(fd, (off_t)t->size[f]), 0);
 	for (unsigned i = 0; i < 40; i++) {
 		uint64_t at = rnd() % (t->size[f] / PAGE) * PAGE;
-
 		memset(t->bytes[f] + at, (int)(rnd() % 4), PAGE);
 		t->bytes[f][at + rnd() % PAGE] = (uint8_t)rnd();
 		assert_int_equal(pwrite(fd, t->bytes[f] + at, PAGE, (off_t)at), PAGE);
@@ -233,7 +221,6 @@ static void start(struct twin *t, const char *dir)
 {
 	char *path = xasprintf("%s.pool", dir);
 	struct err err = { 0 };
-
 	memset(t, 0, sizeof *t);
 	t->w = trace_create(dir, &err);
 	assert_non_null(t->w);
@@ -243,7 +230,6 @@ static void start(struct twin *t, const char *dir)
 		struct trace_file_def def = { .ino = f, .path = path };
 		int fd = initial_file(t, path, f);
 		uint32_t id;
-
 		def.size = t->size[f];
 		assert_ok(trace_put_file(t->w, &def, fd, &id, &err));
 		assert_int_equal(id, f);
@@ -258,13 +244,11 @@ static void an_image_is_what_memory_was(void **state)
 {
 	static struct twin t;
 	struct err err = { 0 };
-
 	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		char *dir = new_dir();
 		struct trace_reader *r;
 		struct trace_image *im;
-
 		start(&t, dir);
 		for (unsigned i = 0; i < 4000; i++)
 			do_something(&t);
@@ -288,14 +272,12 @@ static void assert_same_sparse(const char *a, const char *b, const uint64_t *at,
 {
 	int fa = open(a, O_RDONLY), fb = open(b, O_RDONLY);
 	struct stat sa, sb;
-
 	assert_int_equal(fstat(fa, &sa) | fstat(fb, &sb), 0);
 	assert_true(sa.st_size == sb.st_size);
 	assert_true(sb.st_blocks * 512 < 1 << 20);
 	for (size_t i = 0; i < n; i++) {
 		char pa[2 * PAGE], pb[2 * PAGE];
 		ssize_t na = pread(fa, pa, sizeof pa, (off_t)at[i]);
-
 		assert_int_equal(na, pread(fb, pb, sizeof pb, (off_t)at[i]));
 		assert_memory_equal(pa, pb, (size_t)na);
 	}
@@ -315,7 +297,6 @@ static void sparse_files_and_equal_pages_are_small(void **state)
 	struct trace_image *im;
 	uint8_t page[PAGE];
 	uint32_t id;
-
 	(void)state;
 	put_process(w, 1, TRACE_NO_PROCESS, TRACE_BIRTH_START);
 	for (unsigned i = 0; i < PAGE; i++)
@@ -349,6 +330,5 @@ int main(void)
 		cmocka_unit_test(an_image_is_what_memory_was),
 		cmocka_unit_test(sparse_files_and_equal_pages_are_small),
 	};
-
 	return cmocka_run_group_tests_name("trace-image", tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ struct seen {
 static int sink(void *arg, const struct trace_event *ev, struct err *err)
 {
 	struct seen *s = arg;
-
 	s->bad += ev->num != s->count++;
 	if (s->keep)
 		remember(&s->m, *ev);
@@ -33,7 +32,6 @@ static struct trace_live *start(struct trace_writer *w, struct seen *s)
 {
 	struct err err = { 0 };
 	struct trace_live *l = trace_live_new(w, s ? sink : NULL, s, &err);
-
 	if (!l)
 		fail_msg("%s", err.text);
 	return l;
@@ -44,10 +42,8 @@ typedef void produce(struct producer *p, void *arg);
 static pid_t spawn(struct trace_live *l, produce *fn, void *arg)
 {
 	pid_t pid = fork();
-
 	if (pid == 0) {
 		struct producer p;
-
 		alarm(120);
 		claim(&p, trace_live_fd(l));
 		fn(&p, arg);
@@ -62,7 +58,6 @@ static void poll_to_end(struct trace_live *l)
 {
 	struct err err = { 0 };
 	time_t limit = time(NULL) + 3600;
-
 	do {
 		if (trace_live_poll(l, 50, &err) < 0)
 			fail_msg("%s", err.text);
@@ -74,7 +69,6 @@ static void poll_to_end(struct trace_live *l)
 static void poll_child(struct trace_live *l, pid_t pid)
 {
 	int status;
-
 	while (!trace_live_running(l) && waitpid(pid, &status, WNOHANG) == 0)
 		usleep(1000);
 	poll_to_end(l);
@@ -86,7 +80,6 @@ static struct trace_reader *reopen(const char *dir)
 {
 	struct err err = { 0 };
 	struct trace_reader *r = trace_open(dir, &err);
-
 	if (!r)
 		fail_msg("%s", err.text);
 	return r;
@@ -105,13 +98,11 @@ static struct rec nth(uint64_t i, uint64_t *value)
 			 .size = 8,
 			 .arg = { PM + i % 1000 * 8 },
 			 .data = value };
-
 	*value = i * 0x9e3779b97f4a7c15u;
 	if (i % 7 == 3)
 		r = (struct rec){ .kind = TRACE_FENCE, .site = 9 };
 	if (i % 1000 == 999) {
 		static const uint8_t big[5000] = { 1, 2, 3 };
-
 		r.size = (uint32_t)(i / 1000 % sizeof big);
 		r.data = big;
 		r.kind = TRACE_FILE_RENAME;
@@ -123,7 +114,6 @@ static struct rec nth(uint64_t i, uint64_t *value)
 static void produce_many(struct producer *p, void *arg)
 {
 	uint64_t value;
-
 	(void)arg;
 	announce(p, 0, TRACE_BIRTH_START);
 	for (uint32_t i = 1; i <= 9; i++)
@@ -147,7 +137,6 @@ static void check_nth(const struct trace_event *ev, uint64_t i)
 {
 	uint64_t value;
 	struct rec r = nth(i, &value);
-
 	assert_int_equal(ev->num, i);
 	assert_int_equal(ev->kind, r.kind);
 	assert_int_equal(ev->site, r.site);
@@ -180,7 +169,6 @@ static void a_million_records_arrive_in_order(void **state)
 	struct trace_reader *r;
 	pid_t pid;
 	int status;
-
 	(void)state;
 	assert_non_null(l);
 	pid = spawn(l, produce_many, NULL);
@@ -213,7 +201,6 @@ static void a_million_records_arrive_in_order(void **state)
 static void produce_some(struct producer *p, void *arg)
 {
 	uint64_t who = *(uint64_t *)arg;
-
 	announce(p, 0, TRACE_BIRTH_START);
 	for (uint64_t i = 0; i < 100000; i++)
 		put_rec(p, (struct rec){
@@ -231,21 +218,18 @@ static void each_keeps_its_order(void **state)
 	(void)state;
 	for (uint64_t who = 0; who < PRODUCERS; who++) {
 		struct err err = { 0 };
-
 		while (trace_live_running(l) > 6)
 			assert_true(trace_live_poll(l, 10, &err) >= 0);
 		spawn(l, produce_some, &who);
 	}
 	while (waitpid(-1, NULL, WNOHANG) >= 0) {
 		struct err err = { 0 };
-
 		assert_true(trace_live_poll(l, 10, &err) >= 0);
 	}
 	poll_to_end(l);
 	assert_int_equal(s.bad, 0);
 	for (size_t i = 0; i < s.m.ev.n; i++) {
 		const struct trace_event *ev = &s.m.ev.p[i];
-
 		if (ev->kind == TRACE_OP_BEGIN)
 			assert_int_equal((uint32_t)ev->arg[0], next[ev->arg[0] >> 32]++);
 	}
@@ -268,7 +252,6 @@ static void produce_files(struct producer *p, void *arg)
 	struct files *f = arg;
 	int fd = open(f->a, O_RDWR);
 	uint32_t got = 0;
-
 	announce(p, 0, TRACE_BIRTH_START);
 	got |= ask_file(p, 7, fd, f->a) != RING_ANSWER_OK;
 	got |= ask_file(p, 9, -1, f->b) != RING_ANSWER_OK;
@@ -312,7 +295,6 @@ static void make_files(struct files *f, const char *dir)
 {
 	char page[8192];
 	int fd;
-
 	f->a = xasprintf("%s.a", dir);
 	f->b = xasprintf("%s.b", dir);
 	memset(page, 'a', sizeof page);
@@ -330,7 +312,6 @@ static void check_files(struct trace_reader *r)
 	struct trace_image *im = trace_image_new(r, &err);
 	uint8_t id[32];
 	char bytes[10];
-
 	assert_non_null(im);
 	assert_string_equal(trace_module(trace_defs(r), 0, 4)->path, "/proc/self/exe");
 	assert_int_equal(trace_module(trace_defs(r), 0, 4)->build_id_len,
@@ -361,7 +342,6 @@ static void requests_are_answered(void **state)
 	struct trace_reader *r;
 	pid_t pid;
 	int status;
-
 	(void)state;
 	make_files(&f, dir);
 	pid = spawn(l, produce_files, &f);
@@ -406,7 +386,6 @@ static void a_killed_producer_is_buried(void **state)
 	struct seen s = { 0 };
 	struct trace_live *l = start(NULL, &s);
 	pid_t pid;
-
 	(void)state;
 	pid = spawn(l, produce_and_die, NULL);
 	usleep(20000);
@@ -424,7 +403,6 @@ static void a_claim_of_the_dead_is_freed(void **state)
 		       0);
 	struct ring_header *h = (struct ring_header *)m;
 	pid_t pid = fork();
-
 	(void)state;
 	if (!pid)
 		_exit(0);
@@ -449,7 +427,6 @@ static void produce_fork(struct producer *p, void *arg)
 	int fd = *(int *)arg;
 	struct producer q;
 	pid_t pid;
-
 	announce(p, 0, TRACE_BIRTH_START);
 	define(p, 1, 0x1001);
 	put_rec(p, (struct rec){ .kind = TRACE_FENCE, .site = 1 });
@@ -478,7 +455,6 @@ static void produce_fork(struct producer *p, void *arg)
 static void check_family(const struct trace_defs *d, const struct seen *s)
 {
 	uint32_t child = 1, execed = 2;
-
 	assert_int_equal(trace_processes(d), 3);
 	assert_int_equal(trace_process(d, child)->birth, TRACE_BIRTH_FORK);
 	assert_int_equal(trace_process(d, child)->parent_index, 0);
@@ -489,7 +465,6 @@ static void check_family(const struct trace_defs *d, const struct seen *s)
 	assert_int_equal(s->m.ev.p[0].ip, 0x1001);
 	for (size_t i = 0; i < s->m.ev.n; i++) {
 		const struct trace_event *ev = &s->m.ev.p[i];
-
 		if (ev->kind == TRACE_HINT_FENCE)
 			assert_int_equal(ev->ip, ev->site == 1 ? 0x1001 : 0xc002);
 		if (ev->kind == TRACE_FENCE)
@@ -507,7 +482,6 @@ static void forks_inherit_and_exec_starts_afresh(void **state)
 		struct trace_live *l = start(NULL, &s);
 		int fd = trace_live_fd(l);
 		pid_t pid = spawn(l, produce_fork, &fd);
-
 		usleep(i * 200);
 		poll_child(l, pid);
 		check_family(trace_live_defs(l), &s);
@@ -520,16 +494,13 @@ static void forks_inherit_and_exec_starts_afresh(void **state)
 static void produce_orphans(struct producer *p, void *arg)
 {
 	int fd = *(int *)arg;
-
 	announce(p, 0, TRACE_BIRTH_START);
 	for (uint32_t i = 1; i <= 5; i++) {
 		pid_t pid;
-
 		define(p, i, 0x1000 + i);
 		pid = fork();
 		if (pid) {
 			uint64_t child = (uint64_t)pid;
-
 			put_rec(p,
 				(struct rec){ .kind = TRACE_FORK, .nargs = 1, .arg = { child } });
 			put_exit(p);
@@ -550,7 +521,6 @@ static void orphans_find_their_parents(void **state)
 		struct seen s = { .keep = true };
 		struct trace_live *l = start(NULL, &s);
 		int fd = trace_live_fd(l);
-
 		spawn(l, produce_orphans, &fd);
 		usleep(i * 3000);
 		do
@@ -576,7 +546,6 @@ static void produce_nonsense(struct producer *p, void *arg)
 				       .nargs = 1,
 				       .arg = { 1ull << 40 } };
 	const struct rec ctx = { .kind = TRACE_DEF_CTX, .ctx = 5, .nargs = 3, .arg = { 5 } };
-
 	if (which == 0) /* before DEF_PROCESS */
 		put_words(p, rec, 2);
 	announce(p, 0, TRACE_BIRTH_START);
@@ -611,7 +580,6 @@ static void nonsense_ends_its_slot(void **state)
 		pid_t pid = spawn(l, produce_nonsense, &which);
 		unsigned errors = 0;
 		int status;
-
 		usleep(10000);
 		do {
 			if (trace_live_poll(l, 10, &err) < 0) {
@@ -643,7 +611,6 @@ static void a_failing_sink_loses_nothing(void **state)
 	struct seen s = { .refuse = true };
 	struct trace_live *l = start(NULL, &s);
 	unsigned errors = 0;
-
 	(void)state;
 	spawn(l, produce_few, NULL);
 	wait(NULL);
@@ -667,7 +634,6 @@ static void a_failed_writer_is_told_once(void **state)
 	struct rlimit old, none;
 	unsigned errors = 0;
 	pid_t pid = spawn(l, produce_many, NULL);
-
 	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -701,7 +667,6 @@ static void produce_then_wait(struct producer *p, void *arg)
 static double cpu_seconds(void)
 {
 	struct rusage u;
-
 	getrusage(RUSAGE_SELF, &u);
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
@@ -718,7 +683,6 @@ static void idling_is_cheap_and_safe(void **state)
 	struct trace_reader *r;
 	double cpu;
 	const char *why;
-
 	(void)state;
 	while (trace_live_events(l) < 10)
 		assert_true(trace_live_poll(l, 1000, &err) >= 0);
@@ -753,7 +717,6 @@ static void stop_wakes_those_who_wait_for_room(void **state)
 {
 	struct trace_live *l = start(NULL, NULL);
 	pid_t pid = spawn(l, produce_until_stopped, NULL);
-
 	(void)state;
 	usleep(200000); /* the ring is full by now */
 	trace_live_stop(l);
@@ -778,6 +741,5 @@ int main(void)
 		cmocka_unit_test(idling_is_cheap_and_safe),
 		cmocka_unit_test(stop_wakes_those_who_wait_for_room),
 	};
-
 	return cmocka_run_group_tests_name("trace-live", tests, NULL, NULL);
 }

@@ -25,7 +25,6 @@ static uint32_t add_process(struct run *r, uint32_t pid, uint32_t parent, enum t
 					 .command = command,
 					 .command_len = sizeof command };
 	uint32_t index;
-
 	assert_int_equal(trace_put_process(r->w, &def, &index, &err), 0);
 	return index;
 }
@@ -34,7 +33,6 @@ static void add_file(struct run *r, char *path)
 {
 	struct trace_file_def def = { .ino = r->num + 1, .size = MAPPED, .path = path };
 	uint32_t id;
-
 	assert_int_equal(trace_put_file(r->w, &def, -1, &id, &err), 0);
 }
 
@@ -49,7 +47,6 @@ static void event(struct run *r, uint8_t kind, uint32_t process, uint64_t a, uin
 				 .arg = { a, b, c },
 				 .size = size,
 				 .data = data };
-
 	if (trace_reads_event(r->reads, &e, &err))
 		fail_msg("%s", err.text);
 }
@@ -68,7 +65,6 @@ static struct run begin(void)
 {
 	static char pool[] = "/pm/pool", other[] = "/pm/other";
 	struct run r = { 0 };
-
 	r.dir = new_dir();
 	r.w = trace_create(r.dir, &err);
 	assert_non_null(r.w);
@@ -88,7 +84,6 @@ static void ends_with(struct run *r, const char *expected)
 	struct buf b = { 0 };
 	size_t n;
 	const struct trace_read *all = trace_reads_all(r->reads, &n);
-
 	for (size_t i = 0; i < n; i++)
 		buf_printf(&b, "%s%u:%llu", i ? " " : "", all[i].file,
 			   (unsigned long long)all[i].off);
@@ -103,7 +98,6 @@ static void ends_with(struct run *r, const char *expected)
 static void test_in_the_order_of_first_reads(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	load(&r, 0, POOL + 640 + 8, 8);
 	load(&r, 0, OTHER + 64, 1);
@@ -116,7 +110,6 @@ static void test_in_the_order_of_first_reads(void **state)
 static void test_what_is_written_first_is_not_read(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	store(&r, 0, POOL + 128, 8);
 	load(&r, 0, POOL + 128, 8);
@@ -130,7 +123,6 @@ static void test_what_is_written_first_is_not_read(void **state)
 static void test_a_byte_beside_what_is_written(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	store(&r, 0, POOL + 128, 8);
 	load(&r, 0, POOL + 132, 5);
@@ -142,7 +134,6 @@ static void test_a_byte_beside_what_is_written(void **state)
 static void test_accesses_across_lines_and_mappings(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	load(&r, 0, POOL + 60, 200);
 	load(&r, 0, POOL + MAPPED - 4, 8); /* the rest is not mapped */
@@ -152,7 +143,6 @@ static void test_accesses_across_lines_and_mappings(void **state)
 static void test_system_calls(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	event(&r, TRACE_FILE_WRITE, 0, 1, 0, 0, 100);
 	event(&r, TRACE_FILE_READ, 0, 1, 0, 128, 0);
@@ -164,7 +154,6 @@ static void test_system_calls(void **state)
 static void test_mappings_change(void **state)
 {
 	struct run r = begin();
-
 	(void)state;
 	event(&r, TRACE_UNMAP, 0, POOL, 4096, 0, 0);
 	load(&r, 0, POOL, 8);
@@ -179,7 +168,6 @@ static void test_forks(void **state)
 {
 	struct run r = begin();
 	uint32_t early, late;
-
 	(void)state;
 	early = add_process(&r, 101, 0, TRACE_BIRTH_FORK); /* its events come before the fork's */
 	load(&r, early, POOL, 8);
@@ -202,7 +190,6 @@ static void test_byte_by_byte(void **state)
 	struct run r = begin();
 	const struct trace_read *read, *written;
 	size_t n;
-
 	(void)state;
 	store(&r, 0, POOL + 64, 4);
 	load(&r, 0, POOL + 62, 4);  /* two before it, two of it */
@@ -234,6 +221,5 @@ int main(void)
 		cmocka_unit_test(test_forks),
 		cmocka_unit_test(test_byte_by_byte),
 	};
-
 	return cmocka_run_group_tests_name("trace_reads", tests, NULL, NULL);
 }

@@ -40,7 +40,6 @@ static struct trace_live *start(struct producer *p, struct seen *s)
 {
 	struct err err = { 0 };
 	struct trace_live *l = trace_live_new(NULL, on_event, s, &err);
-
 	assert_non_null(l);
 	trace_live_sym(l, on_sym);
 	claim(p, trace_live_fd(l));
@@ -52,7 +51,6 @@ static void drain(struct trace_live *l)
 {
 	struct err err = { 0 };
 	int n;
-
 	while ((n = trace_live_poll(l, 0, &err)) > 0)
 		;
 	if (n < 0)
@@ -154,7 +152,6 @@ static void long_runs(void **state)
 	struct producer server = p;
 	for (unsigned run = 0; run < 2; run++) {
 		const uint64_t n = RING_BYTES / 24 * 3;
-
 		s = (struct seen){ 0 };
 		p = server;
 		for (uint64_t i = 0; i < n; i++) {
@@ -174,7 +171,6 @@ static void long_runs(void **state)
 static void put_def_file(struct producer *p, uint64_t id, const char *path)
 {
 	struct stat st;
-
 	assert_int_equal(stat(path, &st), 0);
 	put_rec(p, (struct rec){ .kind = TRACE_DEF_FILE,
 				 .nargs = 4,
@@ -258,7 +254,6 @@ static void malformed_records(void **state)
 		struct seen s = { 0 };
 		struct producer p;
 		struct trace_live *l = start(&p, &s);
-
 		put_rec(&p, (struct rec){ .kind = (uint8_t)kind, .nargs = 6 });
 		assert_int_equal(trace_live_poll(l, 0, &err), -1);
 		assert_int_equal(s.syms, 0);

@@ -22,7 +22,6 @@ struct producer {
 static inline void futex(uint32_t *at, int op, uint32_t v)
 {
 	struct timespec t = { 1, 0 };
-
 	syscall(SYS_futex, at, op, v, op == FUTEX_WAIT ? &t : NULL, NULL, 0);
 }
 
@@ -36,7 +35,6 @@ static inline void ring_bell(struct producer *p)
 static inline void claim(struct producer *p, int fd)
 {
 	char *m = mmap(NULL, RING_TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
 	if (m == MAP_FAILED)
 		_exit(100);
 	*p = (struct producer){ .ring = (struct ring_header *)m };
@@ -45,7 +43,6 @@ static inline void claim(struct producer *p, int fd)
 	for (unsigned i = 0; i < RING_SLOTS; i++) {
 		uint32_t expect = RING_FREE;
 		struct ring_slot *s = &p->ring->slot[i];
-
 		if (!__atomic_compare_exchange_n(&s->state, &expect, RING_CLAIMED, false,
 						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
@@ -69,7 +66,6 @@ static inline bool wait_for_room(struct producer *p, uint64_t bytes)
 {
 	for (;;) {
 		uint32_t room = __atomic_load_n(&p->slot->room, __ATOMIC_ACQUIRE);
-
 		if (__atomic_load_n(&p->ring->stop, __ATOMIC_ACQUIRE))
 			return false;
 		if (p->head + bytes - __atomic_load_n(&p->slot->tail, __ATOMIC_ACQUIRE) <=
@@ -85,7 +81,6 @@ static inline bool wait_for_room(struct producer *p, uint64_t bytes)
 static inline void put_words(struct producer *p, const uint64_t *w, uint64_t n)
 {
 	uint64_t bytes = n * 8, to_end = RING_BYTES - p->head % RING_BYTES;
-
 	if (bytes > to_end) {
 		if (!wait_for_room(p, to_end))
 			return;
@@ -110,7 +105,6 @@ struct rec {
 static inline void put_rec(struct producer *p, struct rec r)
 {
 	uint64_t w[2 + TRACE_MAX_ARGS + TRACE_MAX_PAYLOAD / 8], n;
-
 	n = 2 + r.nargs + (r.size + 7) / 8;
 	w[n - 1] = 0;
 	w[0] = r.kind | (uint64_t)r.flags << 8 | n << 16 | (uint64_t)r.site << 32;
@@ -129,7 +123,6 @@ static inline uint32_t ask(struct producer *p, struct rec r)
 	ring_bell(p);
 	for (;;) {
 		uint32_t room = __atomic_load_n(&p->slot->room, __ATOMIC_ACQUIRE);
-
 		if (__atomic_load_n(&p->slot->answered, __ATOMIC_ACQUIRE) >= p->requests)
 			return p->slot->answer;
 		if (__atomic_load_n(&p->ring->stop, __ATOMIC_ACQUIRE))
@@ -158,7 +151,6 @@ static inline void put_exit(struct producer *p)
 static inline uint32_t ask_file(struct producer *p, uint64_t id, int fd, const char *path)
 {
 	struct stat st;
-
 	if (stat(path, &st))
 		_exit(103);
 	return ask(p, (struct rec){ .kind = TRACE_DEF_FILE,

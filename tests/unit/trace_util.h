@@ -34,7 +34,6 @@ static inline char *new_dir(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *dir = xasprintf("%s/holdfast-test.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-
 	assert_non_null(mkdtemp(dir));
 	return dir;
 }
@@ -47,7 +46,6 @@ static inline char *file_in(const char *dir, const char *name)
 static inline void drop_dir(char *dir)
 {
 	char *command = xasprintf("rm -rf '%s'", dir);
-
 	assert_int_equal(system(command), 0);
 	free(command);
 	free(dir);
@@ -57,7 +55,6 @@ static inline uint64_t file_size(const char *dir)
 {
 	char *path = file_in(dir, "trace");
 	struct stat st;
-
 	assert_int_equal(stat(path, &st), 0);
 	free(path);
 	return (uint64_t)st.st_size;
@@ -79,7 +76,6 @@ static inline void remember(struct memory *m, struct trace_event ev)
 {
 	if (ev.size) {
 		uint8_t *copy = xmalloc(ev.size);
-
 		memcpy(copy, ev.data, ev.size);
 		ev.data = copy;
 	}
@@ -118,7 +114,6 @@ static inline struct trace_event random_event(uint32_t processes, uint8_t *bytes
 	static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100 };
 	struct trace_event ev = { 0 };
 	uint64_t shape = rnd();
-
 	ev.kind = shape % 3 ? (uint8_t)(TRACE_STORE + shape / 3 % 3)
 			    : (uint8_t)(1 + shape / 3 % (TRACE_KINDS - 1));
 	ev.nargs = (uint8_t)trace_kind_args(ev.kind);
@@ -151,7 +146,6 @@ static inline uint32_t put_process(struct trace_writer *w, uint32_t pid, uint32_
 					 .command_len = sizeof command,
 					 .parent_index = parent };
 	uint32_t index;
-
 	assert_ok(trace_put_process(w, &def, &index, &err));
 	return index;
 }
@@ -162,10 +156,8 @@ static inline void put_random(struct trace_writer *w, struct memory *m, unsigned
 {
 	static uint8_t bytes[TRACE_MAX_PAYLOAD];
 	struct err err = { 0 };
-
 	for (unsigned i = 0; i < n; i++) {
 		struct trace_event ev = random_event(3, bytes, biggest);
-
 		assert_ok(trace_put_event(w, &ev, &err));
 		remember(m, ev);
 	}

@@ -36,7 +36,6 @@ static int run(const char *a, const char *b, const char *way, const char *addres
 	volatile uint64_t **link = map(a, O_CREAT, 0);
 	volatile uint64_t *data =
 		map(b, O_CREAT, address ? (uintptr_t)strtoull(address, NULL, 0) : 0);
-
 	*data = DATA; /* @early lost */
 	_mm_clflushopt((void *)(uintptr_t)data);
 	if (strcmp(way, "good") == 0)
@@ -50,7 +49,6 @@ static int run(const char *a, const char *b, const char *way, const char *addres
 static int check(const char *a, const char *b)
 {
 	volatile uint64_t **link = map(a, 0, 0), *data = map(b, 0, 0);
-
 	if (!link || !*link)
 		return 0;
 	if (!data || *link != data) {

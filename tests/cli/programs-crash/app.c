@@ -110,7 +110,6 @@ static void twice(struct cell *c)
 static void way(const char *name)
 {
 	struct cell *c = cell(next++);
-
 	if (!strcmp(name, "good"))
 		good(c);
 	else if (!strcmp(name, "order"))
@@ -165,13 +164,11 @@ static int verify(const char *path)
 {
 	struct stat st;
 	int bad = 0, fd = open(path, O_RDWR);
-
 	if (fd < 0 || fstat(fd, &st) || !st.st_size)
 		return 0; /* not made yet */
 	pm = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	for (unsigned i = 0; i < (size_t)st.st_size / PAGE * CELLS; i++) {
 		struct cell *c = cell(i);
-
 		if (c->valid.word && c->data.word < DATA)
 			bad = wrong("has no data", i);
 		else if (c->valid.word && c->data.word != DATA + c->half[0].word)
@@ -205,7 +202,6 @@ static void daemon_too(void)
 static void before(const char *how, const char *path)
 {
 	char text[4096];
-
 	if (!strcmp(how, "stdin") && read(0, text, sizeof text) != 0)
 		exit(5);
 	if (!strcmp(how, "litter")) {
@@ -229,7 +225,6 @@ static void before(const char *how, const char *path)
 static void instead(const char *how)
 {
 	struct timespec now;
-
 	if (!strcmp(how, "segv"))
 		*(volatile int *)8 = 1;
 	while (!strcmp(how, "flood"))

@@ -117,7 +117,6 @@ static int run(char **ways)
 static int check(void)
 {
 	uint64_t sum = 0;
-
 	for (unsigned i = 0; i < CELLS; i++) {
 		sum += pool[i].more[0];
 		if (pool[i].valid && pool[i].data != DATA)

@@ -45,7 +45,6 @@ int main(int argc, char **argv)
 		ANSWER(SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof filter / sizeof *filter, filter };
-
 	if (argc < 2)
 		return 2;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||

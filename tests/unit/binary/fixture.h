@@ -31,7 +31,6 @@ __attribute__((format(printf, 1, 2))) static void run(const char *fmt, ...)
 	char cmd[4096];
 	va_list ap;
 	int n = snprintf(cmd, sizeof cmd, "cd %s && ", fixture_dir);
-
 	va_start(ap, fmt);
 	vsnprintf(cmd + n, sizeof cmd - (size_t)n, fmt, ap);
 	va_end(ap);
@@ -58,7 +57,6 @@ static const char *in_dir(const char *name)
 {
 	static char path[4][PATH_MAX];
 	static unsigned next;
-
 	next = (next + 1) % 4;
 	snprintf(path[next], sizeof path[next], "%s/%s", fixture_dir, name);
 	return path[next];
@@ -67,7 +65,6 @@ static const char *in_dir(const char *name)
 UNUSED static void write_text(const char *name, const char *text)
 {
 	FILE *f = fopen(in_dir(name), "w");
-
 	assert_non_null(f);
 	fputs(text, f);
 	assert_int_equal(fclose(f), 0);
@@ -77,7 +74,6 @@ UNUSED static struct binary *opened(const char *name)
 {
 	struct err err = { 0 };
 	struct binary *b = binary_open(in_dir(name), NULL, &err);
-
 	if (!b)
 		fail_msg("%s: %s", name, err.text);
 	return b;
@@ -89,7 +85,6 @@ UNUSED static uint64_t find_symbol(const char *name, const char *symbol)
 	char cmd[PATH_MAX + 64], line[512], what[400];
 	unsigned long long addr, found = 0;
 	char type;
-
 	snprintf(cmd, sizeof cmd, "nm %s", in_dir(name));
 	FILE *f = popen(cmd, "r");
 	assert_non_null(f);
@@ -103,7 +98,6 @@ UNUSED static uint64_t find_symbol(const char *name, const char *symbol)
 UNUSED static uint64_t symbol(const char *name, const char *of)
 {
 	uint64_t addr = find_symbol(name, of);
-
 	if (!addr)
 		fail_msg("%s has no symbol %s", name, of);
 	return addr;
@@ -114,7 +108,6 @@ UNUSED static void load(struct binary_view *v, const char *name, uint64_t bias)
 {
 	char cmd[PATH_MAX + 64], line[512];
 	unsigned long long off, addr, phys, filesz, memsz;
-
 	snprintf(cmd, sizeof cmd, "readelf -lW %s", in_dir(name));
 	FILE *f = popen(cmd, "r");
 	assert_non_null(f);

@@ -31,7 +31,6 @@ static void fixture_find_source(void)
 {
 	char up[PATH_MAX] = ".", exe[PATH_MAX], tried[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
 	exe[n > 0 ? n : 0] = '\0';
 	for (const char *file = __FILE__;;) {
 		snprintf(tried, sizeof tried, "%s%s%s", *file == '/' ? "" : up,
@@ -58,7 +57,6 @@ __attribute__((format(printf, 1, 2))) static void run(const char *fmt, ...)
 {
 	char cmd[3 * PATH_MAX];
 	va_list ap;
-
 	va_start(ap, fmt);
 	int n = snprintf(cmd, sizeof cmd, "cd %s && S=%s && ", fixture_dir, fixture_src);
 	vsnprintf(cmd + n, sizeof cmd - (size_t)n, fmt, ap);
@@ -80,7 +78,6 @@ UNUSED static uint32_t line_of(const char *file, const char *text)
 {
 	char path[2 * PATH_MAX], line[512];
 	uint32_t n = 0;
-
 	snprintf(path, sizeof path, "%s/%s", fixture_src, file);
 	FILE *f = fopen(path, "r");
 	assert_non_null(f);
@@ -101,7 +98,6 @@ struct elf {
 static struct elf elf_file(const char *name)
 {
 	struct elf e;
-
 	snprintf(e.path, sizeof e.path, "%s/%s", fixture_dir, name);
 	elf_version(EV_CURRENT);
 	e.fd = open(e.path, O_RDONLY);
@@ -122,7 +118,6 @@ static uint64_t symbol(const char *name, const char *wanted)
 {
 	struct elf e = elf_file(name);
 	uint64_t value = 0;
-
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
 		GElf_Shdr sh;
 		GElf_Sym sym;
@@ -142,7 +137,6 @@ UNUSED static size_t build_id(const char *name, uint8_t id[32])
 {
 	struct elf e = elf_file(name);
 	size_t len = 0;
-
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(e.elf, scn));) {
 		GElf_Shdr sh;
 		GElf_Nhdr nh;
@@ -166,7 +160,6 @@ static void mapped_part(const char *name, uint64_t bias, uint64_t *addr, uint64_
 	struct elf e = elf_file(name);
 	GElf_Phdr ph = { 0 };
 	int i = 0;
-
 	while (gelf_getphdr(e.elf, i++, &ph) && !(ph.p_type == PT_LOAD && (ph.p_flags & PF_X)))
 		;
 	*off = ph.p_offset & ~4095ull;

@@ -38,7 +38,6 @@ NOINLINE void tail(int *p, int v)
 int main(int argc, char **argv)
 {
 	int x = 0;
-
 	(void)argv;
 	MARK(main);
 	tail(&x, argc);

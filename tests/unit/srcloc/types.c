@@ -67,7 +67,6 @@ INLINE void inner(uint64_t *p, uint64_t v)
 INLINE void middle(list_t *p, uint64_t v)
 {
 	struct slot *s = slot_of(p->log, 1);
-
 	inner(&s->value, v);
 	MARK(middle);
 }
@@ -77,7 +76,6 @@ NOINLINE void plain(struct log *log, struct log **pp, list_t *list, int i)
 	void *raw = log;
 	uint64_t *word = &log->magic, local = 3;
 	struct log copy = *log;
-
 	MARK(plain);
 	sink = &copy;
 	if (i > 2) {
@@ -95,7 +93,6 @@ NOINLINE void plain(struct log *log, struct log **pp, list_t *list, int i)
 int main(int argc, char **argv)
 {
 	struct log *p = &the_log;
-
 	(void)argv;
 	the_list.log = p;
 	plain(p, &p, &the_list, argc);
