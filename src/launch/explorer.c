@@ -234,7 +234,12 @@ int launch_explorer_start(struct launch_explorer *e, bool *used, struct err *err
 	*used = true;
 	e->started = true;
 	if (e->fresh) {
-		snprintf(e->why, sizeof e->why, "each run is a process of its own, as wanted");
+		snprintf(
+			e->why, sizeof e->why, "%s",
+			e->opts.fresh
+				? "each run is a process of its own, as wanted"
+				: "a server that waits to be forked would keep the port, which runs "
+				  "without the tracer need as well");
 		return 0;
 	}
 	if (reach(e, err))

@@ -45,8 +45,10 @@ int launch_explorer_view_choose(struct launch_explorer *e, const char *program, 
 			err_set(&why, EXIT_PROGRAM, "%s, and no namespaces are allowed here",
 				refused);
 		free(refused);
-		if (e->view)
+		if (e->view) {
+			e->fresh |= !launch_explorer_beside(e);
 			return 0;
+		}
 	}
 	return err_set(err, EXIT_PROGRAM, "runs cannot be kept apart: %s", why.text);
 }

@@ -7,6 +7,7 @@
 #include "sandbox/internal.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -115,16 +116,45 @@ int sandbox_ready_lacks(const struct sandbox_ready *r, const char *what, struct 
 	return err_set(err, EXIT_PROGRAM, "%s: no line of its output matched '%s'", what, r->text);
 }
 
-/* A line is "  0: 0100007F:1F90 00000000:0000 0A …"; addresses may be longer. */
-static unsigned find_listener(const char *table, unsigned wanted)
+/* In our own network any program may listen; only in one of its own is each listener the server's. */
+static bool shares_network(pid_t pid)
+{
+	char path[48], ours[64] = "", theirs[64] = "";
+	snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+	return readlink("/proc/self/ns/net", ours, sizeof ours - 1) > 0 &&
+	       readlink(path, theirs, sizeof theirs - 1) > 0 && !strcmp(ours, theirs);
+}
+
+/* Does the process have this socket open? */
+static bool holds(pid_t pid, unsigned long inode)
+{
+	char path[48], want[32], is[32];
+	bool found = false;
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	int want_len = snprintf(want, sizeof want, "socket:[%lu]", inode);
+	DIR *dir = opendir(path);
+	for (const struct dirent *e; dir && !found && (e = readdir(dir));)
+		found = readlinkat(dirfd(dir), e->d_name, is, sizeof is) == want_len &&
+			!memcmp(is, want, (size_t)want_len);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* A line is "  0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 uid 0 inode …"; addresses may be longer.
+ * `of`: only a socket that this process has; 0: any. */
+static unsigned find_listener(const char *table, unsigned wanted, pid_t of)
 {
 	char line[512];
 	unsigned local, state, found = 0;
+	unsigned long inode;
 	FILE *f = fopen(table, "re");
 	while (f && !found && fgets(line, sizeof line, f))
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) ==
-			    2 &&
-		    state == TCP_LISTENING && (!wanted || local == wanted))
+		if (sscanf(line,
+			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %lu",
+			   &local, &state, &inode) == 3 &&
+		    state == TCP_LISTENING && (!wanted || local == wanted) &&
+		    (!of || holds(of, inode)))
 			found = local;
 	if (f)
 		fclose(f);
@@ -135,12 +165,13 @@ unsigned sandbox_listens(pid_t pid, unsigned wanted, bool *six)
 {
 	char path[48];
 	unsigned port = 0;
+	pid_t of = pid && !wanted && shares_network(pid) ? pid : 0;
 	for (int i = 0; !port && i < 2; i++) {
 		if (pid)
 			snprintf(path, sizeof path, "/proc/%d/net/tcp%s", (int)pid, i ? "6" : "");
 		else
 			snprintf(path, sizeof path, "/proc/thread-self/net/tcp%s", i ? "6" : "");
-		port = find_listener(path, wanted);
+		port = find_listener(path, wanted, of);
 		if (six)
 			*six = i;
 	}
