@@ -15,7 +15,7 @@
 #include "holdfast.h"
 
 #define MAGIC 0x3174656b63756262ULL
-#define POOL_ADDR ((void *)0x600000000000ULL)
+#define POOL_ADDR ((void *)0x210000000000ULL)
 #define TABLE_SIZE 16
 #define MAX_NODES 256
 #define ENTRIES 3
