@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "finding/internal.h"
+#include "preload/preload.h"
 
 static const char *const system_headers[] = { "/usr/include/*",
 					      "/usr/local/include/*",
@@ -30,9 +31,10 @@ static const char *const system_headers[] = { "/usr/include/*",
 					      "*/rustlib/src/*",
 					      "*/.cargo/registry/*",
 					      NULL };
-static const char *const library_modules[] = { "libpmem*.so*", "libc.so*",      "libc-*.so",
-					       "libm.so*",     "ld-linux*",     "libpthread*.so*",
-					       "vgpreload_*",  "libstdc++.so*", NULL };
+static const char *const library_modules[] = {
+	"libpmem*.so*",    "libc.so*",    "libc-*.so",     "libm.so*",      "ld-linux*",
+	"libpthread*.so*", "vgpreload_*", "libstdc++.so*", PRELOAD_LIBRARY, NULL
+};
 bool finding_match_any(const char *const *globs, const char *word)
 {
 	for (; word && *globs; globs++)

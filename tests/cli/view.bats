@@ -113,3 +113,8 @@ END
 	jq -e '.findings | length == 1 and .[0].kind == "atomicity"' r.json
 	wait_nothing_left
 }
+
+@test "explore: a place is the program's, not the preloaded library's" {
+	run refused explore -j 1 -o x --sym-stdin 4 -- "$EXPLORE_PROGRAMS/channels" "$pool" mapping
+	output_has "through a file that is mapped later at by_mapping (channels.c:"
+}
