@@ -94,7 +94,7 @@ static const struct row {
 	{ "awaited", awaited, 2,
 	  "a fence right after it waits for nothing, as if its flush were missing" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
-	{ "atomic", atomic, -2, "an atomic instruction stores a small number, as into a lock" },
+	{ "atomic", atomic, -3, "an atomic instruction stores a small number, as into a lock" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },

@@ -21,7 +21,8 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	const struct model_place *p = model_place(o->check->model, l->store[w]);
 	const struct trace_site_def *old;
 	if (!word || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx || s->ev->size > 8 ||
-	    (l->open & word) != word || model_pending(o->check->model, l) & word)
+	    (l->open & word) != word || model_pending(o->check->model, l) & word ||
+	    (l->same & word) == word) /* the last: it is persistent, and was stored again */
 		return false;
 	if (l->store[w] == s->where)
 		return model_again(l, w) + 1 >= OFTEN;

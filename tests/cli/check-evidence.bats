@@ -22,6 +22,7 @@ is() {
 @test "a correct program in a strange style: nothing found" {
 	is
 	is silent
+	is echoed
 }
 
 @test "helpers are told by what they do: the finding is where they are used" {

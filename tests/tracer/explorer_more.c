@@ -252,11 +252,11 @@ static void remove_place(void)
 /* In a process of its own, which cannot become root again. */
 static void ordinary_user(void **state)
 {
-	int status, fd = open("log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	char line[512];
 	(void)state;
 	if (geteuid() != 0 || !others_reach(NOBODY))
 		skip();
+	int status, fd = open("log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	make_place();
 	fflush(NULL);
 	pid_t pid = fork();

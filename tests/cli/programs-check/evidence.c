@@ -116,6 +116,15 @@ OFTEN void aside(struct apple *a)
 	__asm__ volatile("");
 }
 
+/* Again and again what is persistent already. */
+OFTEN void echoed(struct apple *a)
+{
+	a->seed = 5;
+	settle(&a->seed, 8);
+	for (int i = 0; i < 6; i++)
+		*(volatile uint64_t *)&a->seed = 5;
+}
+
 OFTEN void ripe(struct apple *a)
 {
 	a->seed = 1;
@@ -337,7 +346,7 @@ static const struct {
 	     { "unfenced", unfenced },   { "numbered", numbered },   { "ripe", ripe },
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
-	     { "piled", piled },         { "aside", aside } };
+	     { "piled", piled },         { "aside", aside },         { "echoed", echoed } };
 
 int main(int argc, char **argv)
 {
