@@ -16,7 +16,7 @@ holdfast() {
 # campaign_setting DIR KEY: as the campaign in this folder was started with.
 campaign_setting() {
 	python3 -c 'import sqlite3, sys
-print(sqlite3.connect(f"file:{sys.argv[1]}/campaign.db?mode=ro", uri=True).execute("select value from setting where key = ?", sys.argv[2:]).fetchone()[0])' "$@"
+print(sqlite3.connect(sys.argv[1] + "/campaign.db").execute("select value from setting where key = ?", sys.argv[2:]).fetchone()[0])' "$@"
 }
 
 # as_nobody FOLDER COMMAND…: there, as another user than root; holdfast is one that this user can run.
