@@ -71,8 +71,8 @@ int preload_see(struct way *w, int dirfd, const char *path, unsigned how)
 	if (!path || !preload_on())
 		return 0;
 	int follow = how & SEE_NAME ? FOLLOW_NEVER : how & SEE_LINK ? FOLLOW_NOT : FOLLOW;
-	unsigned layers = preload_layers();
 	int found = preload_resolve(&w->place, dirfd, path, follow);
+	unsigned layers = preload_layers();
 	if (found > 0 &&
 	    how & SEE_ANY) /* the caller will look at it: now, if that brings a layer */
 		preload_is_folder(&w->place);
