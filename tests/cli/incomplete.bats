@@ -192,8 +192,9 @@ says_last() {
 @test "crash: interrupted, and nothing was found yet: status 3" {
 	holdfast record -q -o t -- "$BIN/app" run "$pool" good good good good
 	for signal in INT TERM; do
-		background "$HOLDFAST" crash --fresh -j 1 --json r.json --recover "$BIN/app check $pool slow && sleep 0.5" t
-		tested() { [ "$(holdfast status --json t | jq '.tested // 0')" -gt 1 ]; }
+		cp -r t "$signal"
+		background "$HOLDFAST" crash -j 1 --json r.json --recover "$BIN/app check $pool slow && sleep 0.5" "$signal"
+		tested() { [ "$(holdfast status --json "$signal" | jq '.tested // 0')" -gt 1 ]; }
 		wait_for tested
 		kill -"$signal" "$pid"
 		ended
