@@ -206,6 +206,19 @@ enum defs_result trace_defs_file(struct trace_defs *d, const struct trace_file_d
 	return DEFS_NEW;
 }
 
+enum defs_result trace_defs_node(struct trace_defs *d, const struct trace_node_def *def)
+{
+	struct trace_node_def *n;
+	if (d->node.n >= DEFS_MAX_GAP || def->kind >= TRACE_IS_KINDS)
+		return DEFS_BAD;
+	n = xmalloc(sizeof *n);
+	*n = *def;
+	n->path = keep(d, def->path, strlen(def->path));
+	n->target = keep(d, def->target, strlen(def->target));
+	VEC_PUSH(&d->node, n);
+	return DEFS_NEW;
+}
+
 void trace_defs_cut_files(struct trace_defs *d, uint32_t n)
 {
 	while (d->file.n > n)
@@ -224,10 +237,13 @@ void trace_defs_free(struct trace_defs *d)
 	}
 	for (size_t i = 0; i < d->file.n; i++)
 		free(d->file.p[i]);
+	for (size_t i = 0; i < d->node.n; i++)
+		free(d->node.p[i]);
 	for (size_t i = 0; i < d->text.n; i++)
 		free(d->text.p[i]);
 	VEC_FREE(&d->process);
 	VEC_FREE(&d->file);
+	VEC_FREE(&d->node);
 	VEC_FREE(&d->text);
 }
 
@@ -261,6 +277,16 @@ const char *trace_string(const struct trace_defs *d, uint32_t process, uint32_t 
 const struct trace_file_def *trace_file(const struct trace_defs *d, uint32_t id)
 {
 	return id < d->file.n ? d->file.p[id] : NULL;
+}
+
+const struct trace_node_def *trace_node(const struct trace_defs *d, uint32_t id)
+{
+	return id < d->node.n ? d->node.p[id] : NULL;
+}
+
+uint32_t trace_nodes(const struct trace_defs *d)
+{
+	return (uint32_t)d->node.n;
 }
 
 const struct trace_process_def *trace_process(const struct trace_defs *d, uint32_t process)

@@ -7,7 +7,16 @@
 
 #include "trace/internal.h"
 
-enum tag { DEF_PROCESS = 1, DEF_ENDED, DEF_SITE, DEF_CTX, DEF_MODULE, DEF_STRING, DEF_FILE };
+enum tag {
+	DEF_PROCESS = 1,
+	DEF_ENDED,
+	DEF_SITE,
+	DEF_CTX,
+	DEF_MODULE,
+	DEF_STRING,
+	DEF_FILE,
+	DEF_NODE
+};
 
 static void put(struct defs_out *o, const uint64_t *v, size_t n)
 {
@@ -92,6 +101,16 @@ void trace_defs_put_file(struct defs_out *o, const struct trace_file_def *def)
 			  def->has_snapshot },
 	    6);
 	put_text(o, def->path, strlen(def->path));
+}
+
+void trace_defs_put_node(struct defs_out *o, const struct trace_node_def *def)
+{
+	put(o,
+	    (uint64_t[]){ DEF_NODE, def->kind, def->dev, def->ino, def->size, def->process,
+			  def->has_snapshot },
+	    7);
+	put_text(o, def->path, strlen(def->path));
+	put_text(o, def->target, strlen(def->target));
 }
 
 /* Reading: the mirror image. Each parser returns false if the record makes no sense. */
@@ -223,19 +242,37 @@ static bool parse_file(struct parse *s)
 	       trace_defs_file(s->defs, &def) != DEFS_BAD;
 }
 
+static bool parse_node(struct parse *s)
+{
+	struct trace_node_def def = { 0 };
+	char path[TRACE_MAX_PAYLOAD + 1], target[TRACE_MAX_PAYLOAD + 1];
+	def.kind = (uint8_t)get32(s);
+	def.dev = get_varint(&s->in);
+	def.ino = get_varint(&s->in);
+	def.size = get_varint(&s->in);
+	def.process = get32(s);
+	def.has_snapshot = get_varint(&s->in) != 0;
+	get_text(s, path);
+	get_text(s, target);
+	def.path = path;
+	def.target = target;
+	return !s->in.bad && def.size <= INT64_MAX && trace_process(s->defs, def.process) &&
+	       trace_defs_node(s->defs, &def) != DEFS_BAD;
+}
+
 int trace_defs_parse(struct trace_defs *defs, const uint8_t *bytes, size_t n, size_t *at)
 {
 	static bool (*const parsers[])(struct parse *) = {
 		[DEF_PROCESS] = parse_process, [DEF_ENDED] = parse_ended,
 		[DEF_SITE] = parse_site,       [DEF_CTX] = parse_ctx,
 		[DEF_MODULE] = parse_module,   [DEF_STRING] = parse_string,
-		[DEF_FILE] = parse_file,
+		[DEF_FILE] = parse_file,       [DEF_NODE] = parse_node,
 	};
 	struct parse s = { .in = { .p = bytes, .end = bytes + n }, .defs = defs };
 	while (s.in.p < s.in.end) {
 		uint8_t tag = *s.in.p;
 		*at = (size_t)(s.in.p++ - bytes);
-		if (tag < DEF_PROCESS || tag > DEF_FILE || !parsers[tag](&s))
+		if (tag < DEF_PROCESS || tag > DEF_NODE || !parsers[tag](&s))
 			return -1;
 	}
 	return 0;

@@ -29,12 +29,6 @@ static bool usable(int fd)
 	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode));
 }
 
-/* An open file; `offset` is -1, or where the program's own descriptor stood. */
-struct opened {
-	int fd;
-	off_t offset;
-};
-
 /* The program's own descriptor, for a file that nobody may open (PMDK makes pools with mode 0). */
 static struct opened borrow(uint32_t pid, int fd)
 {
@@ -49,7 +43,7 @@ static struct opened borrow(uint32_t pid, int fd)
 	return o;
 }
 
-static void done_with(struct opened o)
+void trace_live_close(struct opened o)
 {
 	if (o.fd < 0)
 		return;
@@ -64,9 +58,10 @@ static uint32_t asking(const struct trace_live *l, const struct slot *s)
 	return l->mark.marked ? l->ring->slot[s - l->slot].pid : s->pid;
 }
 
-/* The very file if its descriptor can be had, else what has its path and inode now. */
-static struct opened open_file(uint32_t pid, uint64_t fd, const char *path, uint64_t ino)
+struct opened trace_live_open(const struct trace_live *l, const struct slot *s, uint64_t fd,
+			      const char *path, uint64_t ino)
 {
+	uint32_t pid = asking(l, s);
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct opened o = { -1, -1 };
 	char proc[64];
@@ -79,15 +74,15 @@ static struct opened open_file(uint32_t pid, uint64_t fd, const char *path, uint
 		if (o.fd >= 0 && usable(o.fd))
 			return o;
 	}
-	done_with(o);
+	trace_live_close(o);
 	o = (struct opened){ open(path, flags), -1 };
 	if (o.fd >= 0 && usable(o.fd) && !fstat(o.fd, &st) && st.st_ino == ino)
 		return o;
-	done_with(o);
+	trace_live_close(o);
 	return (struct opened){ -1, -1 };
 }
 
-static uint64_t birth_time(int fd)
+uint64_t trace_live_born(int fd)
 {
 	struct statx x;
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) || !(x.stx_mask & STATX_BTIME))
@@ -143,9 +138,9 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 			   struct err *err)
 {
 	char *path = trace_live_text(r);
-	struct opened o = open_file(asking(l, s), r->arg[3], path, r->arg[2]);
+	struct opened o = trace_live_open(l, s, r->arg[3], path, r->arg[2]);
 	int fd = o.fd;
-	struct live_file f = { r->arg[1], r->arg[2], birth_time(fd) };
+	struct live_file f = { r->arg[1], r->arg[2], trace_live_born(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
 	enum taken taken = TAKEN;
 	if (file == TRACE_NO_FILE) {
@@ -154,21 +149,48 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 	}
 	if (taken != TAKEN_BAD)
 		hmap_put(&l->process.p[s->process].file, r->arg[0], file);
-	done_with(o);
+	trace_live_close(o);
 	trace_live_answer(l, s, fd >= 0 && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
 	free(path);
 	return taken;
 }
 
-/* [off, end) of the file as FILE_WRITE events, as far as the file goes. */
+/* What a DEF_RANGE is about. */
+struct range {
+	uint8_t kind; /* of its events */
+	uint32_t id;
+	const char *path;
+	uint64_t ino;
+};
+
+static bool find_range(const struct trace_live *l, const struct slot *s,
+		       const struct trace_event *r, struct range *out)
+{
+	if (r->arg[0] & TRACE_RANGE_NODE) {
+		uint32_t id =
+			trace_live_node_id(l, s->process, r->arg[0] & ~(uint64_t)TRACE_RANGE_NODE);
+		const struct trace_node_def *n = trace_node(&l->defs, id);
+		if (n)
+			*out = (struct range){ TRACE_NODE_WRITE, id, n->path, n->ino };
+		return n != NULL;
+	}
+	uint32_t id = trace_live_file_id(l, s->process, r->arg[0]);
+	const struct trace_file_def *f = trace_file(&l->defs, id);
+	if (f)
+		*out = (struct range){ TRACE_FILE_WRITE, id, f->path, f->ino };
+	return f != NULL;
+}
+
+/* [off, end) of the file as FILE_WRITE or NODE_WRITE events, as far as the file goes. */
 static enum taken copy_range(struct trace_live *l, const struct slot *s,
-			     const struct trace_event *r, uint32_t file, int fd, struct err *err)
+			     const struct trace_event *r, const struct range *at, int fd,
+			     struct err *err)
 {
 	uint8_t *bytes = xmalloc(TRACE_MAX_PAYLOAD);
 	uint64_t off = r->arg[2], left = r->arg[3];
 	enum taken taken = TAKEN;
 	while (left) {
-		struct trace_event ev = { .kind = TRACE_FILE_WRITE,
+		struct trace_event ev = { .kind = at->kind,
 					  .flags = r->flags,
 					  .nargs = 2,
 					  .site = r->site,
@@ -180,7 +202,7 @@ static enum taken copy_range(struct trace_live *l, const struct slot *s,
 			continue;
 		if (got <= 0)
 			break;
-		ev.arg[0] = file;
+		ev.arg[0] = at->id;
 		ev.arg[1] = off;
 		ev.size = (uint32_t)got;
 		if (trace_live_event(l, s, &ev, err) != TAKEN)
@@ -195,17 +217,16 @@ static enum taken copy_range(struct trace_live *l, const struct slot *s,
 enum taken trace_live_range(struct trace_live *l, struct slot *s, const struct trace_event *r,
 			    struct err *err)
 {
-	uint32_t file = trace_live_file_id(l, s->process, r->arg[0]);
-	const struct trace_file_def *def = trace_file(&l->defs, file);
+	struct range at;
 	enum taken taken = TAKEN;
 	struct opened o = { -1, -1 };
 	if (r->arg[2] > INT64_MAX || r->arg[3] > INT64_MAX - r->arg[2])
 		taken = TAKEN_BAD;
-	else if (def)
-		o = open_file(asking(l, s), r->arg[1], def->path, def->ino);
+	else if (find_range(l, s, r, &at))
+		o = trace_live_open(l, s, r->arg[1], at.path, at.ino);
 	if (o.fd >= 0) {
-		taken = copy_range(l, s, r, file, o.fd, err);
-		done_with(o);
+		taken = copy_range(l, s, r, &at, o.fd, err);
+		trace_live_close(o);
 	}
 	trace_live_answer(l, s, o.fd >= 0 && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
 	return taken;

@@ -54,7 +54,8 @@ enum trace_cpu {
 /*
  * The event table: everything else that lists events is generated from it.
  *   X(NAME, "name", number of args, "argument names")
- * STORE's bytes are its payload; so are FILE_WRITE's; paths and names are payloads too.
+ * STORE's bytes are its payload; so are FILE_WRITE's; paths and names are payloads too. NODE_ events
+ * have absolute paths without symbolic links in their folders; NODE_MOVE's are "from", a zero byte, "to".
  * Append only: a number, once given, is part of the file format.
  */
 #define TRACE_EVENTS(X)                                                                            \
@@ -98,7 +99,17 @@ enum trace_cpu {
 	X(MODULE_LOAD, "module-load", 4, "addr len offset module")                                 \
 	X(MODULE_UNLOAD, "module-unload", 2, "addr len")                                           \
 	X(LOAD, "load", 2, "addr size")                                                            \
-	X(FILE_READ, "file-read", 3, "file offset len")
+	X(FILE_READ, "file-read", 3, "file offset len")                                            \
+	X(NODE_THERE, "node-there", 1, "node")                                                     \
+	X(NODE_NEW, "node-new", 1, "node")                                                         \
+	X(NODE_LINK, "node-link", 1, "node")                                                       \
+	X(NODE_MOVE, "node-move", 3, "node replaced flags")                                        \
+	X(NODE_UNLINK, "node-unlink", 1, "node")                                                   \
+	X(NODE_PM, "node-pm", 2, "node file")                                                      \
+	X(NODE_LOST, "node-lost", 1, "node")                                                       \
+	X(NODE_WRITE, "node-write", 2, "node offset")                                              \
+	X(NODE_TRUNCATE, "node-truncate", 2, "node size")                                          \
+	X(NODE_ALLOCATE, "node-allocate", 4, "node mode offset len")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -114,8 +125,12 @@ enum trace_kind {
 	TRACE_DEF_STRING,    /* args: id; payload: text (names of watched functions) */
 	TRACE_DEF_SWITCH,    /* args: thread; the events that follow are this thread's */
 	TRACE_DEF_PROCESS, /* args: pid, parent pid, reason (enum trace_birth); payload: command */
-	TRACE_DEF_RANGE,   /* args: file, fd, offset, len: contents changed; wants an answer */
+	TRACE_DEF_RANGE,   /* args: file (TRACE_RANGE_NODE: a node), fd, offset, len: contents
+	                    * changed; wants an answer */
 	TRACE_DEF_END,     /* args: 0; the process ended in order, nothing follows */
+	TRACE_DEF_NODE, /* args: id, enum trace_node, dev, ino, fd or -1; payload: path, a zero byte, a
+	                 * link's target; wants an answer */
+	TRACE_DEF_LAST = TRACE_DEF_NODE,
 
 	/* Symbolic execution: only in the ring, only when asked for; nothing of it is stored. */
 	TRACE_SYM_FIRST = 96,
@@ -267,6 +282,23 @@ enum trace_flag {
 	TRACE_F_FIXED = 64,   /* MAP: the program asked for that very address */
 };
 
+/*
+ * A node is something that has names: a file that the program changes, whether it is PM or not, a
+ * folder, a symbolic link. Its contents are in NODE_ events until it is PM, from then on in those of
+ * the file.
+ */
+enum trace_node {
+	TRACE_IS_FILE,
+	TRACE_IS_FOLDER,
+	TRACE_IS_LINK,
+	TRACE_IS_KINDS,
+	TRACE_IS_NEW = 16,  /* DEF_NODE: it is no earlier one with the same inode number */
+	TRACE_IS_BARE = 32, /* DEF_NODE: its contents are not wanted */
+};
+#define TRACE_RANGE_NODE ((uint64_t)1 << 63)
+/* NODE_MOVE's flags: RENAME_EXCHANGE, as the kernel has it. */
+#define TRACE_MOVE_EXCHANGE 2u
+
 /* What a site does: the site's class, constant per instruction. */
 enum trace_site {
 	TRACE_SITE_OTHER,
@@ -298,7 +330,7 @@ enum trace_ctx_id {
 enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 3u
+#define RING_VERSION 4u
 #define RING_SLOTS 64u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
 #define RING_HEADER_BYTES 65536u

@@ -145,16 +145,20 @@ static int allocate_file(struct image_file *f, uint64_t mode, uint64_t off, uint
 
 static int file_event(struct trace_image *im, const struct trace_event *ev, struct err *err)
 {
-	struct image_file *f;
-	if (ev->arg[0] >= im->file.n)
+	bool node = trace_node_arg(ev->kind);
+	struct image_file *f = NULL;
+	if (ev->arg[0] < TRACE_OF_NODE)
+		f = image_of(im, (uint32_t)ev->arg[0] | (node ? TRACE_OF_NODE : 0));
+	if (!f)
 		return 0; /* a file that the trace does not know */
-	f = &im->file.p[ev->arg[0]];
 	switch (ev->kind) {
+	case TRACE_NODE_TRUNCATE:
 	case TRACE_FILE_TRUNCATE:
 		if (ev->arg[1] > INT64_MAX)
 			return err_set(err, EXIT_USAGE, "truncate to an impossible size");
 		truncate_file(f, ev->arg[1]);
 		return 0;
+	case TRACE_NODE_ALLOCATE:
 	case TRACE_FILE_ALLOCATE: return allocate_file(f, ev->arg[1], ev->arg[2], ev->arg[3], err);
 	default:
 		if (ev->arg[1] > INT64_MAX - TRACE_MAX_PAYLOAD)
@@ -197,6 +201,9 @@ int trace_image_apply(struct trace_image *im, const struct trace_event *ev, stru
 		return -1;
 	switch (ev->kind) {
 	case TRACE_STORE: store_event(im, ev); return 0;
+	case TRACE_NODE_WRITE:
+	case TRACE_NODE_TRUNCATE:
+	case TRACE_NODE_ALLOCATE:
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE: return file_event(im, ev, err);

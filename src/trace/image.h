@@ -14,11 +14,20 @@ struct image_file {
 struct trace_image {
 	struct trace_reader *reader;
 	VEC(struct image_file) file;
+	VEC(struct image_file) node;
 	struct trace_maps *maps;
 	VEC(uint8_t *) block;      /* memory of the initial pages */
 	VEC(const uint8_t *) page; /* initial pages by number */
 	uint64_t next;             /* event that trace_image_run goes on with */
 };
+
+/* A file's, or with TRACE_OF_NODE a node's; NULL: there is none. */
+static inline struct image_file *image_of(const struct trace_image *im, uint32_t id)
+{
+	if (id & TRACE_OF_NODE)
+		return (id & ~TRACE_OF_NODE) < im->node.n ? &im->node.p[id & ~TRACE_OF_NODE] : NULL;
+	return id < im->file.n ? &im->file.p[id] : NULL;
+}
 
 static inline const uint8_t *image_page(const struct image_file *f, uint64_t index)
 {

@@ -12,11 +12,16 @@ static int load_pages(void *arg, const uint8_t *raw, size_t n)
 {
 	struct trace_image *im = arg;
 	struct cursor in = { .p = raw, .end = raw + n };
-	uint64_t file = get_varint(&in), first = get_varint(&in), entries = get_varint(&in);
+	uint64_t owner = get_varint(&in), first = get_varint(&in), entries = get_varint(&in);
 	uint64_t index = 0, fresh = 0;
 	struct cursor list = in;
 	uint8_t *block;
-	if (in.bad || file >= im->file.n || first != im->page.n || entries > cursor_left(&in) / 2)
+	struct image_file *of = NULL;
+	if (owner < TRACE_OF_NODE)
+		of = image_of(im, (uint32_t)owner);
+	else if (owner >= PAGES_NODE && owner - PAGES_NODE < TRACE_OF_NODE)
+		of = image_of(im, TRACE_OF_NODE | (uint32_t)(owner - PAGES_NODE));
+	if (in.bad || !of || first != im->page.n || entries > cursor_left(&in) / 2)
 		return -1;
 	for (uint64_t i = 0; i < entries; i++) {
 		get_varint(&in);
@@ -36,7 +41,7 @@ static int load_pages(void *arg, const uint8_t *raw, size_t n)
 		number = ref ? ref - 1 : first++;
 		if (number >= im->page.n || index > INT64_MAX / CHUNK_PAGE)
 			return -1;
-		hmap_put(&im->file.p[file].page, index, (uintptr_t)im->page.p[number]);
+		hmap_put(&of->page, index, (uintptr_t)im->page.p[number]);
 	}
 	return 0;
 }
@@ -52,6 +57,8 @@ struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 	}
 	for (uint32_t i = 0; i < trace_files(defs); i++)
 		VEC_PUSH(&im->file, ((struct image_file){ .size = trace_file(defs, i)->size }));
+	for (uint32_t i = 0; i < trace_nodes(defs); i++)
+		VEC_PUSH(&im->node, ((struct image_file){ .size = trace_node(defs, i)->size }));
 	im->maps = trace_maps_new(defs);
 	if (trace_reader_pages(r, load_pages, im, err)) {
 		trace_image_free(im);
@@ -60,21 +67,28 @@ struct trace_image *trace_image_new(struct trace_reader *r, struct err *err)
 	return im;
 }
 
+static void free_pages(struct image_file *f)
+{
+	struct hmap *m = &f->page;
+	for (size_t k = 0; k < m->cap; k++)
+		if (m->used[k] && m->val[k] & OWNED)
+			free((void *)(uintptr_t)(m->val[k] - OWNED));
+	hmap_free(m);
+}
+
 void trace_image_free(struct trace_image *im)
 {
 	if (!im)
 		return;
-	for (size_t i = 0; i < im->file.n; i++) {
-		struct hmap *m = &im->file.p[i].page;
-		for (size_t k = 0; k < m->cap; k++)
-			if (m->used[k] && m->val[k] & OWNED)
-				free((void *)(uintptr_t)(m->val[k] - OWNED));
-		hmap_free(m);
-	}
+	for (size_t i = 0; i < im->file.n; i++)
+		free_pages(&im->file.p[i]);
+	for (size_t i = 0; i < im->node.n; i++)
+		free_pages(&im->node.p[i]);
 	trace_maps_free(im->maps);
 	for (size_t i = 0; i < im->block.n; i++)
 		free(im->block.p[i]);
 	VEC_FREE(&im->file);
+	VEC_FREE(&im->node);
 	VEC_FREE(&im->block);
 	VEC_FREE(&im->page);
 	free(im);
@@ -101,19 +115,21 @@ int trace_image_run(struct trace_image *im, uint64_t end, struct err *err)
 
 uint64_t trace_image_size(const struct trace_image *im, uint32_t file)
 {
-	return file < im->file.n ? im->file.p[file].size : 0;
+	const struct image_file *f = image_of(im, file);
+	return f ? f->size : 0;
 }
 
 /* Like reading a file: at most what is there. Returns 0, or -1 if the range is not there. */
 int trace_image_read(const struct trace_image *im, uint32_t file, uint64_t off, void *buf,
 		     size_t len)
 {
+	const struct image_file *f = image_of(im, file);
 	uint8_t *to = buf;
-	if (file >= im->file.n || off > im->file.p[file].size || len > im->file.p[file].size - off)
+	if (!f || off > f->size || len > f->size - off)
 		return -1;
 	while (len) {
 		size_t in = off % CHUNK_PAGE, n = CHUNK_PAGE - in < len ? CHUNK_PAGE - in : len;
-		const uint8_t *page = image_page(&im->file.p[file], off / CHUNK_PAGE);
+		const uint8_t *page = image_page(f, off / CHUNK_PAGE);
 		if (page)
 			memcpy(to, page + in, n);
 		else
@@ -134,11 +150,10 @@ static int write_page(int fd, const uint8_t *page, uint64_t off, uint64_t size)
 int trace_image_write_file(const struct trace_image *im, uint32_t file, const char *path,
 			   struct err *err)
 {
-	const struct image_file *f;
+	const struct image_file *f = image_of(im, file);
 	int fd, bad;
-	if (file >= im->file.n)
+	if (!f)
 		return err_set(err, EXIT_USAGE, "the trace has no file %u", file);
-	f = &im->file.p[file];
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return err_errno(err, EXIT_USAGE, "cannot create %s", path);

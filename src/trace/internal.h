@@ -26,6 +26,7 @@ struct defs_process {
 struct trace_defs {
 	VEC(struct defs_process *) process;
 	VEC(struct trace_file_def *) file;
+	VEC(struct trace_node_def *) node;
 	VEC(char *) text; /* every path, command and string, freed together */
 };
 
@@ -41,6 +42,7 @@ enum defs_result trace_defs_module(struct trace_defs *, uint32_t process, uint32
 enum defs_result trace_defs_string(struct trace_defs *, uint32_t process, uint32_t id,
 				   const char *text);
 enum defs_result trace_defs_file(struct trace_defs *, const struct trace_file_def *);
+enum defs_result trace_defs_node(struct trace_defs *, const struct trace_node_def *);
 void trace_defs_cut_files(struct trace_defs *, uint32_t n); /* those from n on are gone */
 void trace_defs_ended(struct trace_defs *, uint32_t process);
 void trace_defs_free(struct trace_defs *);
@@ -66,6 +68,7 @@ void trace_defs_put_module(struct defs_out *, uint32_t process, uint32_t id,
 			   const struct trace_module_def *);
 void trace_defs_put_string(struct defs_out *, uint32_t process, uint32_t id, const char *text);
 void trace_defs_put_file(struct defs_out *, const struct trace_file_def *);
+void trace_defs_put_node(struct defs_out *, const struct trace_node_def *);
 /* Adds everything in a DEFS chunk; -1: bad bytes, *at says where in the chunk. */
 int trace_defs_parse(struct trace_defs *, const uint8_t *, size_t n, size_t *at);
 
@@ -131,7 +134,9 @@ int trace_writer_defs(struct trace_writer *, struct err *);  /* pending definiti
 int trace_writer_flush(struct trace_writer *, struct err *); /* definitions, then events */
 int trace_writer_idle(struct trace_writer *, struct err *);  /* flush what has waited long */
 uint64_t trace_fd_size(int fd);                              /* of a file or a device */
-int trace_snapshot(struct trace_writer *, uint32_t file, int fd, struct err *);
+/* `owner`: a file's id, or PAGES_NODE and a node's. */
+#define PAGES_NODE ((uint64_t)1 << 32)
+int trace_snapshot(struct trace_writer *, uint64_t owner, int fd, struct err *);
 
 /* --- reader.c --- */
 

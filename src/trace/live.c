@@ -80,11 +80,15 @@ void trace_live_free(struct trace_live *l)
 	if (l->fd >= 0)
 		close(l->fd);
 	trace_defs_free(&l->defs);
-	for (size_t i = 0; i < l->process.n; i++)
+	for (size_t i = 0; i < l->process.n; i++) {
 		hmap_free(&l->process.p[i].file);
+		hmap_free(&l->process.p[i].node);
+	}
 	VEC_FREE(&l->process);
 	VEC_FREE(&l->file);
+	VEC_FREE(&l->node);
 	hmap_free(&l->file_of);
+	hmap_free(&l->node_of);
 	hmap_free(&l->forked);
 	hmap_free(&l->newest);
 	free(l);

@@ -66,6 +66,7 @@ int trace_file_arg(unsigned kind)
 {
 	switch (kind) {
 	case TRACE_MAP: return 2;
+	case TRACE_NODE_PM: return 1;
 	case TRACE_FILE_OPEN:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE:
@@ -76,4 +77,9 @@ int trace_file_arg(unsigned kind)
 	case TRACE_FILE_UNLINK: return 0;
 	default: return -1;
 	}
+}
+
+bool trace_node_arg(unsigned kind)
+{
+	return kind >= TRACE_NODE_THERE && kind <= TRACE_NODE_ALLOCATE;
 }

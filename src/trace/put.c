@@ -134,6 +134,21 @@ int trace_put_file(struct trace_writer *w, const struct trace_file_def *def, int
 	return fd >= 0 ? trace_snapshot(w, *id, fd, err) : 0;
 }
 
+int trace_put_node(struct trace_writer *w, const struct trace_node_def *def, int fd, uint32_t *id,
+		   struct err *err)
+{
+	struct trace_node_def with = *def;
+	with.has_snapshot = fd >= 0;
+	*id = trace_nodes(&w->defs);
+	if (!trace_process(&w->defs, def->process) || def->size > INT64_MAX ||
+	    trace_defs_node(&w->defs, &with) == DEFS_BAD)
+		return bad_def(err, "node", *id);
+	if (before(w, DEFS_NEW, err))
+		return -1;
+	trace_defs_put_node(&w->pending, &with);
+	return fd >= 0 ? trace_snapshot(w, PAGES_NODE + *id, fd, err) : 0;
+}
+
 const struct trace_defs *trace_writer_known(const struct trace_writer *w)
 {
 	return &w->defs;

@@ -70,6 +70,10 @@ static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_
 	int file = trace_file_arg(ev->kind);
 	if (file >= 0)
 		ev->arg[file] = trace_live_file_id(l, s->process, ev->arg[file]);
+	if (trace_node_arg(ev->kind))
+		ev->arg[0] = trace_live_node_id(l, s->process, ev->arg[0]);
+	if (ev->kind == TRACE_NODE_MOVE)
+		ev->arg[1] = trace_live_node_id(l, s->process, ev->arg[1]);
 	if (ev->kind == TRACE_FORK)
 		hmap_put(&l->forked, ev->arg[0], s->process);
 	if (ev->kind == TRACE_EXIT || ev->kind == TRACE_EXEC)
@@ -238,11 +242,17 @@ static enum taken hear_parent(struct trace_live *l, const struct slot *s,
 	return bad ? TAKEN_FAILED : TAKEN;
 }
 
+static void copy_map(struct hmap *to, const struct hmap *from)
+{
+	for (size_t i = 0; i < from->cap; i++)
+		if (from->used[i])
+			hmap_put(to, from->key[i], from->val[i]);
+}
+
 static void copy_names(struct live_process *to, const struct live_process *from)
 {
-	for (size_t i = 0; i < from->file.cap; i++)
-		if (from->file.used[i])
-			hmap_put(&to->file, from->file.key[i], from->file.val[i]);
+	copy_map(&to->file, &from->file);
+	copy_map(&to->node, &from->node);
 }
 
 static enum taken add_process(struct trace_live *l, struct slot *s, struct trace_process_def *def,
@@ -294,6 +304,12 @@ static enum taken take_file(struct trace_live *l, struct slot *s, struct trace_e
 	return trace_live_file(l, s, r, err);
 }
 
+static enum taken take_node(struct trace_live *l, struct slot *s, struct trace_event *r,
+			    struct err *err)
+{
+	return trace_live_node(l, s, r, err);
+}
+
 static enum taken take_range(struct trace_live *l, struct slot *s, struct trace_event *r,
 			     struct err *err)
 {
@@ -313,6 +329,7 @@ static const struct {
 	[TRACE_DEF_PROCESS - TRACE_DEF_SITE] = { take_process, 3 },
 	[TRACE_DEF_RANGE - TRACE_DEF_SITE] = { take_range, 4 },
 	[TRACE_DEF_END - TRACE_DEF_SITE] = { take_end, 1 },
+	[TRACE_DEF_NODE - TRACE_DEF_SITE] = { take_node, 5 },
 };
 
 /* Records of symbolic execution: how many arguments each has. */
@@ -335,7 +352,7 @@ int trace_live_args(unsigned kind)
 		return (int)trace_kind_args(kind);
 	if (is_symbolic(kind))
 		return symbolic[kind - TRACE_SYM_FIRST];
-	if (kind < TRACE_DEF_SITE || kind > TRACE_DEF_END)
+	if (kind < TRACE_DEF_SITE || kind > TRACE_DEF_LAST)
 		return -1;
 	return definitions[kind - TRACE_DEF_SITE].nargs;
 }

@@ -94,11 +94,14 @@ void trace_live_reset(struct trace_live *l)
 	for (unsigned i = 0; i < RING_SLOTS; i++)
 		if (l->slot[i].active || l->ring->slot[i].state != RING_FREE)
 			trace_live_release(l, i, NULL);
-	for (size_t i = 0; i < l->process.n; i++)
+	for (size_t i = 0; i < l->process.n; i++) {
 		hmap_free(&l->process.p[i].file);
+		hmap_free(&l->process.p[i].node);
+	}
 	trace_defs_free(&l->defs);
-	l->process.n = l->file.n = 0;
+	l->process.n = l->file.n = l->node.n = 0;
 	hmap_free(&l->file_of);
+	hmap_free(&l->node_of);
 	hmap_free(&l->forked);
 	hmap_free(&l->newest);
 	memset(l->recent, 0, sizeof l->recent);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the three parts of the live side share: live.c (the ring, slots, waiting), records.c
- * (what a record means) and files.c (requests about files).
+ * (what a record means) and files.c (requests about PM files), nodes.c (about
+ * all that has names).
  */
 #ifndef HOLDFAST_TRACE_RING_H
 #define HOLDFAST_TRACE_RING_H
@@ -27,6 +28,7 @@ struct live_file {
 /* What a process calls its files. A fork starts with its parent's names. */
 struct live_process {
 	struct hmap file; /* tracer's id -> id in the trace */
+	struct hmap node; /* … of nodes */
 };
 
 /* Where a fork server stands: rewind.c. */
@@ -58,6 +60,9 @@ struct trace_live {
 	VEC(struct live_process) process;
 	VEC(struct live_file) file; /* by id in the trace */
 	struct hmap file_of;        /* hash of dev and ino -> newest file with them */
+	VEC(struct live_file) node; /* by id in the trace */
+	struct hmap node_of;        /* likewise */
+	uint64_t kept;              /* bytes of nodes' initial contents */
 	struct hmap forked;         /* pid of a child that is yet to appear -> process it is from */
 	struct hmap newest;         /* pid -> newest process of that number */
 	struct live_mark mark;
@@ -85,6 +90,19 @@ enum taken trace_live_file(struct trace_live *, struct slot *, const struct trac
 			   struct err *);
 enum taken trace_live_range(struct trace_live *, struct slot *, const struct trace_event *,
 			    struct err *);
+enum taken trace_live_node(struct trace_live *, struct slot *, const struct trace_event *,
+			   struct err *);
+uint32_t trace_live_node_id(const struct trace_live *, uint32_t process, uint64_t id);
+/* An open file; `offset` is -1, or where the program's own descriptor stood. */
+struct opened {
+	int fd;
+	off_t offset;
+};
+/* The very file if its descriptor can be had, else what has its path and inode now. */
+struct opened trace_live_open(const struct trace_live *, const struct slot *, uint64_t fd,
+			      const char *path, uint64_t ino);
+void trace_live_close(struct opened);
+uint64_t trace_live_born(int fd); /* 0: the file system does not say */
 /* The trace's id of a file that the process calls `id`, or TRACE_NO_FILE. */
 uint32_t trace_live_file_id(const struct trace_live *, uint32_t process, uint64_t id);
 /* What became of a call on the writer: it is not called again after a failure. */

@@ -4,7 +4,7 @@
  * alone. Holes are skipped without reading them and pages of zeros are left out; a page
  * that some file of the trace had before is stored as its number only.
  *
- *   PAGES chunk:  file, number of the first new page, entries
+ *   PAGES chunk:  file or 2^32 + node, number of the first new page, entries
  *                 { page index - previous index, 0 = new | number + 1 } …
  *                 new pages, 4096 bytes each
  *
@@ -27,7 +27,7 @@
 
 struct pages {
 	struct trace_writer *w;
-	uint32_t file;
+	uint64_t owner;
 	uint64_t last; /* page index of the last entry */
 	unsigned entries, fresh;
 	uint64_t first_fresh; /* number of the first new page */
@@ -43,7 +43,7 @@ static int write_pages(struct pages *s, struct err *err)
 				       { s->bytes, (size_t)s->fresh * CHUNK_PAGE } };
 	if (!s->entries)
 		return 0;
-	p = put_varint(p, s->file);
+	p = put_varint(p, s->owner);
 	p = put_varint(p, s->first_fresh);
 	p = put_varint(p, s->entries);
 	col[0].n = (size_t)(p - head);
@@ -115,7 +115,8 @@ static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct
 				continue;
 			if (got < 0)
 				bad = err_errno(err, EXIT_INTERNAL,
-						"cannot read file %u of the trace", s->file);
+						"cannot read file %u of the trace",
+						(unsigned)s->owner);
 			if (got <= 0)
 				break;
 			have += (size_t)got;
@@ -184,9 +185,9 @@ uint64_t trace_fd_size(int fd)
 	return st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-int trace_snapshot(struct trace_writer *w, uint32_t file, int fd, struct err *err)
+int trace_snapshot(struct trace_writer *w, uint64_t owner, int fd, struct err *err)
 {
-	struct pages s = { .w = w, .file = file };
+	struct pages s = { .w = w, .owner = owner };
 	int bad;
 	if (trace_writer_defs(w, err)) /* the file's own definition comes first */
 		return -1;

@@ -49,6 +49,16 @@ struct trace_file_def {
 	uint8_t has_snapshot; /* the initial contents are in the trace */
 	char *path;
 };
+/* Something that has names: enum trace_node. */
+struct trace_node_def {
+	uint64_t dev, ino;
+	uint64_t size;        /* when it was first heard of */
+	uint32_t process;     /* that told of it */
+	uint8_t kind;         /* enum trace_node */
+	uint8_t has_snapshot; /* the contents that it had then are in the trace */
+	char *path;           /* by which it was first known */
+	char *target;         /* of a symbolic link */
+};
 struct trace_process_def {
 	uint32_t pid, parent;
 	uint32_t parent_index; /* of the process it was forked from or was before exec */
@@ -61,6 +71,7 @@ struct trace_process_def {
 
 #define TRACE_NO_PROCESS UINT32_MAX /* parent_index: none that is traced */
 #define TRACE_NO_FILE UINT32_MAX    /* a file argument that names no known file */
+#define TRACE_NO_NODE UINT32_MAX
 
 /* Sites, contexts, modules and strings belong to a process; files belong to the trace. */
 struct trace_defs;
@@ -70,8 +81,10 @@ const struct trace_module_def *trace_module(const struct trace_defs *, uint32_t 
 					    uint32_t id);
 const char *trace_string(const struct trace_defs *, uint32_t process, uint32_t id);
 const struct trace_file_def *trace_file(const struct trace_defs *, uint32_t id);
+const struct trace_node_def *trace_node(const struct trace_defs *, uint32_t id);
 const struct trace_process_def *trace_process(const struct trace_defs *, uint32_t process);
 uint32_t trace_files(const struct trace_defs *); /* how many there are */
+uint32_t trace_nodes(const struct trace_defs *);
 uint32_t trace_processes(const struct trace_defs *);
 
 const char *trace_kind_name(unsigned kind);            /* "store", …; NULL if unknown */
@@ -79,6 +92,7 @@ const char *trace_arg_name(unsigned kind, unsigned i); /* "addr", …; NULL past
 const char *trace_site_class_name(unsigned class);
 unsigned trace_kind_args(unsigned kind); /* how many arguments it has */
 int trace_file_arg(unsigned kind);       /* which of them is a file's id, or -1 */
+bool trace_node_arg(unsigned kind);      /* the first is a node's */
 
 /* Reader. All functions that can fail return 0 or -1 and fill err. */
 struct trace_reader;
@@ -130,7 +144,59 @@ const struct trace_read *trace_reads_all(const struct trace_reads *, size_t *n);
 const struct trace_read *trace_reads_overwritten(const struct trace_reads *, size_t *n);
 void trace_reads_free(struct trace_reads *);
 
-/* The contents of a PM file as the trace knows it: initial contents plus replayed events. */
+/*
+ * Names over time: which of them there were before any event, and what they stood for.
+ *
+ * A *thing* is a PM file, another file, a folder or a symbolic link. An *entry* is a name in a folder,
+ * which is a thing itself, so that what is in it goes along when it is renamed. An entry has versions:
+ *
+ *	in /data      event     0           17          29
+ *	  "pool"                thing 3     thing 5     -          replaced by a rename, then unlinked
+ *	  "pool.tmp"            -           thing 5     ...
+ *
+ * What is first heard of late was there from the beginning: NODE_THERE, or what is renamed or
+ * unlinked. Folders on the way are things without a node.
+ */
+#define TRACE_NOTHING UINT32_MAX
+struct trace_thing {
+	uint8_t kind;    /* enum trace_node */
+	bool lost;       /* its contents are not known */
+	uint32_t node;   /* TRACE_NO_NODE: none */
+	uint32_t file;   /* that it is as PM; TRACE_NO_FILE: none */
+	uint64_t mapped; /* … from this event on; before it, it is the node */
+};
+struct trace_version {
+	uint64_t event; /* after it */
+	uint32_t thing; /* TRACE_NOTHING */
+};
+struct trace_entry {
+	uint32_t folder; /* thing */
+	char *name;
+	VEC(struct trace_version) at; /* the first is that of the beginning */
+};
+/* A name as it is before an event. Folders come before what is in them. */
+struct trace_name {
+	const char *path;
+	uint32_t thing; /* TRACE_NOTHING: no longer, or not yet */
+	bool moved;     /* at the end that folder is elsewhere */
+};
+struct trace_tree;
+struct trace_tree *trace_tree_new(const struct trace_defs *);
+void trace_tree_apply(struct trace_tree *, const struct trace_event *); /* all, in order */
+/* Of the whole trace; the reader stays where it is. A damaged one as far as it goes. */
+struct trace_tree *trace_tree_read(struct trace_reader *, struct err *);
+const struct trace_thing *trace_tree_thing(const struct trace_tree *, uint32_t);
+size_t trace_tree_things(const struct trace_tree *);
+const struct trace_entry *trace_tree_entry(const struct trace_tree *, size_t); /* NULL: no more */
+void trace_tree_names(const struct trace_tree *, uint64_t event,
+		      void (*each)(void *, const struct trace_name *), void *);
+/* Whose contents a thing has before an event: a file's id, or TRACE_OF_NODE and a node's;
+ * TRACE_NO_FILE: it has none. */
+#define TRACE_OF_NODE 0x80000000u
+uint32_t trace_tree_contents(const struct trace_tree *, uint32_t thing, uint64_t event);
+void trace_tree_free(struct trace_tree *);
+
+/* The contents of a PM file, or a node (TRACE_OF_NODE), as the trace knows it: initial contents plus replayed events. */
 struct trace_image;
 struct trace_image *trace_image_new(struct trace_reader *, struct err *err);
 int trace_image_apply(struct trace_image *, const struct trace_event *, struct err *err);
@@ -170,6 +236,9 @@ int trace_put_string(struct trace_writer *, uint32_t process, uint32_t id, const
 		     struct err *err);
 /* Keeps the contents of `fd` (-1: none) as the file's initial ones. */
 int trace_put_file(struct trace_writer *, const struct trace_file_def *, int fd, uint32_t *id,
+		   struct err *err);
+/* … and of a node. */
+int trace_put_node(struct trace_writer *, const struct trace_node_def *, int fd, uint32_t *id,
 		   struct err *err);
 int trace_put_event(struct trace_writer *, const struct trace_event *, struct err *err);
 const struct trace_defs *trace_writer_known(const struct trace_writer *);
