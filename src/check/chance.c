@@ -1,16 +1,117 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stores that became persistent only together with something else in their line. */
+/*
+ * What becomes persistent on purpose, and what only by chance: together with something else in its line.
+ *
+ * A statement's stores are forgotten if none of them is ever persisted on purpose, and the program's
+ * own flushes that do cover them are made for other stores in the line, by functions that have
+ * nothing to do with it, after the thread has gone through a fence with the store still open. Where
+ * a function that has to do with both is on the way to the flush, it may rely on the line.
+ */
 #include "check/internal.h"
+
+bool check_fenced_since(struct check *c, const struct model_step *s, int w)
+{
+	const struct model_thread *t = model_thread(c->model, s->line->storer);
+	return t->fence_num && t->fence_num - 1 > model_when(s->line->when[w], s->ev->num);
+}
+
+/* The line's open bytes are all one place's. */
+static bool is_alone(const struct model_line *l)
+{
+	int first = __builtin_ctzll(l->open) / 8;
+	for (int w = first + 1; w < MODEL_WORDS; w++)
+		if (l->open >> (w * 8) & 0xff && l->store[w] != l->store[first])
+			return false;
+	return true;
+}
+
+/* Words that the flush is made for, by the functions that are on the path of both. */
+static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
+{
+	uint64_t near = 0, first = UINT64_MAX, last = 0, when;
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		if (!word || !check_near(u, s->line->store[w], s->line->flush))
+			continue;
+		near |= word;
+		when = model_when(s->line->when[w], s->ev->num);
+		first = when < first ? when : first;
+		last = when > last ? when : last;
+	}
+	/* What was stored between two of these belongs to them: compilers mix statements, and then say of a
+	 * store that it is in another inlined function. */
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		when = model_when(s->line->when[w], s->ev->num);
+		if (when > first && when < last && !check_fenced_since(u->check, s, w))
+			near |= s->mask & 0xffull << (w * 8);
+	}
+	return near;
+}
+
+/* Those of a line's words that non-temporal stores wrote, which need no flush, and not to allocate. */
+static uint64_t streamed_words(struct check *c, const struct model_step *s, uint64_t *all)
+{
+	uint64_t meant = 0;
+	for (int w = 0; w < MODEL_WORDS; w++) {
+		uint64_t word = s->mask & 0xffull << (w * 8);
+		model_where store = s->line->store[w];
+		if (!word || model_place(c->model, store)->class != TRACE_SITE_NT_STORE)
+			continue;
+		*all |= word;
+		meant |= check_persister(c, store) == CHECK_BY_ALLOCATOR ? 0 : word;
+	}
+	return meant;
+}
+
+uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
+{
+	const struct model_line *l = s->line;
+	uint64_t streamed = 0, meant;
+	if (s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH)
+		return s->mask; /* a file is synchronised */
+	meant = streamed_words(u->check, s, &streamed);
+	if (s->mask == streamed)
+		return meant;
+	enum check_persister by =
+		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
+	uint64_t flushed = by == CHECK_BY_LIBRARY                  ? s->mask
+			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
+			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
+								   : 0;
+	return meant | (flushed & ~streamed);
+}
 
 const struct srcloc_frame *check_by_chance(struct oracle_state *u, const struct srcloc_frame *at)
 {
 	for (model_where w = 0; w < model_places(u->check->model); w++) {
 		const uint32_t *t = oracle_tally(u, w);
-		if (t[PERSISTED] || !t[BY_CHANCE])
+		if (t[PERSISTED] || !(t[BY_CHANCE] || t[STRAY]))
 			continue;
 		const struct srcloc_frame *store = finding_main_frame(check_place(u->check, w));
 		if (store && check_same_function(at, store))
 			return store;
 	}
 	return NULL;
+}
+
+bool check_is_stray(struct oracle_state *u, const struct model_step *s, int w, uint64_t purpose)
+{
+	const struct model_line *l = s->line;
+	return purpose && l->flush_when &&
+	       check_persister(u->check, l->flush) == CHECK_BY_PROGRAM &&
+	       check_fenced_since(u->check, s, w) && !check_by_pmdk(u->check, l->store[w]);
+}
+
+bool check_was_forgotten(struct oracle_state *u, const struct check_group *g)
+{
+	const uint32_t *statement = u->check->statement.p;
+	if (g->tally[PERSISTED] || g->tally[BY_CHANCE])
+		return false;
+	for (size_t i = 0; i < u->pairs.v.n; i++) {
+		const struct pair *p = &u->pairs.v.p[i];
+		if (statement[p->a] == statement[g->k.where] &&
+		    check_shares_path(u->check, p->a, p->b))
+			return false;
+	}
+	return true;
 }

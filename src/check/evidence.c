@@ -30,6 +30,11 @@ static bool left_out(const struct check_facts *f)
 	return (f->published || f->perhaps) && f->object;
 }
 
+static bool beside(const struct check_facts *f)
+{
+	return f->beside && !f->published && !f->perhaps;
+}
+
 static bool perhaps(const struct check_facts *f)
 {
 	return f->perhaps && !f->published && !f->object;
@@ -58,7 +63,12 @@ static bool atomic(const struct check_facts *f)
 
 static bool by_chance(const struct check_facts *f)
 {
-	return f->by_chance && !f->same_bytes && !f->same_statement;
+	return f->by_chance && !f->stray && !f->same_bytes && !f->same_statement;
+}
+
+static bool stray(const struct check_facts *f)
+{
+	return f->stray;
 }
 
 static bool recovery_reads(const struct check_facts *f)
@@ -88,11 +98,14 @@ static const struct row {
 	{ "published", published, 3,
 	  "a pointer in persistent memory leads to the object, of which nothing is persisted" },
 	{ "left-out", left_out, 2, "the program persists other fields of the same object" },
+	{ "beside", beside, 2, "the program persists what lies right beside it" },
 	{ "perhaps-published", perhaps, 2,
 	  "what looks like an offset or a pointer in persistent memory leads to it" },
 	{ "pointer", pointer, 1, "what is stored is itself a pointer to persistent memory" },
 	{ "awaited", awaited, 2,
 	  "a fence right after it waits for nothing, as if its flush were missing" },
+	{ "stray", stray, 1,
+	  "fences passed it by, and the flush that covers it later is made for something else" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
 	{ "atomic", atomic, -3, "an atomic instruction stores a small number, as into a lock" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },

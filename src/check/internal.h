@@ -113,12 +113,21 @@ struct pairs {
 struct pair *check_pair_hit(struct pairs *, model_where a, model_where b, uint64_t count);
 void check_pairs_free(struct pairs *);
 /* What unpersisted.c counts of a place: words that became persistent on purpose; words that were open at the end of an
- * operation, with and without a fence since; words that became persistent by chance; words that were changed as
- * locks are, and otherwise. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, TURNS, ONWARD };
+ * operation, with and without a fence since; words that became persistent by chance, and those that did although the
+ * program had forgotten them (chance.c); words that were changed as locks are, and otherwise. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD };
 /* chance.c, with the state of unpersisted.c: a store of the function of `at` that was made persistent
  * only together with something else; NULL: there is none. */
 const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct srcloc_frame *at);
+/* Words that become persistent on purpose. */
+uint64_t check_purpose(struct oracle_state *, const struct model_step *);
+/* Has the storing thread fenced since it stored this word? */
+bool check_fenced_since(struct check *, const struct model_step *, int word);
+/* A word that becomes persistent by chance, while those of `purpose` do on purpose: was it forgotten? */
+bool check_is_stray(struct oracle_state *, const struct model_step *, int word, uint64_t purpose);
+/* All the statement's stores were forgotten, as far as can be told from who flushed them. */
+struct check_group;
+bool check_was_forgotten(struct oracle_state *, const struct check_group *);
 
 bool check_same_function(const struct srcloc_frame *, const struct srcloc_frame *);
 /* One of the two works for the other: both are in one function, or one's function is among the
@@ -130,7 +139,7 @@ static inline uint64_t check_function_key(const struct srcloc_frame *f)
 }
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
-#define TALLY 6
+#define TALLY 7
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
@@ -145,6 +154,8 @@ struct oracle_state {
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that
  * stores, or by one that works closely with it: as far as that can be told before the run is over. */
 bool check_near(struct oracle_state *, model_where store, model_where flush);
+/* The function that stores, or its caller, is anywhere on the path to the flush. */
+bool check_shares_path(struct check *, model_where store, model_where flush);
 /* The TALLY counters of a place. */
 static inline uint32_t *oracle_tally(struct oracle_state *o, model_where w)
 {
@@ -248,11 +259,13 @@ struct check_facts {
 	bool published;      /* a pointer leads to the object */
 	bool perhaps;   /* … or to something far before it, or a number that may be an offset */
 	bool object;    /* … of which the program persists other bytes */
+	bool beside;    /* the program persists the word before it or after it */
 	bool pointer;   /* what is stored is a pointer to PM */
 	bool awaited;   /* a fence that has nothing to wait for follows it */
 	bool lock;      /* atomic instructions take turns with it, as with a lock */
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
 	bool by_chance; /* some were persisted, but together with something else or by a library */
+	bool stray; /* … all of them, after fences, by functions that have nothing to do with it */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;

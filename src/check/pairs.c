@@ -117,3 +117,15 @@ bool check_near(struct oracle_state *o, model_where store, model_where flush)
 		p->near = is_near(o, store, flush) ? 2 : 1;
 	return p->near == 2;
 }
+
+bool check_shares_path(struct check *c, model_where store, model_where flush)
+{
+	const struct finding_place *f = check_place(c, flush);
+	const struct srcloc_frame *around[NEAR];
+	size_t n = nearest(check_place(c, store), around);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < f->n; k++)
+			if (check_same_function(around[i], &f->frame[k]))
+				return true;
+	return !n;
+}

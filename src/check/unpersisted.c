@@ -36,20 +36,13 @@
 #define FAR 65536u     /* … if it is an array */
 #define MOST_WRITERS 8 /* that a finding names */
 
-/* Has the storing thread fenced since it stored this word? */
-static bool fenced_since(struct check *c, const struct model_step *s, int w)
-{
-	const struct model_thread *t = model_thread(c->model, s->line->storer);
-	return t->fence_num && t->fence_num - 1 > model_when(s->line->when[w], s->ev->num);
-}
-
 static void op_end(struct oracle_state *u, const struct model_step *s)
 {
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		if (!(s->mask >> (w * 8) & 0xff))
 			continue;
-		oracle_tally(u,
-			     s->line->store[w])[fenced_since(u->check, s, w) ? FENCED : UNFENCED]++;
+		oracle_tally(u, s->line->store[w])[check_fenced_since(u->check, s, w) ? FENCED
+										      : UNFENCED]++;
 	}
 }
 
@@ -141,84 +134,44 @@ static struct cause *hit(struct oracle_state *u, enum finding_kind kind, const s
 	if (fresh || (cared && !k->extra)) {
 		check_cause_example(u->check, k, s, w);
 		k->store_where = where;
-		check_cause_ends(u->check, k, s);
+		if (kind != FINDING_LATE_PERSIST)
+			check_cause_ends(u->check, k, s);
 	}
 	k->extra += cared;
 	return k;
 }
 
-/* The line's open bytes are all one place's. */
-static bool is_alone(const struct model_line *l)
+/* Those that wrote some of these bytes of a line before its writer i, in vain. */
+static void note_writers(struct oracle_state *u, const struct model_writer *writer, size_t i,
+			 uint64_t mask)
 {
-	int first = __builtin_ctzll(l->open) / 8;
-	for (int w = first + 1; w < MODEL_WORDS; w++)
-		if (l->open >> (w * 8) & 0xff && l->store[w] != l->store[first])
-			return false;
-	return true;
+	for (size_t k = 0; k < i; k++)
+		if (writer[k].mask & mask && writer[k].where != writer[i].where)
+			check_pair_hit(&u->writers, writer[i].where, writer[k].where, 1);
 }
 
-/* Words that the flush is made for, by the functions that are on the path of both. */
-static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
+/* The program goes on as if these bytes were persistent, and they become so by the flush of something else. */
+static void stray(struct oracle_state *u, const struct model_step *s, uint64_t left)
 {
-	uint64_t near = 0, first = UINT64_MAX, last = 0, when;
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word || !check_near(u, s->line->store[w], s->line->flush))
+	size_t n;
+	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
+	struct model_step one = *s;
+	for (size_t i = n; i-- > 0 && left;) {
+		one.mask = writer[i].mask & left;
+		if (!one.mask)
 			continue;
-		near |= word;
-		when = model_when(s->line->when[w], s->ev->num);
-		first = when < first ? when : first;
-		last = when > last ? when : last;
+		left &= ~one.mask;
+		hit(u, FINDING_LATE_PERSIST, &one, writer[i].where);
+		note_writers(u, writer, i, one.mask);
 	}
-	/* What was stored between two of these belongs to them: compilers mix statements, and then say of a
-	 * store that it is in another inlined function. */
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		when = model_when(s->line->when[w], s->ev->num);
-		near |= when > first && when < last ? s->mask & 0xffull << (w * 8) : 0;
-	}
-	return near;
-}
-
-/* Those of a line's words that non-temporal stores wrote, which need no flush, and not to allocate. */
-static uint64_t streamed_words(struct check *c, const struct model_step *s, uint64_t *all)
-{
-	uint64_t meant = 0;
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & 0xffull << (w * 8);
-		model_where store = s->line->store[w];
-		if (!word || model_place(c->model, store)->class != TRACE_SITE_NT_STORE)
-			continue;
-		*all |= word;
-		meant |= check_persister(c, store) == CHECK_BY_ALLOCATOR ? 0 : word;
-	}
-	return meant;
-}
-
-/* Words that become persistent on purpose. */
-static uint64_t purpose_of(struct oracle_state *u, const struct model_step *s)
-{
-	const struct model_line *l = s->line;
-	uint64_t streamed = 0, meant;
-	if (s->ev->kind != TRACE_FENCE && s->ev->kind != TRACE_FLUSH)
-		return s->mask; /* a file is synchronised */
-	meant = streamed_words(u->check, s, &streamed);
-	if (s->mask == streamed)
-		return meant;
-	enum check_persister by =
-		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
-	uint64_t flushed = by == CHECK_BY_LIBRARY                  ? s->mask
-			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
-			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
-								   : 0;
-	return meant | (flushed & ~streamed);
 }
 
 static void persist(struct oracle_state *u, const struct model_step *s)
 {
 	struct model_line *l = s->line;
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
-	uint64_t purpose = purpose_of(u, s);
-	uint64_t meant = 0;
+	uint64_t purpose = check_purpose(u, s);
+	uint64_t meant = 0, strayed = 0;
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
 		if (!word)
@@ -230,9 +183,15 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 			continue;
 		}
 		bool on_purpose = (purpose & word) != 0;
-		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED : BY_CHANCE]++;
+		bool is_stray = !on_purpose && check_is_stray(u, s, w, purpose);
+		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
+					     : is_stray ? STRAY
+							: BY_CHANCE]++;
 		meant |= on_purpose ? word : 0;
+		strayed |= is_stray ? word : 0;
 	}
+	if (strayed)
+		stray(u, s, strayed);
 	l->meant |= meant;
 	check_file_persisted(u->check, l->key);
 }
@@ -259,7 +218,7 @@ static void lose(struct oracle_state *u, const struct model_step *s, model_where
 	int w = __builtin_ctzll(s->mask) / 8;
 	bool flushed = (s->mask & ~pending) == 0;
 	struct cause *k = hit(u, flushed ? FINDING_MISSING_FENCE : FINDING_MISSING_FLUSH, s, where);
-	k->fenced += fenced_since(u->check, s, w);
+	k->fenced += check_fenced_since(u->check, s, w);
 	if (flushed)
 		note_runtime(u, s, k);
 }
@@ -288,9 +247,7 @@ static void gone(struct oracle_state *u, const struct model_step *s)
 			continue;
 		left &= ~one.mask;
 		lose(u, &one, writer[i].where);
-		for (size_t k = 0; k < i; k++)
-			if (writer[k].mask & one.mask && writer[k].where != writer[i].where)
-				check_pair_hit(&u->writers, writer[i].where, writer[k].where, 1);
+		note_writers(u, writer, i, one.mask);
 	}
 	for (int w = 0; w < MODEL_WORDS; w++) { /* of writers that were forgotten */
 		one.mask = left & 0xffull << (w * 8);
@@ -357,7 +314,8 @@ static struct finding *whole_file(struct oracle_state *u, const check_groups *gr
 	struct check_group g = groups->p[i];
 	for (size_t j = 0; j < groups->n; j++) {
 		const struct cause *other = &groups->p[j].k;
-		if (j == i || !check_same_file(other->key, g.k.key))
+		if (j == i || other->kind == FINDING_LATE_PERSIST ||
+		    !check_same_file(other->key, g.k.key))
 			continue;
 		if (j < i)
 			return NULL;
@@ -399,6 +357,14 @@ static void look_at_object(struct check *c, const struct cause *k, struct check_
 	}
 }
 
+/* Is a word persisted that touches the example's? */
+static bool is_beside(struct check *c, const struct cause *k)
+{
+	const struct model_line *l = model_line_of_key(c->model, k->key);
+	uint64_t word = 0xffull << k->byte / 8 * 8;
+	return l && l->meant & (word << 8 | word >> 8) & ~word;
+}
+
 static struct check_facts facts_of(struct oracle_state *u, const struct check_group *g)
 {
 	uint32_t statement = u->check->statement.p[g->k.where];
@@ -406,9 +372,10 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 	struct check_facts f = {
 		.same_bytes = g->k.extra != 0,
 		.same_statement = g->tally[PERSISTED] != 0,
-		.by_chance = g->tally[BY_CHANCE] != 0,
+		.by_chance = g->tally[BY_CHANCE] || g->tally[STRAY],
 		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
 		.awaited = is_awaited(u, statement),
+		.beside = is_beside(u->check, &g->k),
 	};
 	for (size_t i = 0; i < g->member.n; i++) {
 		model_where w = g->member.p[i].where;
@@ -450,9 +417,53 @@ static void add_writers(struct oracle_state *u, const struct check_group *g, str
 	VEC_FREE(&named);
 }
 
+/* Adds to a finding why it is one, and whose stores are meant. */
+static struct finding *explain(struct oracle_state *u, const struct check_group *g,
+			       const struct check_facts *facts, struct finding *f)
+{
+	check_evidence_add(facts, f);
+	for (size_t k = 0; k < g->member.n; k++)
+		add_store(u->check, f, g->member.p[k].where);
+	add_writers(u, g, f);
+	return f;
+}
+
+/* Another group of the same statement: it is lost, too. */
+static bool is_lost(struct oracle_state *u, const check_groups *groups, const struct check_group *g)
+{
+	const uint32_t *statement = u->check->statement.p;
+	for (size_t i = 0; i < groups->n; i++)
+		if (&groups->p[i] != g && groups->p[i].k.kind != FINDING_LATE_PERSIST &&
+		    statement[groups->p[i].k.where] == statement[g->k.where])
+			return true;
+	return false;
+}
+
+/* What was forgotten, and is persistent by chance; NULL: it was not, or is a lock. */
+static struct finding *forgotten(struct oracle_state *u, const check_groups *groups,
+				 struct check_group *g)
+{
+	struct check_facts facts = facts_of(u, g);
+	facts.stray = true;
+	if (is_lost(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
+		return NULL;
+	check_recovery_look(u->check, &g->k, &facts);
+	if (check_evidence(&facts) == CHECK_TRANSIENT)
+		return explain(u, g, &facts, transient(u, g));
+	g->k.kind = FINDING_MISSING_FLUSH;
+	struct finding *f = check_group_finding(
+		u->check, g,
+		"the store became persistent only when something else in its line was flushed");
+	f->level = FINDING_WARNING;
+	f->advice = xstrdup(check_advice(u->check, g->k.kind));
+	return explain(u, g, &facts, f);
+}
+
 static struct finding *judge(struct oracle_state *u, const check_groups *groups, size_t i)
 {
 	struct check_group *g = &groups->p[i];
+	if (g->k.kind == FINDING_LATE_PERSIST)
+		return forgotten(u, groups, g);
 	struct check_facts facts = facts_of(u, g);
 	if (check_evidence(&facts) == CHECK_TRANSIENT &&
 	    !check_file_was_persisted(u->check, g->k.key))
@@ -462,11 +473,7 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 	struct finding *f = verdict == CHECK_TRANSIENT ? transient(u, g) : missing(u, g);
 	if (verdict == CHECK_SUSPICION)
 		f->level = FINDING_WARNING;
-	check_evidence_add(&facts, f);
-	for (size_t k = 0; k < g->member.n; k++)
-		add_store(u->check, f, g->member.p[k].where);
-	add_writers(u, g, f);
-	return f;
+	return explain(u, g, &facts, f);
 }
 
 static void report(struct oracle_state *u, struct finding_set *out)

@@ -104,6 +104,13 @@ is() {
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | index("awaited"))' r.json
 }
 
+@test "what a flush of something else persists by chance was forgotten, unless somebody knows of both" {
+	is strayed
+	is relied
+	check_json r.json -- "$BIN/plain" pool fine strayed
+	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | contains(["beside", "stray"]))' r.json
+}
+
 @test "an object that a pointer leads to and that is never persisted is an error" {
 	is published
 	check_json r.json -- "$BIN/plain" pool fine published

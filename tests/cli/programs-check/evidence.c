@@ -291,6 +291,47 @@ OFTEN void piled(struct apple *a)
 	}
 }
 
+/* ---- what is persistent by chance ---- */
+
+OFTEN void water(struct apple *a)
+{
+	a->stem = 2;
+	settle(&a->stem, 8);
+}
+
+OFTEN void sow(struct apple *a)
+{
+	a->skin = 1; /* @strayed missing-flush */
+	__asm__ volatile("");
+}
+
+OFTEN void spring(struct apple *a)
+{
+	sow(a);
+	fine(a + 1);
+}
+
+OFTEN void summer(struct apple *a)
+{
+	water(a);
+	__asm__ volatile("");
+}
+
+/* In summer something else in the line happens to be flushed. */
+OFTEN void strayed(struct apple *a)
+{
+	spring(a);
+	summer(a);
+}
+
+/* One who knows both relies on the line. */
+OFTEN void relied(struct apple *a)
+{
+	sow(a);
+	fine(a + 1);
+	water(a);
+}
+
 /* ---- an object that is pointed to, and of which nothing is ever persisted ---- */
 
 OFTEN void published(struct apple *a)
@@ -346,7 +387,8 @@ static const struct {
 	     { "unfenced", unfenced },   { "numbered", numbered },   { "ripe", ripe },
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
-	     { "piled", piled },         { "aside", aside },         { "echoed", echoed } };
+	     { "piled", piled },         { "aside", aside },         { "echoed", echoed },
+	     { "strayed", strayed },     { "relied", relied } };
 
 int main(int argc, char **argv)
 {
