@@ -43,6 +43,7 @@ int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
 	if (!(r->live = trace_live_new(NULL, feed, r, err)) ||
 	    !(r->check = start(r, trace_live_defs(r->live), NULL, err)))
 		return -1;
+	trace_live_verify(r->live);
 	const char *const *more = check_watches(r->check, &n);
 	struct launch_opts lo = run_launch_opts(run, argv, more, n);
 	while (argv[r->ncommand])

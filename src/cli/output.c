@@ -65,12 +65,17 @@ static int found(const struct output_opts *o, const struct finding_set *set)
 	return EXIT_NOTHING;
 }
 
+bool output_strict(const char *incomplete)
+{
+	return incomplete && !strcmp(incomplete, OUTPUT_INCOMPLETE_ERROR);
+}
+
 /* Nothing was found; but was it looked for? */
 static int verdict(const struct output_opts *o, const struct report *r)
 {
-	bool strict = o->incomplete && !strcmp(o->incomplete, OUTPUT_INCOMPLETE_ERROR);
 	int status = found(o, r->findings);
-	if (status != EXIT_NOTHING || !r->incomplete || !(r->broken || strict))
+	if (status != EXIT_NOTHING || !r->incomplete ||
+	    !(r->broken || output_strict(o->incomplete)))
 		return status;
 	if (o->quiet)
 		msg_error("incomplete: %s", r->incomplete);

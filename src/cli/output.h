@@ -108,6 +108,7 @@ void output_ci(struct output_opts *);
 int output_open(struct output *, const struct output_opts *, struct err *);
 /* Sorts and filters. */
 void output_filter(const struct output *, struct finding_set *);
+bool output_strict(const char *incomplete); /* --incomplete error was said */
 /*
  * Writes all reports, the words to `text`. Returns the exit status: what --fail-on and --incomplete
  * say, or that of a report that could not be written.

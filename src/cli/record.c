@@ -2,6 +2,7 @@
 /* holdfast record: run a program and keep what it does to persistent memory. */
 #include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 struct record_opts {
 	const char *output;
 	struct run_opts run;
+	const char *incomplete;
 	bool force, quiet, loads;
 };
 
@@ -24,6 +26,9 @@ static const struct cli_option record_options[] = {
 	  "record what is read from persistent memory too, by loads and by system calls; a load is "
 	  "left out if nothing was stored there since it was last recorded. With --pm, files that "
 	  "are only read, or mapped privately, count as well" },
+	{ "incomplete", 0, CLI_CHOICE, NULL, offsetof(struct record_opts, incomplete),
+	  "what it means that a file does not hold what was recorded at the end",
+	  &choices_incomplete },
 	{ "quiet", 'q', CLI_FLAG, NULL, offsetof(struct record_opts, quiet),
 	  "no summary at the end" },
 	{ NULL },
@@ -48,6 +53,10 @@ const struct cli_verb verb_record = {
 		"not be run, the status is 3; if recording had to stop early (disk full, say), the "
 		"program still runs to its end, the trace is readable up to there and marked "
 		"incomplete, and the status is 4.\n\n"
+		"At the end each persistent file is compared with what the recording makes of it. "
+		"A difference is a warning that says where it begins, which event was the last to "
+		"write there, and the likely cause; with --incomplete error the status is then 3, "
+		"if the program's own is 0.\n\n"
 		"Ctrl-C goes to the program; what it did until it ended is recorded.\n\n"
 		"A server is recorded with --client: once it is ready, the client is run, not "
 		"recorded, and when that has ended, the server is stopped. If it ends by the signal "
@@ -71,6 +80,8 @@ static void say_result(const struct record_opts *o, const char *dir,
 	if (res->signal)
 		msg_info("the program was ended by signal %d (%s)", res->signal,
 			 strsignal(res->signal));
+	if (res->differs.status)
+		msg_warn("%s", res->differs.text);
 	if (res->client_status)
 		msg_warn("the client ended with status %d", res->client_status);
 	if (res->pmem_forced)
@@ -109,6 +120,8 @@ static int cmd_record(int argc, char **argv)
 	} else {
 		say_result(&o, dir, &rec);
 		status = rec.result.stopped ? EXIT_INTERNAL : rec.result.status;
+		if (!status && rec.result.differs.status && output_strict(o.incomplete))
+			status = EXIT_PROGRAM;
 	}
 	free(dir);
 	check_folder_watches_free(watch);

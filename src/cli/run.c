@@ -94,8 +94,8 @@ bool run_died(const struct trace_defs *defs)
 	return last && !last->ended;
 }
 
-char *run_end(const struct launch_result *res, const struct trace_defs *defs, const char *doing,
-	      bool *broken)
+static char *ended(const struct launch_result *res, const struct trace_defs *defs,
+		   const char *doing, bool *broken)
 {
 	bool died = (res->status || res->signal) && run_died(defs);
 	if (died || res->stopped || (res->interrupted && (res->signal || res->client_status)))
@@ -112,6 +112,21 @@ char *run_end(const struct launch_result *res, const struct trace_defs *defs, co
 		return xasprintf("the program ended with status %d", res->status);
 	return res->client_status ? xasprintf("the client ended with status %d", res->client_status)
 				  : NULL;
+}
+
+char *run_differs(char *why, const struct launch_result *res)
+{
+	if (!res->differs.status)
+		return why;
+	char *both = why ? xasprintf("%s; %s", why, res->differs.text) : xstrdup(res->differs.text);
+	free(why);
+	return both;
+}
+
+char *run_end(const struct launch_result *res, const struct trace_defs *defs, const char *doing,
+	      bool *broken)
+{
+	return run_differs(ended(res, defs, doing, broken), res);
 }
 
 /* ---- what was looked at ---- */

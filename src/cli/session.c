@@ -93,7 +93,7 @@ static char *incomplete(const struct work *w, bool *broken)
 	if (!why)
 		return end;
 	free(end);
-	return why;
+	return run_differs(why, &w->rec.result);
 }
 
 static int report(struct work *w)

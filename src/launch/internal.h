@@ -33,6 +33,9 @@ void launch_children_list(struct children *);
 void launch_children_signal(const struct children *except, int sig);
 void launch_children_end(const struct children *except); /* kills and takes in all others */
 
+/* compare.c: fills in res->differs */
+void launch_compare(const struct trace_live *, struct launch_result *);
+
 /* relay.c: NULL or -1 and err where something failed. */
 struct relay;
 struct relay *launch_relay_new(struct sandbox_ready *); /* which is told of all output */

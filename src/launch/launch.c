@@ -392,6 +392,7 @@ int launch_run(struct launch *l, struct trace_live *live, struct launch_result *
 	restore_signals(old);
 	if (bad)
 		return -1;
+	launch_compare(live, res);
 	if (!trace_processes(trace_live_defs(live)) && !res->stopped)
 		return err_set(err, EXIT_PROGRAM,
 			       "the tracer did not start; valgrind ended with status %d",

@@ -38,13 +38,14 @@ struct launch_opts {
 };
 
 struct launch_result {
-	int status;        /* what a shell would say: the program's own, or 128 + signal */
-	int signal;        /* what ended the program, or 0; not that which was to stop a server */
-	bool pmem_forced;  /* PMEM_IS_PMEM_FORCE=1 was set for the program */
-	bool interrupted;  /* we were told to end, and told the program */
-	bool stopped;      /* recording ended before the program did */
-	struct err why;    /* … for this reason */
-	int client_status; /* the client's, as a shell would say */
+	int status;         /* what a shell would say: the program's own, or 128 + signal */
+	int signal;         /* what ended the program, or 0; not that which was to stop a server */
+	bool pmem_forced;   /* PMEM_IS_PMEM_FORCE=1 was set for the program */
+	bool interrupted;   /* we were told to end, and told the program */
+	bool stopped;       /* recording ended before the program did */
+	struct err why;     /* … for this reason */
+	int client_status;  /* the client's, as a shell would say */
+	struct err differs; /* status != 0: the files are not what was recorded; in words */
 };
 
 struct launch;

@@ -18,6 +18,7 @@ static int run(struct launch *l, struct trace_writer *w, struct launch_recording
 	struct trace_live *live = trace_live_new(w, count, rec, err);
 	if (!live)
 		return -1;
+	trace_live_verify(live);
 	int bad = launch_run(l, live, &rec->result, err);
 	rec->events = trace_live_events(live);
 	rec->files = trace_files(trace_live_defs(live));

@@ -117,8 +117,9 @@ static uint32_t known_file(struct trace_live *l, const struct slot *s, uint64_t 
 }
 
 static enum taken new_file(struct trace_live *l, const struct slot *s, const struct live_file *f,
-			   char *path, int fd, struct err *err)
+			   char *path, const struct opened *o, struct err *err)
 {
+	int fd = o->fd;
 	struct trace_file_def def = {
 		.dev = f->dev, .ino = f->ino, .process = s->process, .path = path
 	};
@@ -129,6 +130,8 @@ static enum taken new_file(struct trace_live *l, const struct slot *s, const str
 		return TAKEN_BAD;
 	VEC_PUSH(&l->file, *f);
 	hmap_put(&l->file_of, hash_mix(f->dev, f->ino), id);
+	if (l->verify)
+		trace_verify_file(l->verify, fd, o->offset < 0);
 	if (!l->writer)
 		return TAKEN;
 	return trace_live_written(l, trace_put_file(l->writer, &def, fd, &id, err));
@@ -145,7 +148,7 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 	enum taken taken = TAKEN;
 	if (file == TRACE_NO_FILE) {
 		file = trace_files(&l->defs);
-		taken = new_file(l, s, &f, path, fd, err);
+		taken = new_file(l, s, &f, path, &o, err);
 	}
 	if (taken != TAKEN_BAD)
 		hmap_put(&l->process.p[s->process].file, r->arg[0], file);

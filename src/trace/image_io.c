@@ -71,15 +71,14 @@ static void free_pages(struct image_file *f)
 {
 	struct hmap *m = &f->page;
 	for (size_t k = 0; k < m->cap; k++)
-		if (m->used[k] && m->val[k] & OWNED)
+		if (m->used[k] && (m->val[k] & PAGE_BITS) == OWNED)
 			free((void *)(uintptr_t)(m->val[k] - OWNED));
 	hmap_free(m);
+	free(f->direct);
 }
 
-void trace_image_free(struct trace_image *im)
+void trace_image_clear(struct trace_image *im)
 {
-	if (!im)
-		return;
 	for (size_t i = 0; i < im->file.n; i++)
 		free_pages(&im->file.p[i]);
 	for (size_t i = 0; i < im->node.n; i++)
@@ -91,6 +90,12 @@ void trace_image_free(struct trace_image *im)
 	VEC_FREE(&im->node);
 	VEC_FREE(&im->block);
 	VEC_FREE(&im->page);
+}
+
+void trace_image_free(struct trace_image *im)
+{
+	if (im)
+		trace_image_clear(im);
 	free(im);
 }
 

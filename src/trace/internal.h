@@ -134,6 +134,11 @@ int trace_writer_defs(struct trace_writer *, struct err *);  /* pending definiti
 int trace_writer_flush(struct trace_writer *, struct err *); /* definitions, then events */
 int trace_writer_idle(struct trace_writer *, struct err *);  /* flush what has waited long */
 uint64_t trace_fd_size(int fd);                              /* of a file or a device */
+/* Like pread, but through a mapping where a device has no read. */
+ssize_t trace_fd_read(int fd, uint8_t *to, size_t n, uint64_t off);
+/* Calls `use` with each page of a file that is not zero, in order; holes are not read. */
+typedef int trace_page_use(void *arg, uint64_t index, const uint8_t *page, struct err *);
+int trace_fd_pages(int fd, trace_page_use *, void *arg, struct err *);
 /* `owner`: a file's id, or PAGES_NODE and a node's. */
 #define PAGES_NODE ((uint64_t)1 << 32)
 int trace_snapshot(struct trace_writer *, uint64_t owner, int fd, struct err *);

@@ -79,6 +79,7 @@ void trace_live_free(struct trace_live *l)
 	}
 	if (l->fd >= 0)
 		close(l->fd);
+	trace_verify_free(l->verify);
 	trace_defs_free(&l->defs);
 	for (size_t i = 0; i < l->process.n; i++) {
 		hmap_free(&l->process.p[i].file);

@@ -37,6 +37,11 @@ uint32_t trace_live_file_id(const struct trace_live *l, uint32_t process, uint64
 	return hmap_get(&l->process.p[process].file, id, &file) ? (uint32_t)file : TRACE_NO_FILE;
 }
 
+uint32_t trace_live_unfollowed(const struct trace_live *l)
+{
+	return (uint32_t)l->forked.n;
+}
+
 /* An instruction's address; most events come from few places. */
 uint64_t trace_live_ip(struct trace_live *l, uint32_t process, uint32_t site)
 {
@@ -55,6 +60,8 @@ enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct t
 	ev->num = l->events++;
 	ev->process = s->process;
 	ev->thread = s->thread;
+	if (l->verify)
+		trace_verify_event(l->verify, ev);
 	if (l->sink) {
 		ev->ip = trace_live_ip(l, ev->process, ev->site);
 		bad = l->sink(l->arg, ev, err);
@@ -62,6 +69,16 @@ enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct t
 	if (l->writer && trace_live_written(l, trace_put_event(l->writer, ev, err)))
 		bad = -1;
 	return bad ? TAKEN_FAILED : TAKEN;
+}
+
+/* Is that the child of a fork whose event comes only now? */
+static bool has_appeared(const struct trace_live *l, uint32_t parent, uint64_t pid)
+{
+	uint64_t index;
+	const struct trace_process_def *p = NULL;
+	if (hmap_get(&l->newest, pid, &index))
+		p = trace_process(&l->defs, (uint32_t)index);
+	return p && !p->ended && p->birth == TRACE_BIRTH_FORK && p->parent_index == parent;
 }
 
 static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_event *ev,
@@ -74,7 +91,7 @@ static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_
 		ev->arg[0] = trace_live_node_id(l, s->process, ev->arg[0]);
 	if (ev->kind == TRACE_NODE_MOVE)
 		ev->arg[1] = trace_live_node_id(l, s->process, ev->arg[1]);
-	if (ev->kind == TRACE_FORK)
+	if (ev->kind == TRACE_FORK && !has_appeared(l, s->process, ev->arg[0]))
 		hmap_put(&l->forked, ev->arg[0], s->process);
 	if (ev->kind == TRACE_EXIT || ev->kind == TRACE_EXEC)
 		trace_defs_ended(&l->defs, s->process);

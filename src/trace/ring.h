@@ -66,9 +66,10 @@ struct trace_live {
 	struct hmap forked;         /* pid of a child that is yet to appear -> process it is from */
 	struct hmap newest;         /* pid -> newest process of that number */
 	struct live_mark mark;
-	unsigned turn;    /* slot to start the next round with */
-	uint64_t checked; /* ms: when producers were last seen alive */
-	unsigned nap;     /* ms to wait next time */
+	struct live_verify *verify; /* NULL: files are not compared */
+	unsigned turn;              /* slot to start the next round with */
+	uint64_t checked;           /* ms: when producers were last seen alive */
+	unsigned nap;               /* ms to wait next time */
 };
 
 /*
@@ -115,5 +116,12 @@ int trace_live_drain(struct trace_live *, unsigned slot, uint64_t budget, struct
 /* Frees the slot; its producer is gone and its records are taken in. */
 int trace_live_release(struct trace_live *, unsigned slot, struct err *);
 void trace_live_answer(struct trace_live *, struct slot *, enum ring_answer);
+
+/* --- verify.c: copies of the files, to be compared at the end --- */
+
+/* The next file; `keep`: the descriptor has an offset and locks of its own, and may stay open. */
+void trace_verify_file(struct live_verify *, int fd, bool keep);
+void trace_verify_event(struct live_verify *, const struct trace_event *);
+void trace_verify_free(struct live_verify *);
 
 #endif

@@ -59,8 +59,9 @@ static bool seen_before(struct trace_writer *w, uint64_t h1, uint64_t h2, uint64
 	return hmap_get(&w->page_of, h1, number) && w->page_hash.p[*number] == h2;
 }
 
-static int add_page(struct pages *s, uint64_t index, const uint8_t *page, struct err *err)
+static int add_page(void *arg, uint64_t index, const uint8_t *page, struct err *err)
 {
+	struct pages *s = arg;
 	uint64_t h1 = hash_bytes(page, CHUNK_PAGE), h2 = hash_seeded(page, CHUNK_PAGE, SEED);
 	uint64_t number;
 	if (!s->entries)
@@ -87,7 +88,7 @@ static bool all_zero(const uint8_t *p, size_t n)
 }
 
 /* Like pread, but through a mapping where a device has no read. */
-static ssize_t read_block(int fd, uint8_t *to, size_t n, uint64_t off)
+ssize_t trace_fd_read(int fd, uint8_t *to, size_t n, uint64_t off)
 {
 	ssize_t got = pread(fd, to, n, (off_t)off);
 	uint64_t base = off & ~(uint64_t)((2u << 20) - 1);
@@ -102,21 +103,25 @@ static ssize_t read_block(int fd, uint8_t *to, size_t n, uint64_t off)
 	return (ssize_t)n;
 }
 
+struct walk {
+	int fd;
+	trace_page_use *use;
+	void *arg;
+};
+
 /* Pages of [off, end), both page-aligned; a file that has become shorter ends it early. */
-static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct err *err)
+static int walk_data(const struct walk *w, uint64_t off, uint64_t end, struct err *err)
 {
 	uint8_t *block = xmalloc(BLOCK);
 	int bad = 0;
 	while (!bad && off < end) {
 		size_t want = end - off < BLOCK ? (size_t)(end - off) : BLOCK, have = 0;
 		while (have < want) {
-			ssize_t got = read_block(fd, block + have, want - have, off + have);
+			ssize_t got = trace_fd_read(w->fd, block + have, want - have, off + have);
 			if (got < 0 && errno == EINTR)
 				continue;
 			if (got < 0)
-				bad = err_errno(err, EXIT_INTERNAL,
-						"cannot read file %u of the trace",
-						(unsigned)s->owner);
+				bad = err_errno(err, EXIT_INTERNAL, "cannot read a PM file");
 			if (got <= 0)
 				break;
 			have += (size_t)got;
@@ -124,7 +129,7 @@ static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct
 		memset(block + have, 0, want - have);
 		for (size_t at = 0; !bad && at < have; at += CHUNK_PAGE)
 			if (!all_zero(block + at, CHUNK_PAGE))
-				bad = add_page(s, (off + at) / CHUNK_PAGE, block + at, err);
+				bad = w->use(w->arg, (off + at) / CHUNK_PAGE, block + at, err);
 		if (have < want)
 			break;
 		off += want;
@@ -136,27 +141,6 @@ static int snap_data(struct pages *s, int fd, uint64_t off, uint64_t end, struct
 static uint64_t page_up(uint64_t v)
 {
 	return (v + CHUNK_PAGE - 1) / CHUNK_PAGE * CHUNK_PAGE;
-}
-
-static int snap_extents(struct pages *s, int fd, uint64_t size, struct err *err)
-{
-	uint64_t at = 0;
-	while (at < size) {
-		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
-		uint64_t end = size;
-		if (data < 0 && errno == ENXIO)
-			return 0; /* nothing but a hole up to the end */
-		if (data < 0)
-			data = (off_t)at; /* cannot tell: everything is data */
-		hole = lseek(fd, data, SEEK_HOLE);
-		if (hole > data)
-			end = page_up((uint64_t)hole);
-		at = (uint64_t)data / CHUNK_PAGE * CHUNK_PAGE;
-		if (snap_data(s, fd, at, end < page_up(size) ? end : page_up(size), err))
-			return -1;
-		at = end;
-	}
-	return 0;
 }
 
 /* A device's size is in sysfs; it has no st_size. */
@@ -185,6 +169,28 @@ uint64_t trace_fd_size(int fd)
 	return st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
+int trace_fd_pages(int fd, trace_page_use *use, void *arg, struct err *err)
+{
+	struct walk w = { fd, use, arg };
+	uint64_t at = 0, size = trace_fd_size(fd);
+	while (at < size) {
+		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
+		uint64_t end = size;
+		if (data < 0 && errno == ENXIO)
+			return 0; /* nothing but a hole up to the end */
+		if (data < 0)
+			data = (off_t)at; /* cannot tell: everything is data */
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole > data)
+			end = page_up((uint64_t)hole);
+		at = (uint64_t)data / CHUNK_PAGE * CHUNK_PAGE;
+		if (walk_data(&w, at, end < page_up(size) ? end : page_up(size), err))
+			return -1;
+		at = end;
+	}
+	return 0;
+}
+
 int trace_snapshot(struct trace_writer *w, uint64_t owner, int fd, struct err *err)
 {
 	struct pages s = { .w = w, .owner = owner };
@@ -193,7 +199,7 @@ int trace_snapshot(struct trace_writer *w, uint64_t owner, int fd, struct err *e
 		return -1;
 	s.bytes = xmalloc(BLOCK);
 	s.list = s.list_end = xmalloc(MAX_ENTRIES * 2 * VARINT_MAX);
-	bad = snap_extents(&s, fd, trace_fd_size(fd), err) || write_pages(&s, err);
+	bad = trace_fd_pages(fd, add_page, &s, err) || write_pages(&s, err);
 	free(s.bytes);
 	free(s.list);
 	return bad ? -1 : 0;

@@ -260,6 +260,20 @@ unsigned trace_live_running(const struct trace_live *); /* slots still in use */
 uint64_t trace_live_events(const struct trace_live *);
 void trace_live_free(struct trace_live *);
 /*
+ * The self-check, if it is asked for before the program starts: what the events make of each file
+ * against the file as it is now. False: all are the same, as far as they can be compared.
+ */
+struct trace_difference {
+	uint32_t file;
+	uint64_t built_size, real_size;
+	uint64_t bytes;    /* how many differ */
+	uint64_t off, len; /* … the first of them in a row */
+	uint32_t event;    /* the last that wrote to their page, 0: none; its number's lower half */
+};
+void trace_live_verify(struct trace_live *);
+bool trace_live_differs(const struct trace_live *, struct trace_difference *);
+uint32_t trace_live_unfollowed(const struct trace_live *); /* children that were never heard of */
+/*
  * Symbolic execution: `sym` gets the TRACE_SYM_ records; `num` is the number of the next event.
  * After SYM_READY of a fork server, trace_live_rewind sets all back to where it was, with the
  * ring's head where the server has it; definitions stay until they are given anew. A reset

@@ -118,6 +118,32 @@ says_last() {
 	[ "$(campaign_setting t budget)" = 5m ]
 }
 
+# ---- the self-check ----
+
+# forks STATUS VERB [OPTION…]: on a new pool, to which a child writes more than its parent
+forks() {
+	rm -f pool
+	run "-$1" holdfast "${@:2}" -- "$VICTIM" pool store 3 fork 5
+}
+
+@test "a file that is not what was recorded: said, incomplete, and status 3 with --incomplete error" {
+	differs="$PWD/pool is not what was recorded: .* byte.* the first at 0x.* likely cause: a child process that was not recorded"
+	forks 0 record -o t
+	grep -q "warning: $differs" <<<"$output"
+	forks 3 record -f -o t --incomplete error
+	forks 3 record -q -f -o t --incomplete error
+	forks 0 check --json r.json
+	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
+	forks 3 check --incomplete error
+	forks 0 test --json r.json -o t2 --recover "test -e $PWD/pool"
+	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
+	# and not where all is told
+	forks 0 record -f -o t --incomplete error --follow-forks
+	output_lacks "is not what was recorded"
+	forks 0 check --incomplete error --follow-forks --json r.json
+	jq -e '.incomplete == null' r.json
+}
+
 # ---- broken off ----
 
 @test "check: the tracer is killed, and nothing was found: status 3" {

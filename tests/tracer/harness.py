@@ -130,11 +130,16 @@ def run(command, status=0, **options):
     return output
 
 
-def record(command, *options, status=0, trace="trace", **more):
-    """Records a command and loads the trace."""
+DIFFERS = " is not what was recorded: "
+
+
+def record(command, *options, status=0, trace="trace", differs=False, **more):
+    """Records a command and loads the trace. The self-check at the end must be silent, or speak if
+    it `differs`."""
     shutil.rmtree(trace, ignore_errors=True)
     record.output = run([HOLDFAST, "record", "-o", trace, *options, "--", *command],
                         status=status, **more)
+    check((DIFFERS in record.output) == differs, f"the self-check says:\n{record.output}")
     return Trace(trace)
 
 

@@ -11,13 +11,13 @@ from harness import case, check, same
 FIRST = 4096 * 8  # of the words
 
 
-def record(scenario, *options):
+def record(scenario, *options, **more):
     command = [harness.program("forks"), "pool", "log", scenario]
     harness.run(command)
     for name in ("pool", "log", "second"):
         if os.path.exists(name):
             os.unlink(name)
-    return harness.record(command, *options)
+    return harness.record(command, *options, **more)
 
 
 def words(trace, process=None):
@@ -33,7 +33,7 @@ def births(trace):
 
 @case("fork: the child is not recorded, but the fork is")
 def unfollowed():
-    trace = record("parent")
+    trace = record("parent", differs=True)
     same(words(trace), [(0, 1), (2, 3)], "stores")
     same(births(trace), ["start"], "processes")
     pid = trace.one("fork")["args"]["child"]
@@ -104,7 +104,7 @@ def crowd():
 
 @case("more processes at once than can be recorded: it is said which are not")
 def too_many():
-    trace = record("too_many", "--follow-forks")
+    trace = record("too_many", "--follow-forks", differs=True)
     lost = harness.record.output.count("is not recorded")
     check(lost > 0, "nothing is said")
     same(len(births(trace)) + lost, 71, "recorded and not recorded processes")
@@ -150,8 +150,9 @@ for how in ("vfork", "spawn"):
     def add(name=how):
         @case(f"{name} and exec: the child is not recorded")
         def alone():
-            trace = record(name)
+            trace = record(name, differs=True)
             same(words(trace), [(1, 11), (2, 22)], "stores")
+            check("a child process that was not recorded" in harness.record.output, "the cause")
             same(len(trace.kinds("fork")), 1, "forks")
 
         @case(f"{name} and exec, followed")
