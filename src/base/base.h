@@ -77,7 +77,16 @@ bool hmap_del(struct hmap *, uint64_t key);
 void hmap_free(struct hmap *);
 uint64_t hash_bytes(const void *, size_t);                 /* xxHash, XXH3-64 */
 uint64_t hash_seeded(const void *, size_t, uint64_t seed); /* the same, with a seed */
-uint64_t hash_mix(uint64_t a, uint64_t b);
+/* Of two numbers; here, for it is part of every look-up. */
+static inline uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+	uint64_t x = a * 0x9e3779b97f4a7c15u ^ ((b << 31 | b >> 33) * 0xc2b2ae3d27d4eb4fu);
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdu;
+	x ^= x >> 29;
+	x *= 0xc4ceb9fe1a85ec53u;
+	return x ^ x >> 32;
+}
 
 /* Interval map: disjoint half-open ranges with a value; adding splits what it covers. */
 struct imap_item {

@@ -22,16 +22,6 @@ uint64_t hash_seeded(const void *p, size_t n, uint64_t seed)
 	return XXH3_64bits_withSeed(p, n, seed);
 }
 
-uint64_t hash_mix(uint64_t a, uint64_t b)
-{
-	uint64_t x = a * 0x9e3779b97f4a7c15u ^ ((b << 31 | b >> 33) * 0xc2b2ae3d27d4eb4fu);
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdu;
-	x ^= x >> 29;
-	x *= 0xc4ceb9fe1a85ec53u;
-	return x ^ x >> 32;
-}
-
 static size_t home(const struct hmap *m, uint64_t key)
 {
 	return (size_t)hash_mix(key, 0) & (m->cap - 1);

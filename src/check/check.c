@@ -158,9 +158,10 @@ const struct finding_place *check_place(struct check *c, model_where w)
 		VEC_PUSH(&c->place, NULL);
 	if (!c->place.p[w]) {
 		const struct model_place *p = model_place(c->model, w);
-		struct srcloc_where path = srcloc_path(c->srcloc, p->process, p->ip, p->ctx);
+		struct srcloc_where path =
+			srcloc_path_to_main(c->srcloc, p->process, p->ip, p->ctx);
 		c->place.p[w] = xmalloc(sizeof *c->place.p[w]);
-		*c->place.p[w] = finding_place_copy(srcloc_path_trim(path));
+		*c->place.p[w] = finding_place_copy(path);
 		if (c->helpers)
 			finding_helpers_mark(c->helpers, c->place.p[w]->frame, c->place.p[w]->n);
 	}

@@ -107,10 +107,12 @@ static void note_setters(struct check *c, struct hmap *setters)
 {
 	for (model_where w = 0; w < model_places(c->model); w++) {
 		const struct model_place *p = model_place(c->model, w);
+		enum finding_act act;
+		if (!p->acts || !p->ip || !finding_act_of(p->class, &act))
+			continue;
 		const struct finding_place *at = check_place(c, w);
 		const struct srcloc_frame *main = finding_main_frame(at);
-		enum finding_act act;
-		if (!p->ip || !main || !finding_act_of(p->class, &act))
+		if (!main)
 			continue;
 		if (act == FINDING_STORES)
 			note_function(setters, main, c->statement.p[w]);
@@ -130,8 +132,9 @@ static void find_users(struct check *c)
 	note_setters(c, &setters);
 	c->user.n = 0;
 	for (model_where w = 0; w < model_places(c->model); w++) {
-		const struct finding_place *at = check_place(c, w);
-		const struct srcloc_frame *f = finding_main_frame(at);
+		bool acts = model_place(c->model, w)->acts;
+		const struct finding_place *at = acts ? check_place(c, w) : NULL;
+		const struct srcloc_frame *f = at ? finding_main_frame(at) : NULL;
 		uint64_t statement = 0, user = 0;
 		if (f && hmap_get(&setters, check_function_key(f), &statement) &&
 		    statement == c->statement.p[w])
@@ -151,6 +154,10 @@ void check_statements(struct check *c)
 	c->statement.n = 0;
 	c->statements = 0;
 	for (model_where w = 0; w < model_places(c->model); w++) {
+		if (!model_place(c->model, w)->acts) { /* nothing is said of it */
+			VEC_PUSH(&c->statement, 0);
+			continue;
+		}
 		uint64_t key = statement_key(finding_main_frame(check_place(c, w))), number;
 		if (!hmap_get(&seen, key, &number))
 			hmap_put(&seen, key, number = ++c->statements);

@@ -36,13 +36,13 @@ static void store(struct oracle_state *o, const struct model_step *s)
 {
 	if (model_ops(o->check->model)->unit > TRACE_LINE)
 		return; /* where a sync persists whole pages, pages are filled at leisure */
-	for (int w = 0; w < MODEL_WORDS; w++) {
+	MODEL_EACH_WORD (w, s->mask) {
 		bool fresh;
-		if (!(s->mask >> (w * 8) & 0xff) || !wasted(o, s, w))
+		if (!wasted(o, s, (int)w))
 			continue;
 		struct cause *k = check_cause_hit(o, FINDING_DIRTY_OVERWRITE, s->where, &fresh);
 		if (fresh) {
-			check_cause_example(o->check, k, s, w);
+			check_cause_example(o->check, k, s, (int)w);
 			k->store_where = s->line->store[w];
 		}
 	}

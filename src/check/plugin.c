@@ -293,11 +293,10 @@ void check_plugins_stop(struct plugins *ps)
 
 /* ---- events ---- */
 
-/* Which callback an event is for, and its fields. */
-static callback *translate(const struct holdfast_oracle *o, const struct trace_event *e,
-			   struct holdfast_event *h, const char **what)
+/* Which callback an event is for. */
+static callback *callback_for(const struct holdfast_oracle *o, uint8_t kind, const char **what)
 {
-	switch (e->kind) {
+	switch (kind) {
 	case TRACE_STORE: *what = "store"; return o->store;
 	case TRACE_FLUSH: *what = "flush"; return o->flush;
 	case TRACE_FENCE: *what = "fence"; return o->fence;
@@ -305,11 +304,8 @@ static callback *translate(const struct holdfast_oracle *o, const struct trace_e
 	case TRACE_UNMAP: *what = "unmap"; return o->unmap;
 	case TRACE_OP_BEGIN: *what = "op_begin"; return o->op_begin;
 	case TRACE_OP_END: *what = "op_end"; return o->op_end;
-	case TRACE_CALL:
-	case TRACE_RETURN:
-		h->function = trace_string(host->check->defs, e->process, (uint32_t)e->arg[0]);
-		*what = e->kind == TRACE_CALL ? "call" : "ret";
-		return e->kind == TRACE_CALL ? o->call : o->ret;
+	case TRACE_CALL: *what = "call"; return o->call;
+	case TRACE_RETURN: *what = "ret"; return o->ret;
 	default: return NULL;
 	}
 }
@@ -326,6 +322,8 @@ static struct holdfast_event fields(const struct trace_event *e)
 	h.atomic = (e->flags & TRACE_F_ATOMIC) != 0;
 	h.by_kernel = (e->flags & TRACE_F_KERNEL) != 0;
 	h.unwound = (e->flags & TRACE_F_UNWOUND) != 0;
+	if (e->kind == TRACE_CALL || e->kind == TRACE_RETURN)
+		h.function = trace_string(host->check->defs, e->process, (uint32_t)e->arg[0]);
 	if (e->kind == TRACE_CALL)
 		memcpy(h.arg, e->arg + 1, sizeof h.arg);
 	if (e->kind == TRACE_RETURN)
@@ -356,14 +354,17 @@ void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 	host = ps;
 	if (e->kind == TRACE_STORE)
 		keep_value(e);
-	ps->event = e;
-	h = fields(e);
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
 		const char *what;
-		callback *f = p->dead || p->waits ? NULL : translate(p->oracle, e, &h, &what);
-		if (f)
-			call_event(p, what, f, &h);
+		callback *f = p->dead || p->waits ? NULL : callback_for(p->oracle, e->kind, &what);
+		if (!f)
+			continue;
+		if (ps->event != e) {
+			ps->event = e;
+			h = fields(e);
+		}
+		call_event(p, what, f, &h);
 	}
 	ps->event = NULL;
 }

@@ -22,12 +22,26 @@ static struct page *page_of(struct hmap *values, uint64_t loc, bool make)
 	return p;
 }
 
+/* The bits [from, from+n). */
+static void set_bits(uint8_t *bits, size_t from, size_t n)
+{
+	for (size_t i = from; i < from + n;) {
+		size_t left = from + n - i, room = 8 - i % 8, take = left < room ? left : room;
+		bits[i / 8] |= (uint8_t)((0xffu >> (8 - take)) << (i % 8));
+		i += take;
+	}
+}
+
 void check_values_put(struct hmap *values, uint64_t loc, const uint8_t *data, size_t n)
 {
-	for (size_t i = 0; i < n; i++, loc++) {
+	while (n) {
 		struct page *p = page_of(values, loc, true);
-		p->byte[loc % PAGE] = data[i];
-		p->known[loc % PAGE / 8] |= (uint8_t)(1u << (loc % 8));
+		size_t at = loc % PAGE, piece = PAGE - at < n ? PAGE - at : n;
+		memcpy(p->byte + at, data, piece);
+		set_bits(p->known, at, piece);
+		loc += piece;
+		data += piece;
+		n -= piece;
 	}
 }
 

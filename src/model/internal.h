@@ -10,7 +10,7 @@
  * 1 << 63 | process << 48 | address. A line's key is its location / 64.
  */
 #define LOC_ANONYMOUS (1ull << 63)
-#define LINE_BLOCK_BYTES (2u << 20)
+#define LINE_BLOCK_BYTES (2u << 20) /* a huge page */
 #define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))
 #define RECENT 256u
 
@@ -50,6 +50,12 @@ struct writers {
 	struct writer_step recent[WRITERS_RECENT];
 };
 
+/* marks.c: a set of bytes. */
+struct marks {
+	struct hmap masks; /* line -> its bytes */
+	struct imap runs;  /* lines of which all bytes belong to it */
+};
+
 /* What a line holds, as far as it is known: values.c. */
 struct model_bytes {
 	uint64_t known; /* one bit each */
@@ -66,6 +72,7 @@ struct model {
 	VEC(struct model_line *) block; /* of LINE_BLOCK lines each: lines never move */
 	size_t nlines;
 	uint32_t *slot; /* hash: line index + 1 */
+	uint8_t *tag;   /* … some bits of its key's hash */
 	size_t slots;
 	uint64_t last_key;  /* the line that was looked up last: a flush mostly follows its store */
 	uint32_t last_line; /* index + 1, 0: none */
@@ -73,9 +80,9 @@ struct model {
 	uint32_t extra_free;
 	VEC(struct model_bytes) copy; /* of some lines, see model_line */
 	struct writers writers;
-	struct imap volatiles; /* locations that the program declared volatile */
-	struct imap hinted;    /* … or a library, until it takes it back */
-	uint32_t volatile_age, op;
+	struct marks volatiles; /* locations that the program declared volatile */
+	struct marks hinted;    /* … or a library, until it takes it back */
+	uint32_t op;
 };
 
 /* lines.c */
@@ -83,6 +90,7 @@ static inline struct model_line *model_line(struct model *m, uint32_t index)
 {
 	return &m->block.p[index / LINE_BLOCK][index % LINE_BLOCK];
 }
+void model_lines_free(struct model *);
 struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index);
 struct model_line *model_line_get(struct model *, uint64_t key, uint32_t *index);
 typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
@@ -117,8 +125,21 @@ static inline struct process *model_process(struct model *m, uint32_t process)
 void model_map(struct model *, const struct trace_event *);
 void model_register(struct model *, uint32_t process, uint64_t addr, uint64_t len);
 void model_unregister(struct model *, uint32_t process, uint64_t addr, uint64_t len);
-void model_set_volatile(struct model *, struct imap *which, uint64_t lo, uint64_t hi, bool on);
-uint64_t model_unwatched(struct model *, struct model_line *);
+void model_set_volatile(struct model *, struct marks *which, uint64_t lo, uint64_t hi, bool on);
+
+/* marks.c */
+void model_marks_set(struct marks *, uint64_t lo, uint64_t hi, bool on);
+uint64_t model_marks_in(const struct marks *, uint64_t line);
+void model_marks_free(struct marks *);
+/* The bytes of a line that are declared volatile. */
+static inline uint64_t model_marks(const struct model *m, uint64_t key)
+{
+	return model_marks_in(&m->volatiles, key) | model_marks_in(&m->hinted, key);
+}
+static inline uint64_t model_unwatched(const struct model *m, const struct model_line *l)
+{
+	return l->marked ? model_marks(m, l->key) : 0;
+}
 
 /* Bits of the bytes [from, to) of a line. */
 static inline uint64_t model_mask(unsigned from, unsigned to)

@@ -7,21 +7,43 @@
 
 #include "model/internal.h"
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1; others say that they do not know it */
+#endif
+
+static uint64_t hash_of(uint64_t key)
+{
+	return key * 0x9E3779B97F4A7C15ull;
+}
+
+/* Looking at a line that is another's costs a cache miss: eight bits of the hash tell nearly all. */
 static size_t slot_of(const struct model *m, uint64_t key)
 {
-	size_t i = (size_t)((key * 0x9E3779B97F4A7C15ull) >> 20) & (m->slots - 1);
-	while (m->slot[i] && model_line((struct model *)m, m->slot[i] - 1)->key != key)
+	uint64_t hash = hash_of(key);
+	uint8_t tag = (uint8_t)(hash >> 12);
+	size_t i = (size_t)(hash >> 20) & (m->slots - 1);
+	while (m->slot[i] &&
+	       (m->tag[i] != tag || model_line((struct model *)m, m->slot[i] - 1)->key != key))
 		i = (i + 1) & (m->slots - 1);
 	return i;
+}
+
+static void enter(struct model *m, uint64_t key, uint32_t index)
+{
+	size_t i = slot_of(m, key);
+	m->slot[i] = index + 1;
+	m->tag[i] = (uint8_t)(hash_of(key) >> 12);
 }
 
 static void grow(struct model *m)
 {
 	m->slots = m->slots ? m->slots * 2 : 4096;
 	free(m->slot);
+	free(m->tag);
 	m->slot = xcalloc(m->slots, sizeof *m->slot);
+	m->tag = xcalloc(m->slots, sizeof *m->tag);
 	for (size_t i = 0; i < m->nlines; i++)
-		m->slot[slot_of(m, model_line(m, (uint32_t)i)->key)] = (uint32_t)i + 1;
+		enter(m, model_line(m, (uint32_t)i)->key, (uint32_t)i);
 }
 
 struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *index)
@@ -38,15 +60,43 @@ struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *inde
 	return model_line(m, found - 1);
 }
 
-/* Lines are visited in no order: on huge pages, where there are any, that costs half. */
+/* Fresh zeros that begin where a huge page can. */
 static struct model_line *new_block(void)
 {
-	void *p = aligned_alloc(LINE_BLOCK_BYTES, LINE_BLOCK_BYTES);
-	if (!p)
-		return xcalloc(LINE_BLOCK, sizeof(struct model_line));
-	madvise(p, LINE_BLOCK_BYTES, MADV_HUGEPAGE);
-	memset(p, 0, LINE_BLOCK_BYTES);
-	return p;
+	uint8_t *p = mmap(NULL, 2 * LINE_BLOCK_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED) {
+		msg_error("out of memory");
+		exit(EXIT_INTERNAL);
+	}
+	size_t before = -(uintptr_t)p % LINE_BLOCK_BYTES;
+	if (before)
+		munmap(p, before);
+	munmap(p + before + LINE_BLOCK_BYTES, LINE_BLOCK_BYTES - before);
+	return (struct model_line *)(p + before);
+}
+
+/*
+ * Lines are visited in no order: on huge pages, where there are any, that costs half. A block becomes one when
+ * it is full, so that the last one does not take what it does not need.
+ */
+static void add_block(struct model *m)
+{
+	if (m->block.n) {
+		struct model_line *full = m->block.p[m->block.n - 1];
+		madvise(full, LINE_BLOCK_BYTES, MADV_HUGEPAGE);
+		madvise(full, LINE_BLOCK_BYTES, MADV_COLLAPSE);
+	}
+	VEC_PUSH(&m->block, new_block());
+}
+
+void model_lines_free(struct model *m)
+{
+	for (size_t i = 0; i < m->block.n; i++)
+		munmap(m->block.p[i], LINE_BLOCK_BYTES);
+	VEC_FREE(&m->block);
+	free(m->slot);
+	free(m->tag);
 }
 
 struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index)
@@ -57,13 +107,13 @@ struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index
 	if (m->nlines * 2 >= m->slots)
 		grow(m);
 	if (m->nlines == m->block.n * LINE_BLOCK)
-		VEC_PUSH(&m->block, new_block());
+		add_block(m);
 	*index = (uint32_t)m->nlines++;
-	m->slot[slot_of(m, key)] = *index + 1;
+	enter(m, key, *index);
 	l = model_line(m, *index);
 	l->key = key;
 	l->flusher = MODEL_NOBODY;
-	l->volatile_age = m->volatile_age - 1;
+	l->marked = model_marks(m, key) != 0;
 	return l;
 }
 
@@ -94,9 +144,10 @@ size_t model_lines(const struct model *m)
 
 size_t model_memory(const struct model *m)
 {
-	return m->block.n * LINE_BLOCK_BYTES + m->slots * sizeof *m->slot +
-	       m->extra.cap * sizeof *m->extra.p + m->copy.cap * sizeof *m->copy.p +
-	       model_writers_memory(&m->writers);
+	size_t last = m->nlines % LINE_BLOCK * sizeof(struct model_line);
+	return m->nlines / LINE_BLOCK * LINE_BLOCK_BYTES + last +
+	       m->slots * (sizeof *m->slot + sizeof *m->tag) + m->extra.cap * sizeof *m->extra.p +
+	       m->copy.cap * sizeof *m->copy.p + model_writers_memory(&m->writers);
 }
 
 uint64_t model_key_file(uint64_t key)

@@ -38,18 +38,15 @@ void model_free(struct model *m)
 		VEC_FREE(&m->thread.p[i]->op_lines);
 		free(m->thread.p[i]);
 	}
-	for (size_t i = 0; i < m->block.n; i++)
-		free(m->block.p[i]);
+	model_lines_free(m);
 	VEC_FREE(&m->process);
 	VEC_FREE(&m->thread);
 	VEC_FREE(&m->place);
-	VEC_FREE(&m->block);
 	VEC_FREE(&m->extra);
 	VEC_FREE(&m->copy);
 	model_writers_free(&m->writers);
-	imap_free(&m->volatiles);
-	imap_free(&m->hinted);
-	free(m->slot);
+	model_marks_free(&m->volatiles);
+	model_marks_free(&m->hinted);
 	free(m);
 }
 
@@ -71,9 +68,8 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 	l->ever |= mask;
 	model_unflush(m, l, mask);
 	model_writers_persisted(m, l, mask);
-	for (unsigned w = 0; w < MODEL_WORDS; w++)
-		if (mask >> (w * 8) & 0xff)
-			l->again &= (uint16_t) ~(3u << (w * 2));
+	MODEL_EACH_WORD (w, l->again ? mask : 0)
+		l->again &= (uint16_t) ~(3u << (w * 2));
 }
 
 /* What the step's event does to open bytes of its line. */
@@ -99,10 +95,8 @@ static void note_store(struct model_step *s)
 {
 	struct model_line *l = s->line;
 	l->storer = s->thread_id;
-	for (unsigned w = 0; w < MODEL_WORDS; w++) {
+	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask >> (w * 8) & 0xff;
-		if (!word)
-			continue;
 		bool own = (l->open >> (w * 8) & word) == word && l->store[w] == s->where;
 		unsigned again = own ? model_again(l, (int)w) + (model_again(l, (int)w) < 3) : 0;
 		l->again = (uint16_t)((l->again & ~(3u << (w * 2))) | again << (w * 2));
@@ -284,7 +278,7 @@ static void do_file(struct model *m, struct model_step *s)
 	}
 }
 
-static void declare_volatile(struct model *m, const struct trace_event *e, struct imap *which,
+static void declare_volatile(struct model *m, const struct trace_event *e, struct marks *which,
 			     bool on)
 {
 	uint64_t loc = model_location(m, e->process, e->arg[0]);
@@ -369,13 +363,24 @@ static void process_gone(struct model *m, struct model_step *s, uint32_t process
 	p->last = (struct imap_item){ 0 };
 }
 
+/* Where it happens, and what the model says that it does. */
+static void locate(struct model *m, struct model_step *s)
+{
+	s->where = model_where_of(m, s->ev);
+	struct model_place *p = &m->place.p[s->where];
+	enum model_act act = model_act(s->ev, p->class);
+	p->acts |= act != MODEL_NO_ACT;
+	s->effect = (enum model_effect)m->ops->effect[act];
+}
+
 void model_feed(struct model *m, const struct trace_event *e)
 {
 	struct model_step s = { .ev = e };
 	s.thread_id = model_thread_of(m, e);
 	s.thread = m->thread.p[s.thread_id];
-	s.where = model_where_of(m, e);
-	s.effect = model_effect(m->ops, e, m->place.p[s.where].class);
+	if (e->kind == TRACE_CALL || e->kind == TRACE_RETURN) /* for plug-ins */
+		return;
+	locate(m, &s);
 	if (e->kind <= TRACE_FENCE)
 		s.thread->pm_num = e->num + 1;
 	switch (e->kind) {

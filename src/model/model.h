@@ -27,33 +27,46 @@ typedef uint32_t model_where;
 struct model_place {
 	uint32_t process, site, ctx;
 	uint8_t class; /* enum trace_site */
+	bool acts;     /* it did something to PM; others map it, call, begin, end … */
 	uint64_t ip;
 };
 
-/* The state of one line. About 190 bytes: a run's memory is bounded by the lines it touches. */
+/* The state of one line. About 180 bytes: a run's memory is bounded by the lines it touches. */
 struct model_line {
-	uint64_t key;       /* see model_key_text */
-	uint64_t open;      /* bytes whose newest value is not guaranteed; one bit each */
-	uint64_t flushed;   /* the part of `open` that thread `flusher` has flushed, not fenced */
-	uint64_t ever;      /* bytes that were guaranteed at some time */
-	uint64_t same;      /* the part of `open` that was stored anew with the guaranteed value */
-	uint64_t meant;     /* bytes that were persisted on purpose: kept by whoever watches */
-	uint64_t late;      /* bytes of `open` that were so already when their operation ended */
-	uint64_t unwatched; /* bytes declared volatile by the program */
-	uint32_t storer;    /* thread of the newest store */
-	uint32_t flusher;   /* MODEL_NOBODY: no flush of the line waits for a fence */
-	uint32_t more;      /* further threads' flushes that wait: index of a list, 0 is none */
-	uint32_t volatile_age; /* `unwatched` is as of this change of the volatile ranges */
-	uint32_t op;           /* operation that last listed the line in op_lines */
-	uint32_t copy;         /* number + 1 of what it holds, byte by byte; 0: values.c */
-	uint32_t writers;      /* who wrote the open bytes, see model_writers */
+	uint64_t key;     /* see model_key_text */
+	uint64_t open;    /* bytes whose newest value is not guaranteed; one bit each */
+	uint64_t flushed; /* the part of `open` that thread `flusher` has flushed, not fenced */
+	uint64_t ever;    /* bytes that were guaranteed at some time */
+	uint64_t same;    /* the part of `open` that was stored anew with the guaranteed value */
+	uint64_t meant;   /* bytes that were persisted on purpose: kept by whoever watches */
+	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
+	uint32_t storer;  /* thread of the newest store */
+	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
+	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
+	uint32_t op;      /* operation that last listed the line in op_lines */
+	uint32_t copy;    /* number + 1 of what it holds, byte by byte; 0: values.c */
+	uint32_t writers; /* who wrote the open bytes, see model_writers */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
 	uint16_t newest[MODEL_WORDS];   /* hash of the newest store to each word: where, what */
 	uint16_t again;    /* two bits a word: times the same place overwrote its own open value */
+	bool marked;       /* some of its bytes are declared volatile: marks.c */
 	model_where flush; /* newest flush, valid if flush_when is not 0 */
 	uint32_t flush_when;
 };
+
+/* One bit for each word of which the mask has a byte. */
+static inline unsigned model_words(uint64_t mask)
+{
+	mask |= mask >> 4;
+	mask |= mask >> 2;
+	mask |= mask >> 1;
+	return (unsigned)((mask & 0x0101010101010101ull) * 0x0102040810204080ull >> 56);
+}
+/* for each such word w, in order: most masks are of one word */
+#define MODEL_EACH_WORD(w, mask)                                                                   \
+	for (unsigned left_ = model_words(mask), w = 0;                                            \
+	     left_ && (w = (unsigned)__builtin_ctz(left_), true); left_ &= left_ - 1)
 
 /* How often the word's newest place has overwritten its own open value, up to 3. */
 static inline unsigned model_again(const struct model_line *l, int w)

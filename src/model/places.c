@@ -24,8 +24,11 @@ static model_where intern_where(struct model *m, struct process *p, uint64_t key
 	uint64_t found;
 	if (hmap_get(&p->where, key, &found))
 		return (model_where)found;
-	struct model_place place = { e->process, e->site, e->ctx,
-				     site ? site->class : TRACE_SITE_OTHER, e->ip };
+	struct model_place place = { .process = e->process,
+				     .site = e->site,
+				     .ctx = e->ctx,
+				     .class = site ? site->class : TRACE_SITE_OTHER,
+				     .ip = e->ip };
 	VEC_PUSH(&m->place, place);
 	hmap_put(&p->where, key, m->place.n - 1);
 	return (model_where)(m->place.n - 1);

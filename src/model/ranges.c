@@ -84,44 +84,20 @@ void model_unregister(struct model *m, uint32_t process, uint64_t addr, uint64_t
 	p->last = (struct imap_item){ 0 };
 }
 
-void model_set_volatile(struct model *m, struct imap *which, uint64_t lo, uint64_t hi, bool on)
+static void watch_anew(struct model *m, struct model_line *l, uint64_t mask, void *arg)
 {
-	if (on)
-		imap_set(which, lo, hi, 1);
-	else
-		imap_clear(which, lo, hi);
-	m->volatile_age++;
+	(void)mask, (void)arg;
+	l->marked = model_marks(m, l->key) != 0;
+}
+
+void model_set_volatile(struct model *m, struct marks *which, uint64_t lo, uint64_t hi, bool on)
+{
+	model_marks_set(which, lo, hi, on);
+	model_lines_in(m, lo, hi, watch_anew, NULL);
 }
 
 bool model_is_volatile(struct model *m, uint32_t process, uint64_t addr)
 {
 	uint64_t loc = model_location(m, process, addr);
-	return loc && (imap_find(&m->volatiles, loc) || imap_find(&m->hinted, loc));
-}
-
-/* The bytes of a line that lie in the map's ranges. */
-static uint64_t bytes_in(const struct imap *map, uint64_t lo)
-{
-	uint64_t mask = 0, end = lo + TRACE_LINE;
-	for (uint64_t at = lo; map->n && at < end;) {
-		const struct imap_item *it = imap_find(map, at);
-		uint64_t to = it && it->hi < end ? it->hi : it ? end : at + 1;
-		if (it)
-			mask |= model_mask((unsigned)(at - lo), (unsigned)(to - lo));
-		at = to;
-	}
-	return mask;
-}
-
-/* The line's volatile bytes, brought up to date when the ranges have changed. */
-uint64_t model_unwatched(struct model *m, struct model_line *l)
-{
-	if (!m->volatiles.n && !m->hinted.n)
-		return 0;
-	if (l->volatile_age != m->volatile_age) {
-		uint64_t lo = l->key * TRACE_LINE;
-		l->volatile_age = m->volatile_age;
-		l->unwatched = bytes_in(&m->volatiles, lo) | bytes_in(&m->hinted, lo);
-	}
-	return l->unwatched;
+	return loc && model_marks(m, loc / TRACE_LINE) >> (loc % TRACE_LINE) & 1;
 }

@@ -23,12 +23,9 @@ uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned w)
 /* The copy of the line, made if the store has a piece of a word; NULL: there is none. */
 static struct model_bytes *copy_of(struct model *m, struct model_line *l, uint64_t mask)
 {
-	for (unsigned w = 0; !l->copy && w < MODEL_WORDS; w++) {
-		uint64_t word = mask >> (w * 8) & 0xff;
-		if (word && word != 0xff) {
-			VEC_PUSH(&m->copy, (struct model_bytes){ 0 });
-			l->copy = (uint32_t)m->copy.n;
-		}
+	if (!l->copy && model_words(mask) & model_words(~mask)) {
+		VEC_PUSH(&m->copy, (struct model_bytes){ 0 });
+		l->copy = (uint32_t)m->copy.n;
 	}
 	return l->copy ? &m->copy.p[l->copy - 1] : NULL;
 }
@@ -53,10 +50,8 @@ void model_values_store(struct model *m, const struct model_step *s, const uint8
 	struct model_bytes *copy = copy_of(m, l, s->mask);
 	uint64_t equal = copy ? take(copy, s->mask, data) : 0;
 	uint64_t guaranteed = l->ever & ~(l->open & ~l->same);
-	for (unsigned w = 0; w < MODEL_WORDS; w++) {
+	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word)
-			continue;
 		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
 		if (l->newest[w] == hash && (guaranteed & word) == word)
 			equal |= word;
@@ -68,9 +63,8 @@ void model_values_store(struct model *m, const struct model_step *s, const uint8
 void model_values_forget(struct model *m, struct model_line *l, uint64_t mask)
 {
 	l->same &= ~mask;
-	for (unsigned w = 0; w < MODEL_WORDS; w++)
-		if (mask >> (w * 8) & 0xff)
-			l->newest[w] = 0;
+	MODEL_EACH_WORD (w, mask)
+		l->newest[w] = 0;
 	if (l->copy)
 		m->copy.p[l->copy - 1].known &= ~mask;
 }

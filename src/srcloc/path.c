@@ -31,7 +31,8 @@ struct step {
 struct process {
 	struct srcloc *space;
 	uint32_t age;
-	struct hmap step; /* context node -> struct step * */
+	struct hmap step;    /* context node -> struct step * */
+	const char *program; /* the first module that was mapped: the executable, mostly */
 };
 
 typedef VEC(struct srcloc_frame) frame_vec;
@@ -89,14 +90,21 @@ static struct process *process_of(struct srcloc_trace *st, uint32_t process)
 		VEC_PUSH(&st->process, (struct process){ 0 });
 	struct process *p = &st->process.p[process];
 	if (!p->space) {
-		p->space = srcloc_fork(first_space(st, process));
+		const struct trace_process_def *def = trace_process(st->defs, process);
+		const struct srcloc *from = first_space(st, process);
+		p->space = srcloc_fork(from);
 		p->age = 1;
+		if (from != st->root)
+			p->program = st->process.p[def->parent_index].program;
 	}
 	return p;
 }
 
 void srcloc_trace_feed(struct srcloc_trace *st, const struct trace_event *ev)
 {
+	bool modules = ev->kind == TRACE_MODULE_UNLOAD || ev->kind == TRACE_MODULE_LOAD;
+	if (!modules && ev->process < st->process.n && st->process.p[ev->process].space)
+		return;
 	struct process *p = process_of(st, ev->process);
 	if (ev->kind == TRACE_MODULE_UNLOAD) {
 		srcloc_unmap(p->space, ev->arg[0], ev->arg[1]);
@@ -108,6 +116,7 @@ void srcloc_trace_feed(struct srcloc_trace *st, const struct trace_event *ev)
 			return;
 		srcloc_map(p->space, ev->arg[0], ev->arg[1], ev->arg[2], m->path, m->build_id,
 			   m->build_id_len);
+		p->program = p->program ? p->program : m->path;
 		p->age++;
 	}
 }
@@ -214,8 +223,42 @@ static const struct step *call_step(struct srcloc_trace *st, uint32_t process, u
 	return kept;
 }
 
-struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint64_t ip,
-				uint32_t ctx)
+static bool is_main(const struct srcloc_frame *f)
+{
+	return f->function && !strcmp(f->function, "main");
+}
+
+/* An address in the executable, in its main. */
+static bool in_main(const struct process *p, uint64_t ip)
+{
+	const char *module = srcloc_module(p->space, ip);
+	if (!module || strcmp(module, p->program))
+		return false;
+	struct srcloc_where at = srcloc_at(p->space, ip);
+	return is_main(&at.frame[at.n - 1]);
+}
+
+/* The frame is the executable's main, and no frame further out, from context ctx on, is: what is further
+ * out is the C library, whose debug information is large. */
+static bool ends_path(struct srcloc_trace *st, uint32_t process, uint32_t ctx,
+		      const struct srcloc_frame *f)
+{
+	const struct process *p = process_of(st, process);
+	if (!is_main(f) || !p->program || !f->module || strcmp(f->module, p->program))
+		return false;
+	const struct trace_ctx_def *c = NULL;
+	for (int i = 0; ctx >= TRACE_CTX_FIRST && i < MAX_STEPS; i++, ctx = c->parent) {
+		const struct trace_ctx_def *inner = c;
+		if (!(c = trace_ctx(st->defs, process, ctx)))
+			return true;
+		if (in_main(p, c->call_ip) || (inner && in_main(p, c->target)))
+			return false;
+	}
+	return true;
+}
+
+static struct srcloc_where make_path(struct srcloc_trace *st, uint32_t process, uint64_t ip,
+				     uint32_t ctx, bool to_main)
 {
 	static const struct srcloc_frame cut = { .function = "<…>", .kind = SRCLOC_CUT };
 	frame_vec *path = &st->path;
@@ -224,6 +267,8 @@ struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint6
 	for (int i = 0; ctx != TRACE_CTX_ROOT && i < MAX_STEPS; i++) {
 		const struct trace_ctx_def *c =
 			ctx >= TRACE_CTX_FIRST ? trace_ctx(st->defs, process, ctx) : NULL;
+		if (to_main && ends_path(st, process, ctx, &path->p[path->n - 1]))
+			break;
 		if (!c) { /* TRACE_CTX_CUT, or a node that a damaged trace lost */
 			VEC_PUSH(path, cut);
 			break;
@@ -237,11 +282,23 @@ struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint6
 	return (struct srcloc_where){ path->p, path->n };
 }
 
+struct srcloc_where srcloc_path(struct srcloc_trace *st, uint32_t process, uint64_t ip,
+				uint32_t ctx)
+{
+	return make_path(st, process, ip, ctx, false);
+}
+
+struct srcloc_where srcloc_path_to_main(struct srcloc_trace *st, uint32_t process, uint64_t ip,
+					uint32_t ctx)
+{
+	return srcloc_path_trim(make_path(st, process, ip, ctx, true));
+}
+
 struct srcloc_where srcloc_path_trim(struct srcloc_where path)
 {
 	for (size_t i = path.n; i-- > 0;) {
 		const struct srcloc_frame *f = &path.frame[i];
-		if (f->function && !strcmp(f->function, "main"))
+		if (is_main(f))
 			return (struct srcloc_where){ path.frame, i + 1 };
 	}
 	for (size_t i = 1; i < path.n; i++) /* a stripped program: what called main has names */

@@ -232,6 +232,12 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
 	return (struct srcloc_where){ a->frame, a->n };
 }
 
+const char *srcloc_module(const struct srcloc *s, uint64_t addr)
+{
+	const struct imap_item *it = imap_find(&s->at, addr);
+	return it ? s->map.p[it->val].object->path : NULL;
+}
+
 /*
  * The object that a frame is in, and which of the frames of its address it is. Frames of a
  * path are copies, and those of the same place are alike, so the first that fits will do.

@@ -80,6 +80,7 @@ void srcloc_unmap(struct srcloc *, uint64_t addr, uint64_t len);
 const char *srcloc_stale(const struct srcloc *, size_t i);
 
 struct srcloc_where srcloc_at(struct srcloc *, uint64_t addr);
+const char *srcloc_module(const struct srcloc *, uint64_t addr); /* its path; NULL: none */
 /*
  * A name for people: long template arguments become <…>, and long parameter lists (…); Rust's hash is
  * left out. Returns buf, or the name itself where nothing is to be done.
@@ -161,5 +162,8 @@ const struct srcloc_type *srcloc_trace_type(struct srcloc_trace *, const struct 
 struct srcloc_where srcloc_path(struct srcloc_trace *, uint32_t process, uint64_t ip, uint32_t ctx);
 /* The part of a path that people want to see: without what called main. */
 struct srcloc_where srcloc_path_trim(struct srcloc_where path);
+/* Both in one, without a look at what is trimmed where that can be told. */
+struct srcloc_where srcloc_path_to_main(struct srcloc_trace *, uint32_t process, uint64_t ip,
+					uint32_t ctx);
 
 #endif

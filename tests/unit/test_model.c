@@ -248,6 +248,41 @@ static void volatile_ranges_are_left_alone(void **state)
 	model_free(m);
 }
 
+/* Ranges declared volatile and taken back, short and long, by the program and by a library, byte by byte. */
+static void volatile_ranges_agree_with_a_byte_array(void **state)
+{
+	static uint8_t by_program[SIZE], by_library[SIZE];
+	struct model *m = fresh("adr");
+	unsigned seed = 5;
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		unsigned most = rand_r(&seed) % 8 ? 200 : SIZE, what = (unsigned)rand_r(&seed) % 8;
+		uint64_t lo = (unsigned)rand_r(&seed) % SIZE,
+			 n = 1 + (unsigned)rand_r(&seed) % most;
+		n = lo + n > SIZE ? SIZE - lo : n;
+		struct trace_event e = event(what == 0   ? TRACE_MARK_VOLATILE
+					     : what <= 4 ? TRACE_HINT_UNMAP
+							 : TRACE_HINT_MAP,
+					     1, 0);
+		e.arg[0] = BASE + lo;
+		e.arg[1] = n;
+		if (what == 0 && i % 50)
+			continue;
+		if (what <= 4 && lo == 0 && n == SIZE)
+			continue; /* the pool is closed: nothing to do with it */
+		feed(m, e);
+		memset((what ? by_library : by_program) + lo, what <= 4, n);
+		feed(m, store_event(1, (unsigned)rand_r(&seed) % (SIZE - 64), 64, false));
+		for (unsigned k = 0; k < SIZE; k += i % 100 ? 61 : 1) {
+			const struct model_line *l = model_line_at(m, 0, BASE + k);
+			bool is = by_program[k] || by_library[k];
+			assert_int_equal(model_is_volatile(m, 0, BASE + k), is);
+			assert_false(is && l && l->open >> (k % 64) & 1);
+		}
+	}
+	model_free(m);
+}
+
 static void an_unlinked_file_has_nothing_to_lose(void **state)
 {
 	struct model *m = fresh("adr");
@@ -314,6 +349,7 @@ int main(void)
 		cmocka_unit_test(eadr_needs_a_fence_for_non_temporal_stores_only),
 		cmocka_unit_test(msync_persists_pages_and_flushes_do_nothing),
 		cmocka_unit_test(volatile_ranges_are_left_alone),
+		cmocka_unit_test(volatile_ranges_agree_with_a_byte_array),
 		cmocka_unit_test(an_unlinked_file_has_nothing_to_lose),
 		cmocka_unit_test(bytes_that_stay_the_same_are_told_from_others),
 		cmocka_unit_test(a_line_costs_less_than_200_bytes),

@@ -9,7 +9,18 @@
 #define PROG 0x7f1200000000ull /* where the fixtures lie */
 #define LIB 0x7f3400000000ull
 
-enum { TO_TAIL = TRACE_CTX_FIRST, IN_SIGNAL, BELOW_CUT, TO_STUB, CYCLE, MAIN_LEFT, CONTEXTS };
+enum {
+	TO_TAIL = TRACE_CTX_FIRST,
+	IN_SIGNAL,
+	BELOW_CUT,
+	TO_STUB,
+	CYCLE,
+	MAIN_LEFT,
+	IN_LIB,
+	MAIN_IN_LIB,
+	MAIN_AGAIN,
+	CONTEXTS
+};
 enum { PROG_ID, LIB_ID, MODULES };
 
 struct trace_defs {
@@ -56,6 +67,9 @@ static int setup(void **state)
 			[TO_STUB] = { 0, prog("mark_main"), 0 },
 			[CYCLE] = { CYCLE, prog("mark_main"), prog("work") },
 			[MAIN_LEFT] = { 0, LIB + symbol("lib.so", "mark_lib_public"), prog("main") },
+			[IN_LIB] = { 0, prog("mark_main"), LIB + symbol("lib.so", "lib_public") },
+			[MAIN_IN_LIB] = { IN_LIB, LIB + symbol("lib.so", "mark_lib_public"), prog("main") },
+			[MAIN_AGAIN] = { MAIN_IN_LIB, prog("mark_main"), prog("tail") },
 		},
 		.process = { { .pid = 7 }, { .pid = 8, .parent = 7, .birth = TRACE_BIRTH_FORK } },
 	};
@@ -168,6 +182,13 @@ static void test_trim(void **state)
 	expect(srcloc_path_trim(path), "work < main[tail]");
 	path = srcloc_path(st, 0, prog("mark_work"), TRACE_CTX_ROOT);
 	expect(srcloc_path_trim(path), "work");
+	expect(srcloc_path_to_main(st, 0, prog("mark_work"), MAIN_LEFT), "work < main[tail]");
+	expect(srcloc_path_to_main(st, 0, prog("mark_tail"), BELOW_CUT), "tail < main");
+	expect(srcloc_path_to_main(st, 0, prog("mark_work"), TRACE_CTX_ROOT), "work");
+	/* main calls itself through the library: the outermost counts */
+	expect(srcloc_path_to_main(st, 0, prog("mark_tail"), MAIN_AGAIN),
+	       "tail < main < lib_public < main");
+	assert_true(srcloc_path_to_main(st, 0, prog("mark_work"), CYCLE).n > 1000);
 	srcloc_trace_free(st);
 }
 
