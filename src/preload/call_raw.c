@@ -7,6 +7,9 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,6 +37,9 @@ static bool look(long number, const long *a, long *r)
 	case SYS_execveat:
 		*r = execveat(I(0), P(1), (char *const *)a[2], (char *const *)a[3], I(4));
 		break;
+	case SYS_shmget: *r = shmget(I(0), (size_t)a[1], I(2)); break;
+	case SYS_semget: *r = semget(I(0), I(1), I(2)); break;
+	case SYS_msgget: *r = msgget(I(0), I(1)); break;
 	case SYS_bind: *r = bind(I(0), (void *)a[1], (socklen_t)a[2]); break;
 	case SYS_connect: *r = connect(I(0), (void *)a[1], (socklen_t)a[2]); break;
 	default: return false;

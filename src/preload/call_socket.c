@@ -50,8 +50,13 @@ static int translate(struct address *a, const struct sockaddr *given, socklen_t 
 	if (!given || n <= head || n > sizeof a->un || given->sa_family != AF_UNIX || !preload_on())
 		return 0;
 	memcpy(path, (const char *)given + head, n - head);
-	if (!*path)
+	if (!*path) {
+		memcpy(&a->un, given, n);
+		a->use = (const struct sockaddr *)&a->un;
+		a->n = (socklen_t)(head + preload_own_abstract(a->un.sun_path, n - head,
+							       sizeof a->un.sun_path));
 		return 0;
+	}
 	if (preload_see(&a->way, AT_FDCWD, path, how))
 		return -1;
 	if (a->way.path == path)
@@ -71,6 +76,17 @@ static long finish(struct address *a, long r)
 	return preload_seen(&a->way, r);
 }
 
+/*
+ * The port of a closed connection stays taken for a minute, unless both it and who wants it say that it
+ * may be used again. So all say so: the next run finds it free. Two cannot listen there.
+ */
+static void may_be_used_again(int fd, const struct sockaddr *a)
+{
+	int one = 1;
+	if (a && (a->sa_family == AF_INET || a->sa_family == AF_INET6) && preload_apart())
+		preload_sys(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+}
+
 EXPORT int bind(int fd, const struct sockaddr *address, socklen_t n)
 {
 	struct address a;
@@ -78,6 +94,7 @@ EXPORT int bind(int fd, const struct sockaddr *address, socklen_t n)
 		errno = errno == EEXIST ? EADDRINUSE : errno;
 		return -1;
 	}
+	may_be_used_again(fd, a.use);
 	return (int)finish(&a, preload_sys(SYS_bind, fd, a.use, a.n));
 }
 
@@ -118,6 +135,12 @@ static int give_name(long number, int fd, struct sockaddr *out, socklen_t *room)
 	socklen_t n = sizeof un - 1;
 	if (preload_on() && preload_sys(number, fd, &un, &n) == 0 && un.sun_family == AF_UNIX &&
 	    n > head && n < sizeof un) {
+		if (!*un.sun_path) {
+			n = (socklen_t)(head + preload_outer_abstract(un.sun_path, n - head));
+			memcpy(out, &un, n < *room ? n : *room);
+			*room = n;
+			return 0;
+		}
 		((char *)&un)[n] = '\0';
 		if (preload_outside(un.sun_path, outside) && strlen(outside) < sizeof un.sun_path) {
 			strcpy(un.sun_path, outside);

@@ -133,6 +133,10 @@ long preload_seen(struct way *, long result);
 int preload_own_fd(int fd);
 
 /* call_*.c: for each other. */
+uint32_t preload_apart(void); /* a number of our base; 0: names without a path are everybody's */
+/* Abstract addresses of sockets: the length of our own name, or of the program's. */
+size_t preload_own_abstract(char *name, size_t n, size_t room);
+size_t preload_outer_abstract(const char *name, size_t n);
 int preload_open(int dirfd, const char *path, int flags, mode_t mode);
 
 #endif

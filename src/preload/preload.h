@@ -83,6 +83,20 @@ struct preload_view {
 /* In the uppermost BASE: a program that was not run, as the library would not be loaded. */
 #define PRELOAD_REFUSED "refused"
 
+/*
+ * In the uppermost BASE, if it is there: what the program may leave behind that has no path, one struct
+ * after the other. Then its names are the base's own, too.
+ */
+#define PRELOAD_IPC "ipc"
+#define PRELOAD_QUEUE 256
+enum { PRELOAD_SHM, PRELOAD_SEM, PRELOAD_MSG, PRELOAD_MQ };
+struct preload_ipc {
+	uint32_t kind;
+	int32_t id;   /* of the first three kinds … */
+	uint32_t key; /* … as the kernel knows it */
+	char name[PRELOAD_QUEUE];
+};
+
 /* The library: beside the tracer. malloc'ed; NULL and err: it is not there. */
 struct err;
 char *preload_find(struct err *);

@@ -58,7 +58,7 @@ void runner_cell_backtrace(struct cell *c, struct runner_result *r)
 	struct err err;
 	runner_fast_stop(c);
 	c->unlimited = true;
-	if (sandbox_cell_show(c->box, &err) || runner_cell_start(c, &p, &gdb, -1, &err)) {
+	if (runner_cell_show(c, &err) || runner_cell_start(c, &p, &gdb, -1, &err)) {
 		runner_broken(r, "%s", err.text);
 		runner_command_free(&gdb);
 		c->unlimited = false;

@@ -58,6 +58,8 @@ int runner_inside(struct runner *, unsigned cell, struct inside *, struct runner
 
 void runner_bury(struct runner_cell *,
 		 struct runner_result *); /* its process has ended on its own */
+/* A new sandbox for the cell, with the same files in it. */
+int runner_renew(struct runner *, struct runner_cell *, struct err *);
 int runner_ask(struct runner_cell *, enum op, uint32_t file, const char *text);
 void runner_answer(struct runner *, struct runner_cell *, struct runner_result *);
 

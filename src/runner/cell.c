@@ -17,7 +17,8 @@ static void send_reply(struct cell *c, struct runner_result *r)
 {
 	struct reply reply = { .result = *r,
 			       .slow = c->opts->fast && !c->fast,
-			       .unusable = c->unusable };
+			       .unusable = c->unusable,
+			       .worn = c->worn };
 	reply.output = (uint32_t)r->noutput;
 	reply.trace = r->trace ? (uint32_t)strlen(r->trace) : 0;
 	struct iovec iov[] = {
@@ -81,17 +82,27 @@ static void detach(const struct cell_args *a, struct cell *c)
 /* What the command changes in these folders is its own, besides those with PM files. */
 static int open_box(struct cell *c, const struct sandbox_view *view, struct err *err)
 {
-	static const struct sandbox_place place[] = {
+	const char *home = getenv("HOME"), *run = getenv("XDG_RUNTIME_DIR");
+	const struct sandbox_place place[] = {
 		{ ".", true },
 		{ "/tmp", true },
+		{ "/var", true },
+		{ "/var/tmp", true },
+		{ "/etc", true },
 		{ "/dev/shm", true },
+		{ "/run", true },
+		{ home && *home == '/' ? home : "/tmp", true },
+		{ run && *run == '/' ? run : "/tmp", true },
 	};
 	const struct runner_opts *o = c->opts;
 	const char **file = xcalloc(o->nfile, sizeof *file);
 	for (size_t i = 0; i < o->nfile; i++)
 		file[i] = o->file[i].path;
-	c->box = sandbox_cell_new(&(struct sandbox_opts){
-		.view = view, .file = file, .nfile = o->nfile, .place = place, .nplace = 3 });
+	c->box = sandbox_cell_new(&(struct sandbox_opts){ .view = view,
+							  .file = file,
+							  .nfile = o->nfile,
+							  .place = place,
+							  .nplace = sizeof place / sizeof *place });
 	free(file);
 	return sandbox_cell_open(c->box, err);
 }
@@ -102,6 +113,7 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 	const char *stop = o->stop ? o->stop : "TERM";
 	if (sandbox_space_setup(&a->space, err) || open_box(c, a->space.view, err))
 		return -1;
+	c->leaks = sandbox_leaks_new(&a->space, c->box);
 	if (runner_command_parse(&c->command, o->command, err) ||
 	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
 	    runner_judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
@@ -154,7 +166,7 @@ static int show(struct cell *c, const struct request *q, const char *text, struc
 		use = &gdb;
 	}
 	runner_fast_stop(c);
-	int bad = sandbox_cell_show(c->box, err);
+	int bad = runner_cell_show(c, err);
 	char **argv = runner_cell_argv(c, use);
 	struct env env = runner_env_new(c, false);
 	add_strings(out, argv, SIZE_MAX);

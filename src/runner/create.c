@@ -115,6 +115,42 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 	return pid < 0 ? -1 : 0;
 }
 
+/* The truth stays; what the cell holds is made from it. */
+static int make_again(struct runner *r, struct runner_cell *c, struct err *err)
+{
+	struct runner_result result;
+	for (size_t i = 0; i < r->opts->nfile; i++)
+		if (c->file[i].path && runner_ask(c, OP_NAME, (uint32_t)i, c->file[i].path))
+			return err_set(err, EXIT_PROGRAM, "the sandbox has ended");
+	if (runner_ask(c, OP_RESTORE, 0, NULL))
+		return err_set(err, EXIT_PROGRAM, "the sandbox has ended");
+	runner_answer(r, c, &result);
+	int bad =
+		result.verdict == RUNNER_BROKEN ? err_set(err, EXIT_PROGRAM, "%s", result.why) : 0;
+	runner_result_free(&result);
+	return bad;
+}
+
+int runner_renew(struct runner *r, struct runner_cell *c, struct err *err)
+{
+	size_t n = r->opts->nfile;
+	int *truth = xcalloc(n, sizeof *truth);
+	runner_bury(c, NULL);
+	close(c->sock);
+	c->sock = -1;
+	free(c->home);
+	c->home = NULL;
+	for (size_t i = 0; i < n; i++) {
+		close(c->file[i].image);
+		c->file[i].image = -1;
+		truth[i] = c->file[i].truth;
+	}
+	c->state = CELL_IDLE;
+	int bad = launch(r, c, truth, err) || greet(r, c, err) || make_again(r, c, err);
+	free(truth);
+	return bad;
+}
+
 static int start_cell(struct runner *r, struct runner_cell *c, struct err *err)
 {
 	size_t n = r->opts->nfile;
@@ -163,7 +199,7 @@ static void end_cells(struct runner *r)
 static int start_cells(struct runner *r, const struct sandbox_view *view, struct err *err)
 {
 	unsigned want = r->opts->cells ? r->opts->cells : 1;
-	r->space = sandbox_space_of(view, r->opts->client, true);
+	r->space = sandbox_space_of(view, true, true);
 	if (r->opts->client && !r->space.net)
 		want = 1; /* two servers could not both have the port */
 	r->cell = xcalloc(want, sizeof *r->cell);

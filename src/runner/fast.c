@@ -104,7 +104,7 @@ bool runner_fast_run(struct cell *c, struct runner_result *r)
 	/* The command ended its server too. Whatever it did so far is undone, and it starts over. */
 	runner_fast_stop(c);
 	c->fast = false;
-	if (runner_cell_restore(c, r, &err) || sandbox_cell_show(c->box, &err)) {
+	if (runner_cell_restore(c, r, &err) || runner_cell_show(c, &err)) {
 		runner_broken(r, "%s", err.text);
 		return true;
 	}

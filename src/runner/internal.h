@@ -70,9 +70,11 @@ struct cell {
 	struct sandbox_ready *ready;
 	char *preload;            /* the library; NULL: not needed, or not there */
 	struct sandbox_cell *box; /* what the command sees of the file system */
+	struct sandbox_leaks *leaks;
 	struct image *image;
 	bool unlimited;      /* what is run now may take any memory */
 	bool unusable;       /* an image could not be put back */
+	bool worn;           /* a run has left something that only a new cell is free of */
 	bool fast;           /* to use the fork server, as far as is known */
 	struct proc *server; /* that; NULL: none */
 };
@@ -111,6 +113,8 @@ double runner_deadline_after(unsigned ms); /* 0: never */
 /* run.c: one run of the command. */
 void runner_cell_run(struct cell *, struct runner_result *);
 void runner_cell_backtrace(struct cell *, struct runner_result *);
+/* All is in place for the next start, and nothing of an earlier run is left. */
+int runner_cell_show(struct cell *, struct err *);
 /* Ends what still runs, and makes files and folders as they were. */
 int runner_cell_restore(struct cell *, struct runner_result *, struct err *);
 char **runner_cell_argv(const struct cell *, const struct command *);
@@ -160,6 +164,7 @@ struct reply {
 	struct runner_result result; /* its pointers mean nothing */
 	bool slow;                   /* the fork server does not work */
 	bool unusable;               /* do not ask again */
+	bool worn;                   /* a new cell is needed */
 	uint32_t output, trace;      /* bytes that follow */
 };
 struct cell_args {

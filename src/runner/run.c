@@ -117,6 +117,26 @@ static void plain_run(struct cell *c, struct runner_result *r)
 	runner_proc_close(&p);
 }
 
+int runner_cell_show(struct cell *c, struct err *err)
+{
+	if (sandbox_cell_show(c->box, err))
+		return -1;
+	int bad = sandbox_leaks_begin(c->leaks, !c->server, err);
+	c->worn = c->worn || bad;
+	return bad;
+}
+
+/* What the run has left besides files and processes. */
+static void clean(struct cell *c)
+{
+	struct err err;
+	unsigned left = sandbox_leaks_look(c->leaks, c->server);
+	if (!left)
+		return;
+	runner_fast_stop(c);
+	c->worn = c->worn || sandbox_leaks_undo(c->leaks, left, &err);
+}
+
 static int put_back(struct cell *c, struct runner_result *r, struct err *err)
 {
 	bool resized = false;
@@ -143,6 +163,7 @@ int runner_cell_restore(struct cell *c, struct runner_result *r, struct err *err
 		runner_fast_stop(c);
 	if (!c->server && runner_proc_kill_all(c))
 		r->strays = true;
+	clean(c);
 	int bad = put_back(c, r, err);
 	c->unusable = c->unusable || bad;
 	return bad;
@@ -151,7 +172,7 @@ int runner_cell_restore(struct cell *c, struct runner_result *r, struct err *err
 void runner_cell_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	if (sandbox_cell_show(c->box, &err)) {
+	if (runner_cell_show(c, &err)) {
 		runner_broken(r, "%s", err.text);
 		return;
 	}

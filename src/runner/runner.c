@@ -94,7 +94,8 @@ void runner_answer(struct runner *r, struct runner_cell *c, struct runner_result
 	out->noutput = reply->output;
 	out->trace = reply->trace ? part(text + reply->output, reply->trace) : NULL;
 	r->slow = r->slow || reply->slow;
-	if (reply->unusable)
+	bool worn = reply->worn;
+	if (reply->unusable || (worn && runner_renew(r, c, &(struct err){ 0 })))
 		runner_bury(c, NULL);
 }
 

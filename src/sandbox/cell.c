@@ -82,7 +82,7 @@ int sandbox_cell_image(struct sandbox_cell *c, size_t file, struct err *err)
 	return fd;
 }
 
-static void unplan(struct sandbox_cell *c)
+void sandbox_cell_unplan(struct sandbox_cell *c)
 {
 	sandbox_cell_hide(c);
 	if (c->view->ops->forget)
@@ -99,7 +99,7 @@ static void unplan(struct sandbox_cell *c)
 
 void sandbox_cell_name(struct sandbox_cell *c, size_t file, const char *path)
 {
-	unplan(c);
+	sandbox_cell_unplan(c);
 	free(c->file[file].path);
 	c->file[file].path = path ? xstrdup(path) : NULL;
 }
@@ -109,7 +109,7 @@ int sandbox_cell_show(struct sandbox_cell *c, struct err *err)
 	if (c->shown)
 		return 0;
 	if (!c->planned && c->view->ops->plan(c, err)) {
-		unplan(c);
+		sandbox_cell_unplan(c);
 		return -1;
 	}
 	c->planned = true;
@@ -156,7 +156,9 @@ bool sandbox_cell_full(const struct sandbox_cell *c)
 
 void sandbox_cell_end(struct sandbox_cell *c)
 {
-	unplan(c);
+	sandbox_cell_unplan(c);
+	if (c->base >= 0 && c->view->ops->clean)
+		c->view->ops->clean(c);
 	if (c->home)
 		sandbox_remove_tree(AT_FDCWD, c->home);
 	if (c->base >= 0)

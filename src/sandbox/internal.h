@@ -10,6 +10,7 @@
 /* mounts.c: paths, and where something is mounted. */
 const char *sandbox_path_below(const char *path, const char *dir);
 void sandbox_mounts_read(struct sandbox_strings *); /* adds to what there is */
+char *sandbox_mount_path(const char *line); /* of the mount table; malloc'ed; NULL: it has none */
 bool sandbox_mount_between(const struct sandbox_strings *mounts, const char *dir, const char *path);
 /* Is it one of the outermost mounts below dir? */
 bool sandbox_mount_outermost(const struct sandbox_strings *mounts, size_t i, const char *dir);
@@ -87,7 +88,8 @@ struct sandbox_ops {
 							   * have all that belongs into them */
 	void (*hide)(struct sandbox_cell *);
 	void (*forget)(struct sandbox_cell *); /* undoes what lasts as long as the plan; hidden */
-	int (*sign)(int dirfd, const char *name); /* for ENTRY_GONE */
+	void (*clean)(const struct sandbox_cell *); /* removes what a run left that has no path */
+	int (*sign)(int dirfd, const char *name);   /* for ENTRY_GONE */
 	void (*env)(const struct sandbox_cell *, struct sandbox_strings *);
 	char *(*refuses)(const char *program); /* see sandbox.h */
 	char *(*refused)(const struct sandbox_cell *);
@@ -95,6 +97,12 @@ struct sandbox_ops {
 extern const struct sandbox_ops sandbox_ops_mount, sandbox_ops_userns, sandbox_ops_preload,
 	sandbox_ops_subst;
 bool sandbox_is_user(const struct sandbox_cell *); /* in a user namespace */
+
+/* space.c */
+void sandbox_space_loopback(void); /* the only interface of a new network is up */
+
+/* cell.c */
+void sandbox_cell_unplan(struct sandbox_cell *); /* it is shown nowhere, and made anew */
 
 /* layer.c: the upper folder of a row. */
 void sandbox_row_add(struct row *, const char *rel, enum entry_kind, unsigned image,

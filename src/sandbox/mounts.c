@@ -36,16 +36,23 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+char *sandbox_mount_path(const char *line)
+{
+	char *where;
+	if (sscanf(line, "%*d %*d %*s %*s %ms", &where) != 1)
+		return NULL;
+	unescape(where);
+	return where;
+}
+
 void sandbox_mounts_read(struct sandbox_strings *out)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL, *where;
 	size_t cap = 0;
 	while (f && getline(&line, &cap, f) > 0)
-		if (sscanf(line, "%*d %*d %*s %*s %ms", &where) == 1) {
-			unescape(where);
+		if ((where = sandbox_mount_path(line)))
 			VEC_PUSH(out, where);
-		}
 	free(line);
 	if (f)
 		fclose(f);

@@ -8,6 +8,7 @@
  *    space    the namespaces of a process (space.c)
  *    plan     which folders are covered and what belongs into each: rows of data (plan.c)
  *    cell     the files of one run after another: a plan, performed, reset (cell.c)
+ *    leaks    what a run leaves behind besides files: IPC, mounts, network (leaks.c)
  *    ready    when a server is up, and how it is stopped (ready.c)
  *
  * The life of a cell, in the process that owns it:
@@ -133,6 +134,24 @@ int sandbox_cell_rows(const struct sandbox_cell *, struct mount_row *, uint32_t 
 		      struct err *);
 int sandbox_copy_file(const char *from, int to); /* sparse; one that is not there is empty */
 int sandbox_remove_tree(int dirfd, const char *name);
+
+/* ---- what runs leave behind besides files ---- */
+
+enum sandbox_left {
+	SANDBOX_LEFT_IPC = 1,
+	SANDBOX_LEFT_MOUNTS = 2,
+	SANDBOX_LEFT_NETWORK = 4,
+};
+struct sandbox_leaks;
+/* In the process that owns the cell, which is open but not shown yet. */
+struct sandbox_leaks *sandbox_leaks_new(const struct sandbox_space *, struct sandbox_cell *);
+/* Before a run, when the cell is shown. alone: no process of an earlier run is to go on. */
+int sandbox_leaks_begin(struct sandbox_leaks *, bool alone, struct err *);
+/* After it: what is left, enum sandbox_left. ipc: look for IPC objects, too. */
+unsigned sandbox_leaks_look(struct sandbox_leaks *, bool ipc);
+/* Undoes mounts and renews the network; nothing of the cell runs. -1 and err: the cell is worn. */
+int sandbox_leaks_undo(struct sandbox_leaks *, unsigned what, struct err *);
+void sandbox_leaks_free(struct sandbox_leaks *);
 
 /* ---- servers ---- */
 

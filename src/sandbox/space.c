@@ -28,7 +28,7 @@ struct sandbox_space sandbox_space_of(const struct sandbox_view *view, bool net,
 
 static unsigned long namespaces(const struct sandbox_space *s)
 {
-	return s->view->ops->spaces | (s->pids ? CLONE_NEWPID | CLONE_NEWIPC : 0) |
+	return s->view->ops->spaces | (s->pids ? CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS : 0) |
 	       (s->net ? CLONE_NEWNET : 0);
 }
 
@@ -79,7 +79,7 @@ static int keep_mounting(struct err *err)
 	return bad ? err_errno(err, EXIT_PROGRAM, "cannot keep the right to make mounts") : 0;
 }
 
-static void raise_loopback(void)
+void sandbox_space_loopback(void)
 {
 	struct ifreq req = { .ifr_name = "lo" };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -134,7 +134,7 @@ int sandbox_space_setup(const struct sandbox_space *s, struct err *err)
 	if (s->pids)
 		mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	if (s->net)
-		raise_loopback();
+		sandbox_space_loopback();
 	return 0;
 }
 

@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int probe(const struct sandbox_view *view, struct err *err)
@@ -22,6 +26,11 @@ static int probe(const struct sandbox_view *view, struct err *err)
 	return 0;
 }
 
+static int open_ipc(const struct sandbox_cell *c)
+{
+	return openat(c->base, PRELOAD_IPC, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
 /* Its name in the private folder can be written in LD_PRELOAD, wherever the library is. */
 static int make(struct sandbox_cell *c, struct err *err)
 {
@@ -30,9 +39,50 @@ static int make(struct sandbox_cell *c, struct err *err)
 	char *library = preload_find(err);
 	if (!library)
 		return -1;
-	int bad = symlinkat(library, c->base, PRELOAD_LIBRARY);
+	int bad = symlinkat(library, c->base, PRELOAD_LIBRARY), ipc = open_ipc(c);
 	free(library);
+	if (ipc >= 0)
+		close(ipc);
 	return bad ? err_errno(err, EXIT_PROGRAM, "cannot make a link in %s", c->home) : 0;
+}
+
+/* ---- what has no path ---- */
+
+/* Numbers are used again: only one that still has the key is what it was. */
+static void remove_object(const struct preload_ipc *what)
+{
+	struct shmid_ds shm;
+	struct semid_ds sem;
+	struct msqid_ds msg;
+	key_t key = (key_t)what->key;
+	if (what->kind == PRELOAD_SHM && !shmctl(what->id, IPC_STAT, &shm) &&
+	    shm.shm_perm.__key == key)
+		shmctl(what->id, IPC_RMID, NULL);
+	if (what->kind == PRELOAD_SEM && !semctl(what->id, 0, IPC_STAT, &sem) &&
+	    sem.sem_perm.__key == key)
+		semctl(what->id, 0, IPC_RMID);
+	if (what->kind == PRELOAD_MSG && !msgctl(what->id, IPC_STAT, &msg) &&
+	    msg.msg_perm.__key == key)
+		msgctl(what->id, IPC_RMID, NULL);
+	if (what->kind == PRELOAD_MQ)
+		syscall(SYS_mq_unlink, what->name);
+}
+
+static void clean(const struct sandbox_cell *c)
+{
+	struct preload_ipc what;
+	int fd = open_ipc(c);
+	if (fd < 0)
+		return;
+	bool any = false;
+	while (read(fd, &what, sizeof what) == sizeof what) {
+		any = true;
+		what.name[sizeof what.name - 1] = '\0';
+		remove_object(&what);
+	}
+	if (any && ftruncate(fd, 0)) /* the next time they are not found */
+		unlinkat(c->base, PRELOAD_IPC, 0);
+	close(fd);
 }
 
 static int make_sign(int dirfd, const char *name)
@@ -76,6 +126,7 @@ const struct sandbox_ops sandbox_ops_preload = {
 	.make = make,
 	.plan = sandbox_plan,
 	.sign = make_sign,
+	.clean = clean,
 	.env = env,
 	.refuses = refuses,
 	.refused = refused,

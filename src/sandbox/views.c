@@ -26,16 +26,15 @@ static const struct sandbox_view views[] = {
 		.about = "at its path, by a library in front of libc, where namespaces are refused",
 		.lacks =
 			"programs that are statically linked, or that get rights of their own, are "
-			"refused, System V IPC is shared, and servers are run one at a time",
+			"refused, the network is shared, and servers are run one at a time",
 		.ops = &sandbox_ops_preload,
 	},
 	{
 		.name = "subst",
 		.text = "as a copy elsewhere, in place of {pool}",
 		.about = "in a folder of its own, by {pool} in the command",
-		.lacks =
-			"what else the command writes is not kept apart and stays, and servers are "
-			"run one at a time",
+		.lacks = "what else the command writes or leaves behind is not kept apart and "
+			 "stays, and servers are run one at a time",
 		.flags = SANDBOX_MOVED,
 		.ops = &sandbox_ops_subst,
 	},

@@ -22,6 +22,9 @@
 #include "base/base.h"
 #include "runner/runner.h"
 
+#ifndef RIG_PROGRAM
+#define RIG_PROGRAM "act.c" /* the program to run, beside this */
+#endif
 #define UNUSED __attribute__((unused)) /* by some of the tests */
 #define SIZE (64u << 10)
 #define REAL "what is there in reality"
@@ -30,7 +33,7 @@ static char dir[] = "/tmp/holdfast-runner-XXXXXX";
 static char pool[64], other[64], act[64];
 static const struct sandbox_view *view; /* for all that follows; NULL: the best */
 
-static const struct sandbox_view *subst(void)
+static UNUSED const struct sandbox_view *subst(void)
 {
 	return sandbox_view_named("subst");
 }
@@ -40,7 +43,7 @@ static UNUSED const struct sandbox_view *preload(void)
 	return sandbox_view_named("preload");
 }
 
-static double now(void)
+static UNUSED double now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -90,7 +93,7 @@ static void build_program(void)
 	char *from =
 		*__FILE__ == '/' ? xstrdup(__FILE__) : xasprintf("%s/../../%s", self, __FILE__);
 	*strrchr(from, '/') = '\0';
-	shell("cc -g -O0 %s/act.c -o %s", from, act);
+	shell("cc -g -O0 %s/" RIG_PROGRAM " -o %s", from, act);
 	free(from);
 }
 
