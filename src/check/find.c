@@ -106,6 +106,8 @@ void check_files_free(check_files *files)
 const struct holdfast_oracle *check_find_open(const char *path, void **handle, struct err *err)
 {
 	const struct holdfast_oracle *o;
+	if (check_attempt(path, err))
+		return NULL;
 	*handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!*handle) {
 		err_set(err, EXIT_USAGE, "cannot load the oracle %s: %s", path, dlerror());

@@ -301,6 +301,7 @@ typedef VEC(char *) check_files;
 check_files check_find(const char *word);
 check_files check_find_all(void);
 void check_files_free(check_files *);
+int check_attempt(const char *path, struct err *); /* can it be loaded without harm? attempt.c */
 const struct holdfast_oracle *check_find_open(const char *path, void **handle, struct err *);
 
 /* load.c and plugin.c: custom oracles, named, and those that load by themselves unless CHECK_NO_ORACLE is named. */

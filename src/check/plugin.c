@@ -30,6 +30,7 @@ static volatile sig_atomic_t overdue; /* … but when it comes out of it */
 static volatile uint64_t calls;       /* callbacks begun */
 static uint64_t last_calls;
 static int ticks, patience;
+static bool catches_exit;
 static struct {
 	unsigned users; /* analyses with plug-ins that are awake */
 	struct sigaction old[8];
@@ -38,6 +39,7 @@ static struct {
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
 #define FATAL (sizeof fatal / sizeof *fatal)
+#define EXITED (NSIG + 1) /* instead of a signal: it called exit() */
 
 /* ---- signals ---- */
 
@@ -47,6 +49,17 @@ static void on_fatal(int sig)
 		siglongjmp(way_back, sig);
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+/* exit() calls this before anything else is undone, and the way back leads out of it. */
+static void on_end(int status, void *arg)
+{
+	(void)status;
+	(void)arg;
+	if (!running)
+		return;
+	catches_exit = !on_exit(on_end, NULL);
+	siglongjmp(way_back, EXITED);
 }
 
 static void on_tick(int sig)
@@ -77,12 +90,13 @@ static void leave(void)
 static void guard_on(void)
 {
 	struct sigaction sa = { .sa_flags = SA_NODEFER | SA_ONSTACK | SA_RESTART };
-	const char *limit = getenv("HOLDFAST_ORACLE_TIMEOUT");
 	struct itimerval every = { { 1, 0 }, { 1, 0 } };
 	if (guard.users++)
 		return;
 	stack_t alt = { .ss_sp = guard.stack = xmalloc(65536), .ss_size = 65536 };
-	patience = limit && atoi(limit) > 0 ? atoi(limit) : 5;
+	patience = check_plugin_patience();
+	if (!catches_exit)
+		catches_exit = !on_exit(on_end, NULL);
 	sigaltstack(&alt, NULL);
 	sa.sa_handler = on_fatal;
 	for (size_t i = 0; i < FATAL; i++)
@@ -115,6 +129,9 @@ static void bury(struct plugin *p, int sig)
 	p->death_event = e ? e->num + 1 : 0;
 	if (sig == SIGALRM)
 		snprintf(p->death, sizeof p->death, "the oracle %s did not return from %s()",
+			 p->oracle->name, running_what);
+	else if (sig == EXITED)
+		snprintf(p->death, sizeof p->death, "the oracle %s called exit() in %s()",
 			 p->oracle->name, running_what);
 	else
 		snprintf(p->death, sizeof p->death, "the oracle %s crashed in %s() (%s)",

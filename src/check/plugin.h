@@ -31,6 +31,7 @@ struct plugins {
 	unsigned awake; /* plug-ins that do not wait */
 };
 
+int check_plugin_patience(void);                            /* seconds for a callback */
 void check_plugin_start(struct plugins *, struct plugin *); /* it does not wait any more */
 void check_plugins_stop(struct plugins *);                  /* none will be called again */
 

@@ -79,6 +79,42 @@ faulty() {
 	faulty LOOP store "did not return"
 }
 
+@test "a plug-in that calls exit" {
+	subject=("$BIN/t")
+	for callback in store start end; do
+		faulty EXIT "$callback" "called exit()"
+	done
+	subject=(-- "$BIN/misuse" pool clean fence-twice missing-both)
+	faulty EXIT store "called exit()"
+}
+
+@test "a plug-in that waits for something" {
+	subject=("$BIN/t")
+	faulty BLOCK store "did not return"
+}
+
+@test "a plug-in that crashes, ends, loops or waits when it is loaded, or unloaded: named, before anything is run" {
+	while read -r fault what; do
+		for when in LOADING UNLOADING; do
+			oracle bad.so "$PROGRAMS/faulty.c" -DFAULT="$fault" -DIN="$when"
+			HOLDFAST_ORACLE_TIMEOUT=1 run -2 timeout 600 "$HOLDFAST" check --oracle ./bad.so -- "$BIN/misuse" pool say
+			output_has "cannot load the oracle ./bad.so: it $what"
+			output_lacks hello
+		done
+	done <<-'EOF'
+		SEGV crashed while it was loaded (Segmentation fault)
+		ABORT crashed while it was loaded (Aborted)
+		EXIT called exit(0) while it was loaded
+		LOOP did not return from loading within 1 s
+		BLOCK did not return from loading within 1 s
+	EOF
+	# among those that load by themselves it is left out, with a word
+	mkdir own
+	oracle own/bad.so "$PROGRAMS/faulty.c" -DFAULT=SEGV -DIN=LOADING
+	HOLDFAST_ORACLES=$PWD/own run -1 holdfast check "$BIN/t"
+	output_has "cannot load the oracle $PWD/own/bad.so: it crashed"
+}
+
 @test "a plug-in that loops or crashes within the host's functions" {
 	sed 's|zero = 0;|host->report(0, host->where(0), 0, "%d", zero++);|' "$PROGRAMS/faulty.c" >loops.c
 	oracle loops.so loops.c -DFAULT=LOOP -DIN=STORE

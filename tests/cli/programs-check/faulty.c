@@ -2,6 +2,7 @@
 /* An oracle that fails in the way that its FAULT, in the callback that its IN says. */
 #include <holdfast/oracle.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifndef API
 #define API HOLDFAST_ORACLE_API
@@ -10,8 +11,8 @@
 #define NAME "faulty"
 #endif
 
-enum { START, STORE, FLUSH, END, NOWHERE };
-enum { SEGV, ABORT, LOOP, OVERFLOW };
+enum { START, STORE, FLUSH, END, LOADING, UNLOADING, NOWHERE };
+enum { SEGV, ABORT, LOOP, OVERFLOW, EXIT, BLOCK };
 
 static const struct holdfast_host *host;
 static int stores;
@@ -39,10 +40,24 @@ static void fail(int in)
 		*(volatile int *)8 = 1;
 	if (FAULT == ABORT)
 		abort();
+	if (FAULT == EXIT)
+		exit(0);
+	while (FAULT == BLOCK)
+		pause();
 	if (FAULT == OVERFLOW)
 		deep(&c);
 	while (FAULT == LOOP)
 		zero = 0;
+}
+
+__attribute__((constructor)) static void loading(void)
+{
+	fail(LOADING);
+}
+
+__attribute__((destructor)) static void unloading(void)
+{
+	fail(UNLOADING);
 }
 
 static void *start(const struct holdfast_host *h)
