@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast dump: what is in a trace, in source terms. */
 #include "cli/cli.h"
+#include "cli/dump.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "report/report.h"
 
@@ -29,7 +27,8 @@ static const struct cli_option dump_options[] = {
 	{ "top", 0, CLI_NUMBER, "N", offsetof(struct dump_opts, top),
 	  "how many store sites the summary names; 10 without it" },
 	{ "image", 0, CLI_FILE, "OUTDIR", offsetof(struct dump_opts, image),
-	  "write the contents of each PM file, rebuilt from the trace, into this folder" },
+	  "write the PM files, and all others that the program changed, rebuilt from the trace, under their "
+	  "names into this folder" },
 	{ "at", 0, CLI_NUMBER, "N", offsetof(struct dump_opts, at),
 	  "with --image: as they were just before event N; without it, at the end" },
 	{ NULL },
@@ -55,53 +54,9 @@ const struct cli_verb verb_dump = {
 		"holdfast dump prog-1.hft\tthe summary\n"
 		"holdfast dump prog-1.hft --events ..99\tthe first hundred events\n"
 		"holdfast dump prog-1.hft --events --json | jq 'select(.kind == \"store\")'\tfor scripts\n"
-		"holdfast dump prog-1.hft --image out --at 500\tPM files just before event 500\n",
+		"holdfast dump prog-1.hft --image out --at 500\tthe files just before event 500\n",
 	.options = dump_options,
 };
-
-/* ---- --image ---- */
-
-static const char *path_of(const struct trace_defs *defs, uint32_t file)
-{
-	const struct trace_file_def *f = trace_file(defs, file);
-	return f && f->path ? f->path : "?";
-}
-
-/* A name in the folder for the file, that no file before it has. */
-static char *image_path(const struct trace_defs *defs, const char *dir, uint32_t file)
-{
-	const char *path = path_of(defs, file), *slash = strrchr(path, '/');
-	unsigned same = 1;
-	path = slash ? slash + 1 : path;
-	for (uint32_t i = 0; i < file; i++) {
-		const char *other = path_of(defs, i), *cut = strrchr(other, '/');
-		same += !strcmp(cut ? cut + 1 : other, path);
-	}
-	return same == 1 ? xasprintf("%s/%s", dir, path) : xasprintf("%s/%s.%u", dir, path, same);
-}
-
-static int write_image(struct trace_reader *r, const char *dir, uint64_t at, struct err *err)
-{
-	const struct trace_defs *defs = trace_defs(r);
-	struct trace_image *image = trace_image_new(r, err);
-	int status = -1;
-	if (!image)
-		return -1;
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		err_errno(err, EXIT_USAGE, "cannot make the folder %s", dir);
-	else
-		status = trace_image_run(image, at, err);
-	for (uint32_t i = 0; !status && i < trace_files(defs); i++) {
-		char *path = image_path(defs, dir, i);
-		status = trace_image_write_file(image, i, path, err);
-		if (!status)
-			msg_info("%s: %s, %llu bytes", path_of(defs, i), path,
-				 (unsigned long long)trace_image_size(image, i));
-		free(path);
-	}
-	trace_image_free(image);
-	return status;
-}
 
 /* ---- all of it ---- */
 
@@ -126,7 +81,7 @@ static int show(struct trace_reader *r, const char *dir, const struct dump_opts 
 	struct err err = { 0 };
 	if (!trace_is_whole(r, &why))
 		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
-	if (!(o->image ? write_image(r, o->image, o->at, &err) : show_text(r, o, &err)))
+	if (!(o->image ? dump_image(r, o->image, o->at, &err) : show_text(r, o, &err)))
 		return EXIT_NOTHING;
 	fflush(stdout);
 	return cli_fail(&err);

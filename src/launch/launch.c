@@ -152,6 +152,8 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 	for (size_t i = 0; i < nmore; i++)
 		VEC_PUSH(&v, xstrdup(more[i]));
 	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
+	if (o->files)
+		VEC_PUSH(&v, xstrdup("--hf-files=yes"));
 	if (o->pmemcheck)
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=yes"));
 	if (o->loads)

@@ -28,6 +28,7 @@ struct launch_opts {
 	bool pmemcheck;     /* have PMDK make pmemcheck's client requests */
 	bool loads;         /* record what is read from persistent memory, too */
 	bool load_bytes;    /* … to the byte, not to the line */
+	bool files;         /* record names, and files that are written beside PM, too */
 
 	/* A server: once it is ready the client is run, natively; then it is stopped. */
 	const char *client; /* a shell command; NULL: not a server, and the rest is ignored */

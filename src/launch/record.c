@@ -49,8 +49,10 @@ static int record(struct launch *l, const char *dir, bool force, struct launch_r
 int launch_record(const struct launch_opts *o, const char *dir, bool force,
 		  struct launch_recording *rec, struct err *err)
 {
+	struct launch_opts all = *o;
+	all.files = true;
 	*rec = (struct launch_recording){ 0 };
-	struct launch *l = launch_new(o, err);
+	struct launch *l = launch_new(&all, err);
 	if (!l)
 		return -1;
 	double start = now_seconds();

@@ -121,7 +121,7 @@ enum report_style report_recording_style(const char *name)
 		{ "offset", REPORT_HEX }, { "flags", REPORT_HEX }, { "result", REPORT_HEX },
 		{ "mode", REPORT_HEX },   { "a0", REPORT_HEX },    { "a1", REPORT_HEX },
 		{ "a2", REPORT_HEX },     { "a3", REPORT_HEX },    { "a4", REPORT_HEX },
-		{ "a5", REPORT_HEX },
+		{ "a5", REPORT_HEX },     { "node", REPORT_NODE }, { "replaced", REPORT_NODE },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].name, name))
@@ -131,7 +131,8 @@ enum report_style report_recording_style(const char *name)
 
 bool report_recording_has_bytes(const struct trace_event *ev)
 {
-	return ev->kind == TRACE_STORE || ev->kind == TRACE_FILE_WRITE;
+	return ev->kind == TRACE_STORE || ev->kind == TRACE_FILE_WRITE ||
+	       ev->kind == TRACE_NODE_WRITE;
 }
 
 void report_recording_hex(struct buf *out, const uint8_t *p, size_t n)

@@ -111,6 +111,27 @@ static void add_prot(struct buf *out, uint64_t prot)
 		   prot & PROT_EXEC ? 'x' : '-');
 }
 
+/* By the path under which it was first known; its names are in the events. */
+static void add_node(const struct report_recording *d, uint64_t node, struct buf *out)
+{
+	const struct trace_node_def *n =
+		node < TRACE_NO_NODE ? trace_node(d->defs, (uint32_t)node) : NULL;
+	if (n)
+		buf_printf(out, "%" PRIu64 " (%s)", node, n->path);
+	else
+		buf_puts(out, "none");
+}
+
+/* A path, or two. */
+static void add_text(struct buf *out, const struct trace_event *ev)
+{
+	size_t n = strnlen((const char *)ev->data, ev->size);
+	buf_printf(out, " '%.*s'", (int)n, (const char *)ev->data);
+	if (n < ev->size)
+		buf_printf(out, " -> '%.*s'", (int)(ev->size - n - 1),
+			   (const char *)ev->data + n + 1);
+}
+
 static void add_arg(const struct report_recording *d, const struct trace_event *ev,
 		    const char *name, uint64_t value, struct buf *out)
 {
@@ -122,6 +143,10 @@ static void add_arg(const struct report_recording *d, const struct trace_event *
 	case REPORT_HEX: buf_printf(out, "%s=0x%" PRIx64, name, value); break;
 	case REPORT_NUMBER: buf_printf(out, "%s=%" PRId64, name, (int64_t)value); break;
 	case REPORT_FILE: buf_puts(out, report_recording_path(d, (uint32_t)value)); break;
+	case REPORT_NODE:
+		buf_printf(out, "%s=", name);
+		add_node(d, value, out);
+		break;
 	case REPORT_MODULE:
 		module = trace_module(d->defs, ev->process, (uint32_t)value);
 		buf_puts(out, module && module->path ? module->path : "?");
@@ -172,7 +197,7 @@ static void event_text(struct report_recording *d, struct events *e, const struc
 		buf_printf(out, ", %u byte%s", ev->size, ev->size == 1 ? "" : "s");
 		add_value(out, ev);
 	} else if (ev->size) {
-		buf_printf(out, " '%.*s'", (int)ev->size, (const char *)ev->data);
+		add_text(out, ev);
 	}
 	if (ev->flags)
 		add_flags(out, ev->flags);

@@ -134,6 +134,8 @@ static void add_payload(cJSON *o, const struct trace_event *ev)
 		buf_add(&b, ev->data, ev->size);
 		buf_add(&b, "", 1);
 		report_add_text(o, "text", b.p);
+		if (strlen(b.p) < ev->size)
+			report_add_text(o, "to", b.p + strlen(b.p) + 1);
 	}
 	buf_free(&b);
 }

@@ -295,6 +295,7 @@ enum trace_node {
 	TRACE_IS_NEW = 16,  /* DEF_NODE: it is no earlier one with the same inode number */
 	TRACE_IS_BARE = 32, /* DEF_NODE: its contents are not wanted */
 };
+#define TRACE_NODE_BYTES ((uint64_t)256 << 20) /* kept of what a process writes beside PM */
 #define TRACE_RANGE_NODE ((uint64_t)1 << 63)
 /* NODE_MOVE's flags: RENAME_EXCHANGE, as the kernel has it. */
 #define TRACE_MOVE_EXCHANGE 2u
@@ -360,7 +361,11 @@ struct ring_header {
 	uint32_t consumer; /* pid of holdfast: when it is gone, tracers stop recording */
 	uint32_t stop;     /* set by holdfast: record nothing more */
 	uint32_t doorbell; /* futex: any producer adds 1 when holdfast should look */
-	uint32_t pad[11];
+	uint32_t pad0;
+	struct {
+		uint64_t dev, ino;
+	} output[2]; /* holdfast's stdout and stderr, which the program has from it */
+	uint32_t pad1[2];
 	struct ring_slot slot[RING_SLOTS];
 };
 

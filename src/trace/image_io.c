@@ -118,6 +118,11 @@ int trace_image_run(struct trace_image *im, uint64_t end, struct err *err)
 	return 0;
 }
 
+const struct trace_defs *trace_image_defs(const struct trace_image *im)
+{
+	return trace_defs(im->reader);
+}
+
 uint64_t trace_image_size(const struct trace_image *im, uint32_t file)
 {
 	const struct image_file *f = image_of(im, file);

@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ struct trace_live *trace_live_new(struct trace_writer *w, trace_sink *sink, void
 				  struct err *err)
 {
 	struct trace_live *l = xcalloc(1, sizeof *l);
+	struct stat st;
 	void *m = MAP_FAILED;
 	_Static_assert(sizeof(struct ring_header) <= RING_HEADER_BYTES, "the header fits");
 	l->writer = w;
@@ -65,6 +67,11 @@ struct trace_live *trace_live_new(struct trace_writer *w, trace_sink *sink, void
 	l->ring = m;
 	l->ring->version = RING_VERSION;
 	l->ring->consumer = (uint32_t)getpid();
+	for (int i = 0; i < 2; i++)
+		if (!fstat(STDOUT_FILENO + i, &st)) {
+			l->ring->output[i].dev = st.st_dev;
+			l->ring->output[i].ino = st.st_ino;
+		}
 	__atomic_store_n(&l->ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
 	return l;
 }

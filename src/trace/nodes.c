@@ -13,8 +13,6 @@
 
 #include "trace/ring.h"
 
-#define KEPT_MAX ((uint64_t)256 << 20)
-
 uint32_t trace_live_node_id(const struct trace_live *l, uint32_t process, uint64_t id)
 {
 	uint64_t node;
@@ -64,7 +62,7 @@ static enum taken add_node(struct trace_live *l, struct trace_node_def *def,
 			   const struct live_file *f, int fd, bool *kept, struct err *err)
 {
 	uint64_t bytes = fd >= 0 ? weight(fd) : 0;
-	*kept = def->kind != TRACE_IS_FILE || (fd >= 0 && bytes <= KEPT_MAX - l->kept);
+	*kept = def->kind != TRACE_IS_FILE || (fd >= 0 && bytes <= TRACE_NODE_BYTES - l->kept);
 	def->size = fd >= 0 ? trace_fd_size(fd) : 0;
 	if (*kept)
 		l->kept += bytes;

@@ -202,6 +202,7 @@ struct trace_image *trace_image_new(struct trace_reader *, struct err *err);
 int trace_image_apply(struct trace_image *, const struct trace_event *, struct err *err);
 /* Replays from the start up to, not including, event `end` (UINT64_MAX: all). */
 int trace_image_run(struct trace_image *, uint64_t end, struct err *err);
+const struct trace_defs *trace_image_defs(const struct trace_image *);
 uint64_t trace_image_size(const struct trace_image *, uint32_t file);
 int trace_image_read(const struct trace_image *, uint32_t file, uint64_t off, void *buf,
 		     size_t len);

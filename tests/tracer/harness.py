@@ -174,10 +174,10 @@ class Trace:
         return self.kinds("store", "flush", "fence")
 
     def image(self, out="image"):
-        """Rebuilds all PM files; returns {name: bytes}."""
+        """Rebuilds all files; returns {name: bytes}."""
         shutil.rmtree(out, ignore_errors=True)
         run([HOLDFAST, "dump", self.folder, "--image", out])
-        return {p.name: p.read_bytes() for p in pathlib.Path(out).iterdir()}
+        return {p.name: p.read_bytes() for p in pathlib.Path(out).rglob("*") if p.is_file()}
 
     def same_image(self, *files):
         """The rebuilt files equal the real ones, byte for byte."""

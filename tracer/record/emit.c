@@ -203,6 +203,14 @@ ULong emit_position(void)
 	return ring.head;
 }
 
+Bool emit_is_output(ULong dev, ULong ino)
+{
+	for (UInt i = 0; i < 2; i++)
+		if (ring.shm->output[i].dev == dev && ring.shm->output[i].ino == ino)
+			return True;
+	return False;
+}
+
 Bool emit_nobody(void)
 {
 	return consumer_gone();

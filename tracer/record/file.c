@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files that back PM.
+ * The files that back PM, and others that the program changes (node.c): each has one number.
  *
  * A file is announced to holdfast when it is first mapped or used as PM; holdfast copies its
  * contents before the program continues, so that any later image can be rebuilt.
@@ -9,11 +9,13 @@
 
 #define AT_EMPTY_PATH 0x1000
 
-struct file {
-	ULong dev, ino, born; /* inode numbers are reused; born: time of creation, 0 if unknown */
-	Bool unlinked;
-};
-static XArray *files; /* struct file, the id is the index */
+static XArray *files;        /* struct file, the id is the index */
+static struct intern newest; /* dev and ino -> the newest with them, plus 1 */
+
+struct file *file_at(UInt id)
+{
+	return VG_(indexXA)(files, id);
+}
 
 /* The time of creation tells a new file from an old one with the same inode number. */
 static ULong birth(Int dirfd, const HChar *path, UInt flags)
@@ -32,32 +34,54 @@ static ULong birth_of(Int fd, const HChar *path)
 	return fd >= 0 ? birth(fd, "", AT_EMPTY_PATH) : birth(VKI_AT_FDCWD, path, 0);
 }
 
-static Bool file_known(ULong dev, ULong ino, UInt *id)
-{
-	for (Word i = files ? VG_(sizeXA)(files) - 1 : -1; i >= 0; i--) {
-		struct file *f = VG_(indexXA)(files, i);
-		*id = (UInt)i;
-		if (f->dev == dev && f->ino == ino && !f->unlinked)
-			return True;
-	}
-	return False;
-}
-
 static UInt file_lookup(ULong dev, ULong ino, Int fd, const HChar *path)
 {
-	UInt id;
-	if (!file_known(dev, ino, &id))
+	ULong key[3] = { dev, ino, 0 };
+	UInt id = *intern_at(&newest, key) - 1;
+	if (id == NO_FILE || file_at(id)->unlinked)
 		return NO_FILE;
-	ULong born = birth_of(fd, path), old = ((struct file *)VG_(indexXA)(files, id))->born;
+	ULong born = birth_of(fd, path), old = file_at(id)->born;
 	return born && old && born != old ? NO_FILE : id;
 }
 
-UInt file_by_fd(Int fd)
+UInt file_find(const struct vg_stat *st, Int fd)
+{
+	return file_lookup(st->dev, st->ino, fd, NULL);
+}
+
+static UInt add_file(const struct vg_stat *st, Int fd, const HChar *path)
+{
+	ULong key[3] = { st->dev, st->ino, 0 };
+	struct file f = { .dev = st->dev, .ino = st->ino, .born = birth_of(fd, path) };
+	if (files == NULL)
+		files = VG_(newXA)(VG_(malloc), "hf.files", VG_(free), sizeof(struct file));
+	UInt id = (UInt)VG_(addToXA)(files, &f);
+	*intern_at(&newest, key) = id + 1;
+	return id;
+}
+
+UInt file_add(const struct vg_stat *st, Int fd)
+{
+	return add_file(st, fd, NULL);
+}
+
+static UInt only_pm(UInt id)
+{
+	return id != NO_FILE && file_at(id)->pm ? id : NO_FILE;
+}
+
+/* PM or not, if it is recorded what is written to it. */
+UInt file_changed(Int fd)
 {
 	struct vg_stat st;
 	if (files == NULL || VG_(fstat)(fd, &st) != 0)
 		return NO_FILE;
 	return file_lookup(st.dev, st.ino, fd, NULL);
+}
+
+UInt file_by_fd(Int fd)
+{
+	return only_pm(file_changed(fd));
 }
 
 UInt file_by_path(const HChar *path)
@@ -68,33 +92,21 @@ UInt file_by_path(const HChar *path)
 	return file_lookup(st.dev, st.ino, -1, path);
 }
 
-/* The same, but symbolic links are not followed. */
-UInt file_by_name(const HChar *path)
-{
-	struct vki_stat st;
-	SysRes r = VG_(do_syscall)(__NR_lstat, (UWord)path, (UWord)&st, 0, 0, 0, 0, 0, 0);
-	if (files == NULL || sr_isError(r) || (st.st_mode & VKI_S_IFMT) == VKI_S_IFLNK)
-		return NO_FILE;
-	return file_lookup(st.st_dev, st.st_ino, -1, path);
-}
-
 /* The name is gone. The inode's number may be reused once nothing maps or opens it. */
 void file_unlinked(UInt file)
 {
-	struct file *f = VG_(indexXA)(files, file);
 	if (!region_of_file(file))
-		f->unlinked = True;
+		file_at(file)->unlinked = True;
 }
 
 UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 {
 	UInt id = file_lookup(st->dev, st->ino, fd, path);
-	if (id != NO_FILE)
+	if (only_pm(id) != NO_FILE)
 		return id;
-	if (files == NULL)
-		files = VG_(newXA)(VG_(malloc), "hf.files", VG_(free), sizeof(struct file));
-	struct file f = { st->dev, st->ino, birth_of(fd, path), False };
-	id = (UInt)VG_(addToXA)(files, &f);
+	if (id == NO_FILE)
+		id = add_file(st, fd, path);
+	file_at(id)->pm = True;
 	const HChar *name = outside_name(path);
 	SysRes own = { ._isError = True };
 	if (fd < 0 && name != path) /* it is not there by that name */
@@ -103,6 +115,7 @@ UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 		fd = (Int)sr_Res(own);
 	ULong args[4] = { id, st->dev, st->ino, (ULong)(Long)fd };
 	emit_and_wait(TRACE_DEF_FILE, 4, args, name, (UInt)VG_(strlen)(name));
+	node_is_pm(id, fd, name);
 	if (!sr_isError(own))
 		VG_(close)(fd);
 	return id;
@@ -131,7 +144,8 @@ Bool file_is_loaded(Int fd, const struct vg_stat *st, const HChar *path)
 {
 	if (!opt.loads || !file_is_pm(st, path))
 		return False;
-	return VG_(sizeXA)(opt.pm) > 0 || file_lookup(st->dev, st->ino, fd, path) != NO_FILE;
+	return VG_(sizeXA)(opt.pm) > 0 ||
+	       only_pm(file_lookup(st->dev, st->ino, fd, path)) != NO_FILE;
 }
 
 UInt file_opened(Int fd)

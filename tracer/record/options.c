@@ -39,6 +39,7 @@ Bool options_take(const HChar *arg)
 	} else if (VG_BOOL_CLO(arg, "--hf-pmemcheck", opt.pmemcheck)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-load-bytes", opt.load_bytes)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-files", opt.files)) {
 	} else {
 		return False;
 	}
@@ -55,7 +56,8 @@ void options_usage(void)
 	 "    --hf-follow-forks=yes|no record children too\n"
 	 "    --hf-pmemcheck=yes|no    have PMDK make pmemcheck's client requests\n"
 	 "    --hf-loads=yes|no        record loads too\n"
-	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n");
+	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n"
+	 "    --hf-files=yes|no        record names, and what is written beside PM, too\n");
 }
 
 /* A pattern without a slash is about the last part of a path. */

@@ -8,7 +8,9 @@
  *   hooks.c       the functions that are called there
  *   context.c     the calling context of the current thread, in O(1)
  *   region.c      which addresses are persistent memory
- *   file.c        which files are behind them
+ *   file.c        which files are behind them, and which others are changed
+ *   node.c        files beside PM, folders, links: what they are called, and what is in them
+ *   names.c       … and the system calls about names
  *   module.c      where the program's code is
  *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
@@ -38,6 +40,7 @@ extern struct options {
 	Bool pmemcheck;  /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
 	Bool loads;      /* record what is read from PM, too */
 	Bool load_bytes; /* … to the byte */
+	Bool files;      /* record what is written beside PM, and all names, too */
 	Bool baseline;   /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
 void options_init(void);
@@ -74,9 +77,10 @@ void emit_init(void);
 void emit_fork_child(void);
 void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
-void emit_bell(void);      /* holdfast should look now */
-ULong emit_position(void); /* where the ring's head stands */
-Bool emit_nobody(void);    /* holdfast is gone, or does not want to hear any more */
+void emit_bell(void);                      /* holdfast should look now */
+ULong emit_position(void);                 /* where the ring's head stands */
+Bool emit_is_output(ULong dev, ULong ino); /* holdfast's own stdout or stderr */
+Bool emit_nobody(void);                    /* holdfast is gone, or does not want to hear any more */
 void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
 /* In a fork of this process that takes over its slot; the slot is given back by the parent. */
 void emit_borrow(void);
@@ -153,10 +157,20 @@ Bool region_ever(void);         /* was there PM at any time? */
 Bool region_of_file(UInt file); /* is it mapped? */
 
 /* ---- file.c, module.c ---- */
-/* The id of the tracked file behind fd or path; NO_FILE if it backs no PM. */
-UInt file_by_fd(Int fd);
-UInt file_by_path(const HChar *path);
-UInt file_by_name(const HChar *path); /* not through a symbolic link */
+struct file {
+	ULong dev, ino, born; /* inode numbers are reused; born: time of creation, 0 if unknown */
+	Bool unlinked;
+	Bool pm;     /* announced as PM */
+	Bool node;   /* announced as something that has names */
+	Bool lost;   /* … whose contents are not recorded any more */
+	Bool listed; /* … a folder, and so is all that is in it */
+};
+struct file *file_at(UInt id);                  /* until the next one is added */
+UInt file_find(const struct vg_stat *, Int fd); /* NO_FILE: not known */
+UInt file_add(const struct vg_stat *, Int fd);  /* a new one, even if it is known */
+UInt file_changed(Int fd);            /* the id of what is written to; NO_FILE: not recorded */
+UInt file_by_path(const HChar *path); /* the same */
+UInt file_by_fd(Int fd);              /* the id of the PM file behind it, or NO_FILE */
 UInt file_opened(Int fd);             /* by fd; with --hf-loads files get to be tracked here */
 UInt file_announce(Int fd, const struct vg_stat *, const HChar *path);
 Bool file_is_pm(const struct vg_stat *, const HChar *path); /* if mapped so that stores reach it */
@@ -165,6 +179,22 @@ void file_unlinked(UInt file);
 void module_scan(void);
 void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
 void module_unmapped(ThreadId tid, Addr lo, Addr hi);
+
+/* ---- node.c ---- */
+Int node_peek(Int dirfd, const HChar *path, Bool follow); /* a descriptor for looking only, or -1 */
+/* What is behind a descriptor, by whatever name it was opened, gets to be known; `list`: with all
+ * that is in it. NO_FILE: it is not recorded. */
+UInt node_there(ThreadId tid, Int fd, Bool list);
+UInt node_created(ThreadId tid, Int fd);
+void node_touched(ThreadId tid, Int fd); /* the contents of the file are about to be changed */
+void node_is_pm(UInt id, Int fd, const HChar *path);
+Bool node_room(ThreadId tid, UInt id, ULong bytes); /* False: what is written is not kept */
+void node_lose(ThreadId tid, UInt id);
+void node_event(ThreadId tid, UInt kind, UInt id, const HChar *path); /* path: may be NULL */
+
+/* ---- names.c ---- */
+void names_pre(ThreadId tid, UInt no, const UWord *args);
+void names_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 
 /* ---- outside.c ---- */
 void outside_learn(Addr view);                /* the program is in this one */

@@ -9,9 +9,8 @@
 #define CLONE_THREAD 0x10000
 
 static struct {
-	UInt doomed; /* file that the unlink or rename under way is about */
 	Bool family; /* more than one process is recorded */
-} calls = { .doomed = NO_FILE };
+} calls;
 
 /* Before and after a system call, the guest's IP is behind the two-byte instruction. */
 UInt syscall_site(ThreadId tid)
@@ -50,10 +49,13 @@ void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
 
 static void wrote_bytes(ThreadId tid, UInt file, ULong off, const UChar *p, SizeT len)
 {
+	Bool pm = file_at(file)->pm;
+	if (!pm && !node_room(tid, file, len))
+		return;
 	while (len) {
 		UInt n = len > CHUNK ? CHUNK : (UInt)len;
 		ULong args[2] = { file, off };
-		event_at_syscall(tid, TRACE_FILE_WRITE, 0, 2, args, p, n);
+		event_at_syscall(tid, pm ? TRACE_FILE_WRITE : TRACE_NODE_WRITE, 0, 2, args, p, n);
 		off += n;
 		p += n;
 		len -= n;
@@ -74,7 +76,7 @@ static void wrote_vector(ThreadId tid, UInt file, ULong off, Addr iov, UWord n, 
 /* write, pwrite, writev, …: `off` is -1 for the file's own position, already moved. */
 static void wrote(ThreadId tid, Int fd, UWord buf, UWord count, Long off, SizeT done, Bool vector)
 {
-	UInt file = done ? file_by_fd(fd) : NO_FILE;
+	UInt file = done ? file_changed(fd) : NO_FILE;
 	if (file == NO_FILE)
 		return;
 	if (off == -1)
@@ -88,13 +90,14 @@ static void wrote(ThreadId tid, Int fd, UWord buf, UWord count, Long off, SizeT 
 }
 
 /* Bytes that went from file to file inside the kernel: holdfast reads them back. */
-static void copied(Int fd, const ULong *off_after, SizeT done)
+static void copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
 {
-	UInt file = done ? file_by_fd(fd) : NO_FILE;
-	if (file == NO_FILE)
+	UInt file = done ? file_changed(fd) : NO_FILE;
+	Bool pm = file != NO_FILE && file_at(file)->pm;
+	if (file == NO_FILE || (!pm && !node_room(tid, file, done)))
 		return;
 	ULong end = off_after ? *off_after : (ULong)VG_(lseek)(fd, 0, VKI_SEEK_CUR);
-	ULong args[4] = { file, (ULong)fd, end - done, done };
+	ULong args[4] = { file | (pm ? 0 : TRACE_RANGE_NODE), (ULong)fd, end - done, done };
 	emit_and_wait(TRACE_DEF_RANGE, 4, args, NULL, 0);
 }
 
@@ -132,62 +135,6 @@ static void reads_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	}
 }
 
-/* ---- names ---- */
-
-/* The path that an *at() call refers to; relative paths are resolved against its folder. */
-static const HChar *at_path(Int dirfd, UWord path, HChar *buf, SizeT size)
-{
-	const HChar *p = (const HChar *)path, *dir;
-	if (!VG_(am_is_valid_for_client)(path, 1, VKI_PROT_READ) || p[0] == '/' ||
-	    dirfd == VKI_AT_FDCWD || !VG_(resolve_filename)(dirfd, &dir))
-		return p;
-	VG_(snprintf)(buf, (Int)size, "%s/%s", dir, p);
-	return buf;
-}
-
-static void names_pre(UInt no, const UWord *a)
-{
-	HChar buf[1024];
-	calls.doomed = NO_FILE;
-	switch (no) {
-	case __NR_unlink:
-	case __NR_rename: calls.doomed = file_by_name((const HChar *)a[0]); break;
-	case __NR_unlinkat:
-	case __NR_renameat:
-	case __NR_renameat2:
-		calls.doomed = file_by_name(at_path((Int)a[0], a[1], buf, sizeof buf));
-		break;
-	default: break;
-	}
-}
-
-static void renamed(ThreadId tid, const HChar *to)
-{
-	ULong arg = calls.doomed;
-	to = outside_name(to);
-	if (calls.doomed != NO_FILE)
-		event_at_syscall(tid, TRACE_FILE_RENAME, 0, 1, &arg, to, (UInt)VG_(strlen)(to));
-}
-
-static Bool names_post(ThreadId tid, UInt no, const UWord *a)
-{
-	HChar buf[1024];
-	ULong arg = calls.doomed;
-	switch (no) {
-	case __NR_unlink:
-	case __NR_unlinkat:
-		if (calls.doomed != NO_FILE) {
-			event_at_syscall(tid, TRACE_FILE_UNLINK, 0, 1, &arg, NULL, 0);
-			file_unlinked(calls.doomed);
-		}
-		return True;
-	case __NR_rename: renamed(tid, (const HChar *)a[1]); return True;
-	case __NR_renameat:
-	case __NR_renameat2: renamed(tid, at_path((Int)a[2], a[3], buf, sizeof buf)); return True;
-	default: return False;
-	}
-}
-
 /* ---- sizes, opening, syncing ---- */
 
 static void file_event(ThreadId tid, UInt kind, UInt file, UInt nargs, ULong b, ULong c, ULong d)
@@ -197,12 +144,43 @@ static void file_event(ThreadId tid, UInt kind, UInt file, UInt nargs, ULong b, 
 		event_at_syscall(tid, kind, 0, nargs, args, NULL, 0);
 }
 
+/* The same for what changes a file, be it PM or not. */
+static void change_event(ThreadId tid, Bool allocate, UInt file, ULong b, ULong c, ULong d)
+{
+	if (file == NO_FILE || file_at(file)->lost)
+		return;
+	if (file_at(file)->pm)
+		file_event(tid, allocate ? TRACE_FILE_ALLOCATE : TRACE_FILE_TRUNCATE, file,
+			   allocate ? 4 : 2, b, c, d);
+	else
+		file_event(tid, allocate ? TRACE_NODE_ALLOCATE : TRACE_NODE_TRUNCATE, file,
+			   allocate ? 4 : 2, b, c, d);
+}
+
 static void opened(ThreadId tid, Int fd, UWord flags)
 {
 	UInt file = file_opened(fd);
 	file_event(tid, TRACE_FILE_OPEN, file, 2, flags, 0, 0);
 	if (flags & VKI_O_TRUNC)
-		file_event(tid, TRACE_FILE_TRUNCATE, file, 2, 0, 0, 0);
+		change_event(tid, False, file_changed(fd), 0, 0, 0);
+}
+
+/* Before the contents of a file are changed. */
+static void files_pre(ThreadId tid, UInt no, const UWord *a)
+{
+	switch (no) {
+	case __NR_write:
+	case __NR_writev:
+	case __NR_pwrite64:
+	case __NR_pwritev:
+	case __NR_pwritev2:
+	case __NR_ftruncate:
+	case __NR_fallocate:
+	case __NR_sendfile: node_touched(tid, (Int)a[0]); break;
+	case __NR_splice:
+	case __NR_copy_file_range: node_touched(tid, (Int)a[2]); break;
+	default: break;
+	}
 }
 
 static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
@@ -212,14 +190,11 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_openat: opened(tid, (Int)r, a[2]); break;
 	case __NR_creat: opened(tid, (Int)r, VKI_O_TRUNC); break;
 	case __NR_truncate:
-		file_event(tid, TRACE_FILE_TRUNCATE, file_by_path((const HChar *)a[0]), 2, a[1], 0,
-			   0);
+		change_event(tid, False, file_by_path((const HChar *)a[0]), a[1], 0, 0);
 		break;
-	case __NR_ftruncate:
-		file_event(tid, TRACE_FILE_TRUNCATE, file_by_fd((Int)a[0]), 2, a[1], 0, 0);
-		break;
+	case __NR_ftruncate: change_event(tid, False, file_changed((Int)a[0]), a[1], 0, 0); break;
 	case __NR_fallocate:
-		file_event(tid, TRACE_FILE_ALLOCATE, file_by_fd((Int)a[0]), 4, a[1], a[2], a[3]);
+		change_event(tid, True, file_changed((Int)a[0]), a[1], a[2], a[3]);
 		break;
 	case __NR_fsync: file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 0, 0, 0); break;
 	case __NR_fdatasync:
@@ -233,9 +208,9 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_pwrite64: wrote(tid, (Int)a[0], a[1], 0, (Long)a[3], r, False); break;
 	case __NR_pwritev:
 	case __NR_pwritev2: wrote(tid, (Int)a[0], a[1], a[2], (Long)a[3], r, True); break;
-	case __NR_sendfile: copied((Int)a[0], NULL, r); break;
+	case __NR_sendfile: copied(tid, (Int)a[0], NULL, r); break;
 	case __NR_splice:
-	case __NR_copy_file_range: copied((Int)a[2], (const ULong *)a[3], r); break;
+	case __NR_copy_file_range: copied(tid, (Int)a[2], (const ULong *)a[3], r); break;
 	default: return False;
 	}
 	return True;
@@ -290,7 +265,8 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 	} else if (no == __NR_execve) {
 		exec_pre(tid, (const HChar *)a[0]);
 	} else {
-		names_pre(no, a);
+		files_pre(tid, no, a);
+		names_pre(tid, no, a);
 	}
 }
 
@@ -299,8 +275,8 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 	ULong child = sr_Res(res);
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
-	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)) ||
-	    names_post(tid, no, a))
+	names_post(tid, no, a, sr_Res(res));
+	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)))
 		return;
 	if (child && is_fork(no, a))
 		event_at_syscall(tid, TRACE_FORK, 0, 1, &child, NULL, 0);
