@@ -5,6 +5,7 @@
  *   BRANCH   all decisions before it, and the condition turned round
  *   TARGET   all decisions before it, and a value that was not tried below this prefix
  *   MISS     the conditional jumps up to there, addresses left open, and the question
+ *   LINE     all decisions up to there, and a line that the access was not tried with
  *   LONGER   nothing to solve
  */
 #include <stdlib.h>
@@ -35,14 +36,9 @@ static bool keep_all(unsigned kind)
 	return true;
 }
 
-static bool not_of_pm(unsigned kind)
-{
-	return kind != SYM_PM_STORE && kind != SYM_FLUSH;
-}
-
 static bool no_address(unsigned kind)
 {
-	return not_of_pm(kind) && kind != SYM_LOAD && kind != SYM_STORE;
+	return kind != SYM_LOAD && kind != SYM_STORE;
 }
 
 /* The path from the root to a step; its hash is that of a run, which has no steps of its own. */
@@ -135,7 +131,7 @@ static bool ask_miss(struct symbolic *s, const struct candidate *c, struct symbo
 	struct question q = { 0 };
 	size_t strict;
 	bool found;
-	collect(s, c->step, not_of_pm, &q);
+	collect(s, c->step, keep_all, &q);
 	strict = q.must.n;
 	found = solve(s, &q, c->goal, in);
 	if (!found) {
@@ -144,6 +140,17 @@ static bool ask_miss(struct symbolic *s, const struct candidate *c, struct symbo
 	}
 	if (found)
 		symbolic_miss_found(s, c);
+	question_free(&q);
+	return found;
+}
+
+static bool ask_line(struct symbolic *s, const struct candidate *c, struct symbolic_input *in)
+{
+	struct question q = { 0 };
+	bool found;
+	collect(s, c->step, keep_all, &q);
+	found = solve(s, &q, symbolic_lines_goal(s, c), in);
+	symbolic_lines_asked(s, c, found ? in : NULL);
 	question_free(&q);
 	return found;
 }
@@ -171,6 +178,7 @@ bool symbolic_ask(struct symbolic *s, const struct candidate *c, struct symbolic
 	case SYMBOLIC_BRANCH: found = ask_branch(s, c, out); break;
 	case SYMBOLIC_TARGET: found = ask_target(s, c, out); break;
 	case SYMBOLIC_MISS: found = ask_miss(s, c, out); break;
+	case SYMBOLIC_LINE: found = ask_line(s, c, out); break;
 	case SYMBOLIC_LONGER: found = make_longer(s, c, out); break;
 	default: break;
 	}

@@ -129,6 +129,7 @@ void symbolic_candidates_free(struct candidates *c)
 	hmap_free(&c->by_prefix);
 	hmap_free(&c->longer);
 	hmap_free(&c->asked);
+	symbolic_lines_free(&c->lines);
 }
 
 size_t symbolic_candidates_memory(const struct candidates *c)
@@ -169,6 +170,8 @@ static void leave(struct symbolic *s, uint32_t id)
 		uint64_t prefix = s->tree.step.p[step->parent].hash;
 		symbolic_candidates_targets(s, prefix, step->ip, step->kind)->waiting = false;
 	}
+	if (what->why == SYMBOLIC_LINE)
+		symbolic_lines_left(s, what);
 	what->why = SYMBOLIC_SEED;
 	VEC_PUSH(&c->unused, id);
 	c->n--;
@@ -395,8 +398,10 @@ void symbolic_candidates_of_run(struct symbolic_run *run, uint64_t number)
 	for (size_t i = 0; i < run->path.n; i++)
 		if (passed[i].step != SYMBOLIC_NONE)
 			add_branch(run, &run->path.p[i], &passed[i], base);
-	if (!s->tree.step.p[leaf].closed)
+	if (!s->tree.step.p[leaf].closed) {
 		symbolic_miss_candidates(run, leaf, base);
+		symbolic_lines_candidates(run, leaf, base);
+	}
 	symbolic_base_release(s, base);
 	free(passed);
 }

@@ -158,6 +158,8 @@ static void copy_run(struct symbolic_run *run, struct copy *c)
 		run->miss.store.p[i].node = symbolic_copy(c, run->miss.store.p[i].node);
 	for (size_t i = 0; i < run->miss.flush.n; i++)
 		run->miss.flush.p[i].node = symbolic_copy(c, run->miss.flush.p[i].node);
+	for (size_t i = 0; i < run->accesses.n; i++)
+		run->accesses.p[i].what.node = symbolic_copy(c, run->accesses.p[i].what.node);
 	run->store.node = symbolic_copy(c, run->store.node);
 	run->flush.node = symbolic_copy(c, run->flush.node);
 }

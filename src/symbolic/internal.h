@@ -8,6 +8,7 @@
  *   candidates.c   what could be tried next, and the inputs it starts from
  *   ask.c          from a candidate to an input, by the solver
  *   miss.c         may a flush miss the line that was stored?
+ *   lines.c        other lines for a store or a flush
  *   behave.c       the sequence of PM instructions of a run, as one number
  *   cover.c        coverage; what runs teach the static view; ways out of a branch; call stacks
  *   compact.c      what to give up when memory runs out
@@ -45,6 +46,8 @@ size_t symbolic_tree_memory(const struct tree *);
 uint64_t symbolic_tree_hash(uint64_t before, uint64_t ip, unsigned kind, uint64_t value);
 /* The step of that hash, or SYMBOLIC_NONE. */
 uint32_t symbolic_tree_find(const struct tree *, uint64_t hash);
+/* The step above `at`, or itself, that has this depth at most. */
+uint32_t symbolic_tree_above(const struct tree *, uint32_t at, uint32_t depth);
 /* Appends one to a parent; what->parent, hash and value must be set. */
 uint32_t symbolic_tree_add(struct tree *, const struct step *what);
 
@@ -179,6 +182,31 @@ void symbolic_miss_found(struct symbolic *,
 			 const struct candidate *); /* there is an input for it */
 void symbolic_miss_candidates(struct symbolic_run *, uint32_t leaf, uint32_t base);
 
+expr symbolic_line_of(struct pool *, expr addr); /* the number of its cache line */
+
+/* ---- lines.c ---- */
+
+/* A store or flush of PM whose address depends on the input, by instruction and call stack. */
+struct line_access {
+	VEC(uint64_t) line; /* that it had, or is being run with */
+	uint32_t failed;    /* questions for another one without an answer */
+	bool waiting;       /* there is a candidate for another one */
+};
+struct lines {
+	VEC(struct line_access) access;
+	struct hmap by_key;
+};
+void symbolic_lines_free(struct lines *);
+struct decision;
+/* The run announced it. */
+void symbolic_lines_access(struct symbolic_run *, const struct decision *);
+void symbolic_lines_candidates(struct symbolic_run *, uint32_t leaf, uint32_t base);
+expr symbolic_lines_goal(struct symbolic *, const struct candidate *);
+struct symbolic_input;
+void symbolic_lines_asked(struct symbolic *, const struct candidate *,
+			  const struct symbolic_input *found);         /* NULL: there is none */
+void symbolic_lines_left(struct symbolic *, const struct candidate *); /* it waits no longer */
+
 /* ---- candidates.c ---- */
 
 struct candidate {
@@ -192,8 +220,8 @@ struct candidate {
 	uint32_t age;          /* of the run that it comes from */
 	/* Rounds before it that no run modified PM after, and none of its line; NONE: there is none. */
 	uint32_t open, open_line;
-	expr goal;            /* MISS */
-	uint64_t pair;        /* MISS: which two instructions */
+	expr goal;            /* MISS; LINE: the address */
+	uint64_t pair;        /* MISS: which two instructions; LINE: which access */
 	uint32_t source, now; /* LONGER */
 	uint32_t priority;    /* kept by symbolic_search_priority */
 	uint64_t version;
@@ -227,7 +255,8 @@ struct candidates {
 	struct hmap by_prefix; /* (prefix, ip, kind) → index in targets */
 	struct hmap longer;    /* (leaf, source, now) that were made */
 	struct hmap asked;     /* MISS: (ip of the store, ip of the flush) → how often */
-	VEC(uint32_t) miss;    /* taken before all others, first in, first out */
+	struct lines lines;
+	VEC(uint32_t) miss; /* taken before all others, first in, first out */
 	size_t miss_at;
 	size_t n, base_bytes;
 	uint64_t serial;
@@ -287,6 +316,10 @@ struct decision {
 	uint32_t ctx, process;
 	uint8_t kind;
 };
+struct access { /* of PM */
+	struct decision what;
+	uint32_t decisions; /* how many the path had */
+};
 struct pending_address { /* announced by a SYM_BRANCH, its event comes next */
 	uint64_t ip, value;
 	expr node;
@@ -310,6 +343,7 @@ struct symbolic_run {
 	struct hmap contexts; /* → stack */
 	struct behave behave;
 	struct miss miss;
+	VEC(struct access) accesses; /* at addresses that depend on the input */
 	struct pending_address store, flush;
 	struct {
 		bool met;

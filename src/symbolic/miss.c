@@ -175,7 +175,7 @@ static expr both(struct pool *p, expr a, expr b)
 	return a ? node2(p, EXPR_AND, 1, 1, a, b) : b;
 }
 
-static expr line_of(struct pool *p, expr addr)
+expr symbolic_line_of(struct pool *p, expr addr)
 {
 	return node2(p, EXPR_LSHR, 64, 64, addr, solve_pool_const(p, 64, LINE_SHIFT));
 }
@@ -194,9 +194,10 @@ static expr misses(struct symbolic *s, const struct miss *m, const struct miss_s
 	}
 	for (size_t i = 0, n = 0; i < m->flush.n && n < MAX_RANGES; i++)
 		if (m->flush.p[i].node && m->flush.p[i].order > st->order) {
-			expr line = line_of(p, m->flush.p[i].node);
+			expr line = symbolic_line_of(p, m->flush.p[i].node);
 			goal = both(p, goal,
-				    solve_pool_not(p, solve_pool_eq(p, line_of(p, addr), line)));
+				    solve_pool_not(
+					    p, solve_pool_eq(p, symbolic_line_of(p, addr), line)));
 			n++;
 		}
 	return goal;
@@ -213,14 +214,6 @@ static expr question(struct symbolic *s, const struct miss *m, const struct miss
 		return goal;
 	last = node2(p, EXPR_ADD, 64, 64, addr, solve_pool_const(p, 64, st->size - 1));
 	return node2(p, EXPR_OR, 1, 1, goal, misses(s, m, st, last, &fixed));
-}
-
-/* The step that the path had reached after so many decisions. */
-static uint32_t step_at(const struct symbolic *s, uint32_t leaf, uint32_t decisions)
-{
-	while (s->tree.step.p[leaf].depth > decisions)
-		leaf = s->tree.step.p[leaf].parent;
-	return leaf;
 }
 
 void symbolic_miss_candidates(struct symbolic_run *run, uint32_t leaf, uint32_t base)
@@ -240,7 +233,7 @@ void symbolic_miss_candidates(struct symbolic_run *run, uint32_t leaf, uint32_t 
 			continue;
 		hmap_put(&s->candidates.asked, key, times + 1);
 		c.pair = key;
-		c.step = step_at(s, leaf, f->decisions);
+		c.step = symbolic_tree_above(&s->tree, leaf, f->decisions);
 		c.depth = s->tree.step.p[c.step].depth;
 		c.way = c.round = c.line =
 			symbolic_cover_way(s, st->ip, SYM_PM_STORE, WAY_OTHER, st->ip);

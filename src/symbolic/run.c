@@ -162,13 +162,17 @@ static void on_branch(struct symbolic_run *run, const struct trace_event *e)
 	if (d.kind == SYM_JUMP && binary_view_saw_jump(run->s->view, d.ip, d.value))
 		run->s->learnt = true;
 	w = EXPR_W(solve_pool_word(run->s->pool, v.e));
-	if (d.kind == SYM_PM_STORE && w == 64)
-		run->store = (struct pending_address){ d.ip, d.value, v.e };
-	if (d.kind == SYM_FLUSH && w == 64)
-		run->flush = (struct pending_address){ d.ip, d.value, v.e };
 	d.value &= expr_mask(w);
 	if (v.v != d.value) {
 		symbolic_note_wrong(run->s, v.e, e->ip, v.v, d.value);
+		return;
+	}
+	if (d.kind == SYM_PM_STORE || d.kind == SYM_FLUSH) {
+		if (w != 64)
+			return;
+		*(d.kind == SYM_FLUSH ? &run->flush : &run->store) =
+			(struct pending_address){ d.ip, d.value, v.e };
+		symbolic_lines_access(run, &d);
 		return;
 	}
 	d.cond = condition(run->s, d.kind, d.node, d.value);
@@ -299,6 +303,7 @@ void symbolic_run_drop(struct symbolic_run *run)
 	symbolic_input_free(&run->in);
 	VEC_FREE(&run->node);
 	VEC_FREE(&run->path);
+	VEC_FREE(&run->accesses);
 	hmap_free(&run->on_path);
 	hmap_free(&run->contexts);
 	symbolic_behave_free(&run->behave);

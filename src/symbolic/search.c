@@ -141,8 +141,7 @@ struct symbolic_candidate symbolic_search_candidate(const struct symbolic_search
 		.open = c->open,
 		.open_line = c->open_line,
 		.branch = c->why == SYMBOLIC_BRANCH,
-		.pin = c->why == SYMBOLIC_TARGET && c->kind != SYM_JUMP &&
-		       c->kind != SYM_PM_STORE && c->kind != SYM_FLUSH,
+		.pin = c->why == SYMBOLIC_TARGET && c->kind != SYM_JUMP,
 		.fresh = c->fresh,
 		.dry = c->dry,
 	};

@@ -26,6 +26,7 @@ enum symbolic_why {
 	SYMBOLIC_BRANCH, /* takes the other side of a conditional jump */
 	SYMBOLIC_TARGET, /* another target of a jump, address or number */
 	SYMBOLIC_MISS,   /* a flush may miss the stored line, a store may reach another one */
+	SYMBOLIC_LINE,   /* a store or a flush in another line */
 	SYMBOLIC_LONGER, /* a source goes on where the program met its end */
 };
 

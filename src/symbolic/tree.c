@@ -44,6 +44,13 @@ uint32_t symbolic_tree_find(const struct tree *t, uint64_t hash)
 	return hmap_get(&t->by_hash, hash, &id) ? (uint32_t)id : SYMBOLIC_NONE;
 }
 
+uint32_t symbolic_tree_above(const struct tree *t, uint32_t at, uint32_t depth)
+{
+	while (t->step.p[at].depth > depth)
+		at = t->step.p[at].parent;
+	return at;
+}
+
 uint32_t symbolic_tree_add(struct tree *t, const struct step *what)
 {
 	uint32_t id = (uint32_t)t->step.n;

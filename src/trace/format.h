@@ -148,11 +148,12 @@ enum trace_kind {
 	TRACE_SYM_LAST = TRACE_SYM_LEFT,
 };
 
-/* What a SYM_BRANCH is about. Only COND has targets; the others pin a value. */
+/* What a SYM_BRANCH is about. Only COND has targets; PM_STORE and FLUSH announce where an access is,
+ * and decide nothing; the others pin a value. */
 enum sym_branch {
 	SYM_COND,     /* a conditional jump: node has 1 bit */
 	SYM_JUMP,     /* the target of an indirect jump, call or return */
-	SYM_LOAD,     /* the address of a load that was not followed as a table */
+	SYM_LOAD,     /* the address of a load that can be anywhere */
 	SYM_STORE,    /* … of a store */
 	SYM_PM_STORE, /* … of a store to PM: its STORE event comes next from this site */
 	SYM_FLUSH,    /* … of a flush: its FLUSH event comes next from this site */

@@ -222,6 +222,23 @@ class Maker:
         return [f"movzbl {IN + self.r.randrange(IN_BYTES)}(%rdi), %eax",
                 f"{load} {TABLE}(%rdi,%rax), {self.reg('l')}"]
 
+    def place(self):
+        """An access whose place depends on one input byte or two, within what was stored before, and
+        mostly a branch on what is there."""
+        w, mask, scale = self.width(), self.one([1, 3, 7, 15]), self.one([1, 2, 4, 8])
+        room = SCRATCH_BYTES - mask * scale - 8
+        at = f"{SCRATCH + self.r.randrange(room)}(%rdi,%r11,{scale})"
+        index = [f"movzbl {IN + self.r.randrange(IN_BYTES)}(%rdi), %r11d"]
+        if self.r.random() < 0.6:
+            index.append(f"{self.one(['xor', 'add', 'sub'])}b {IN + self.r.randrange(IN_BYTES)}(%rdi), %r11b")
+        index.append(f"andl ${mask}, %r11d")
+        a = self.reg(w)
+        access = self.one([f"mov{w} {at}, {a}", f"mov{w} {a}, {at}", f"mov{w} {a}, {at}", f"mov{w} {self.imm(w)}, {at}",
+                           f"{self.one(['add', 'xor', 'sub'])}{w} {a}, {at}", f"movdqu {at}, {self.xmm()}"])
+        label = self.label()
+        branch = [f"cmp{w} {self.imm(w)}, {at}", f"j{self.one(CONDITIONS)} {label}"] + self.move() + [f"{label}:"]
+        return index + [access] + (branch if self.r.random() < 0.7 else [])
+
     def string(self):
         save = ["movq %rdi, %r11"]
         back = ["movq %r11, %rdi"]
@@ -291,8 +308,8 @@ class Maker:
                                    self.compared, self.branch]
         vector = [self.vector] * 5 + [self.vector_imm, self.vector_imm, self.vector_move,
                                       self.vector_move, self.vector_move, self.search]
-        rare = [self.table, self.string]
-        return self.one(self.one([scalar] * 5 + [vector] * 3) if self.r.random() < 0.97 else rare)()
+        rare = [self.table, self.string, self.place, self.place, self.place]
+        return self.one(self.one([scalar] * 5 + [vector] * 3) if self.r.random() < 0.93 else rare)()
 
     def start(self):
         lines = []
@@ -389,6 +406,9 @@ class CMaker:
             f"{v} ^= (uint64_t)memcmp(in + {at}, \"{word}\", {len(word)}) & 0xff;",
             f"{v} += (uint64_t)strtol(text(in, {at}), NULL, 10);",
             f"{v} += strchr(text(in, {at}), '{word[0]}') != NULL;",
+            f"{{ {self.one(['uint8_t', 'uint16_t', 'uint32_t', 'uint64_t'])} b[16] = {{ {self.r.randrange(99)}, {self.r.randrange(99)} }};"
+            f" b[in[{at}] & 15] = (uint8_t){v}; b[(in[{at + 1}] ^ in[{at + 3}]) % 16] ^= {self.r.randrange(1, 99)};"
+            f" if (b[(in[{at + 2}] + {self.r.randrange(9)}) & 15] > {self.r.randrange(1, 60)}) {v}++; {v} += b[in[{at + 4}] % 16]; }}",
             f"{{ uint8_t b[16]; memcpy(b, in + {at}, 16); b[3] = (uint8_t){v}; {v} += b[{at % 16}]; }}",
         ])
 

@@ -295,6 +295,38 @@ static void test_miss_is_limited(void **state)
 	close_engine(&x);
 }
 
+/* ---- lines ---- */
+
+/* Four paths, which the second byte chooses; the first one chooses one of eight lines. */
+static void any_line(struct vm *vm)
+{
+	struct sym to = vm_address(vm, POOL, masked(vm, vm_in(vm, 0), 7), 6), b = vm_in(vm, 1);
+	bool high = vm_less(vm, 0x500, b, 100), even = vm_is(vm, 0x502, masked(vm, b, 1), 0);
+	vm_store(vm, 0x510, to);
+	vm_flush(vm, 0x520, to);
+	vm->leaf = (unsigned)(to.v - POOL) / 64 + 8 * (high + 2u * even);
+}
+
+/* The line is no path, but all are run, by instruction and not by path. */
+static void test_lines(void **state)
+{
+	unsigned lines = 0;
+	struct exploration x;
+	(void)state;
+	open_engine(&x, (struct symbolic_opts){ 0 }, 2);
+	explore(&x, any_line, ALL);
+	for (unsigned i = 0; i < 8; i++)
+		lines += x.leaf[i] || x.leaf[i + 8] || x.leaf[i + 16] || x.leaf[i + 24];
+	assert_int_equal(lines, 8);
+	assert_int_equal(symbolic_stats(x.s)->paths, 4);
+	assert_in_range(x.why[SYMBOLIC_LINE], 7, 14);
+	close_engine(&x);
+	open_engine(&x, (struct symbolic_opts){ .max_targets = 3 }, 2);
+	explore(&x, any_line, ALL);
+	assert_in_range(x.why[SYMBOLIC_LINE], 3, 6);
+	close_engine(&x);
+}
+
 /* ---- lengths ---- */
 
 /* Reads all there is; two letters must be right, the third counts. */
@@ -886,6 +918,7 @@ int main(void)
 		cmocka_unit_test(test_miss),
 		cmocka_unit_test(test_miss_under_other_models),
 		cmocka_unit_test(test_miss_is_limited),
+		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_longer),
 		cmocka_unit_test(test_longer_keeps_ranges),
 		cmocka_unit_test(test_ranges),

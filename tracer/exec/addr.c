@@ -11,9 +11,12 @@
  * there: an address with few, consecutive values. The loaded value becomes a choice between these
  * bytes, so that one question to the solver leads from any string to an equal one.
  *
+ * Other loads and stores at an address that can have few values (values.c) become choices between
+ * the places (places.c). If some of these cannot be accessed, the path is one on which the address
+ * is none of them; that the program would crash there is for another run to show.
+ *
  * All other symbolic addresses are pinned to their concrete values.
  */
-#include "expr/term.h"
 #include "slow.h"
 
 #define SPREAD 65536u /* the largest distance between places of a table */
@@ -133,11 +136,11 @@ static Bool load_choice(const struct sym_value *a, struct sym_value *r, Addr ip)
 		return False;
 	while (n && !VG_(am_is_valid_for_client)(base, n + r->bits / 8 - 1, VKI_PROT_READ))
 		n /= 2;
-	if (index.v >= n)
-		return False;
 	within = t_cmp(EXPR_ULT, index, t_const(64, n));
 	if (within.node)
-		sym_branch(SYM_PIN, within.node, 1, ip, NULL);
+		sym_branch(SYM_PIN, within.node, within.v, ip, NULL);
+	if (!within.v)
+		return False;
 	all = byte_at(base + n - 1, r->bits);
 	for (UInt i = n - 1; i-- > 0;)
 		all = t_ite(t_cmp(EXPR_EQ, index, t_const(64, i)), byte_at(base + i, r->bits), all);
@@ -145,17 +148,138 @@ static Bool load_choice(const struct sym_value *a, struct sym_value *r, Addr ip)
 	return True;
 }
 
+/* ---- places ---- */
+
+/* Is it a choice between addresses, to which something may have been added? */
+static Bool chosen_pointer(struct term t, UInt depth)
+{
+	struct term_parts p = term_look(&sym_terms, t);
+	switch (p.op) {
+	case EXPR_ITE:
+	case EXPR_TABLE: return VG_(am_is_valid_for_client)(t.v, 1, VKI_PROT_READ);
+	case EXPR_ADD:
+	case EXPR_SUB:
+	case EXPR_AND:
+	case EXPR_OR:
+		return depth && (chosen_pointer(p.a, depth - 1) || chosen_pointer(p.b, depth - 1));
+	default: return False;
+	}
+}
+
+static Bool in_pm(ULong a, UInt size)
+{
+	return region_find(a) && region_find(a + size - 1);
+}
+
+/* A variable of a module or on this thread's stack, or constant: no allocator has put it there. */
+static Bool in_variable(ULong a, UInt size)
+{
+	ThreadId tid = VG_(get_running_tid)();
+	VgSectKind kind = VG_(DebugInfo_sect_kind)(NULL, a);
+	return kind == Vg_SectData || kind == Vg_SectBSS ||
+	       (a >= VG_(get_SP)(tid) - VG_STACK_REDZONE_SZB &&
+		a <= VG_(thread_get_stack_max)(tid)) ||
+	       !VG_(am_is_valid_for_client)(a, size, VKI_PROT_WRITE);
+}
+
+static Bool all_in(const struct sym_values *places, UInt size, Bool (*in)(ULong, UInt))
+{
+	for (UInt i = 0; i < places->n; i++)
+		if (!in(places->v[i], size))
+			return False;
+	return True;
+}
+
+static Bool overlap(const struct sym_values *places, UInt size)
+{
+	for (UInt i = 1; i < places->n; i++)
+		if (places->v[i] - places->v[i - 1] < size)
+			return True;
+	return False;
+}
+
+/*
+ * Which accesses are followed: all to PM, and those to arrays among variables and constants. Where it
+ * is one of several objects, or somewhere in the memory of an allocator, each is a path of its own:
+ * else malloc(), asked for a symbolic size, would make all that it keeps symbolic, and so the rest of
+ * the run.
+ */
+static Bool is_followed(struct term a, const struct sym_values *places, UInt size, Bool store)
+{
+	if (places->n == 1)
+		return True;
+	if (store && overlap(places, size))
+		return False;
+	if (all_in(places, size, in_pm))
+		return True;
+	return !chosen_pointer(a, 4) && all_in(places, size, in_variable);
+}
+
+/* The places that can be accessed; the others are ruled out. False: it is not followed. */
+static Bool places_of(struct term a, UInt size, Bool store, Addr ip, struct sym_values *places)
+{
+	UInt access = store ? VKI_PROT_READ | VKI_PROT_WRITE : VKI_PROT_READ, n = 0;
+	struct term within = t_const(1, 1);
+	Bool here = False;
+	if (!sym_values(a, places))
+		return False;
+	for (UInt i = 0; i < places->n; i++) {
+		ULong v = places->v[i];
+		if (VG_(am_is_valid_for_client)(v, size, access)) {
+			places->v[n++] = v;
+			here = here || v == a.v;
+		} else {
+			within = t_bin(EXPR_AND, within, t_not(t_cmp(EXPR_EQ, a, t_const(64, v))));
+		}
+	}
+	places->n = n;
+	if (!here || !is_followed(a, places, size, store))
+		return False;
+	if (within.node)
+		sym_branch(SYM_PIN, within.node, 1, ip, NULL);
+	return True;
+}
+
+static Bool load_places(const struct sym_value *a, struct sym_value *r, Addr ip)
+{
+	struct sym_values places;
+	if (!places_of(t_of(a, 0), r->bits / 8, False, ip, &places))
+		return False;
+	sym_places_load(t_of(a, 0), &places, r);
+	return True;
+}
+
 void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip)
 {
-	if (load_table(a, r) || load_choice(a, r, ip))
+	if (load_table(a, r) || load_choice(a, r, ip) || load_places(a, r, ip))
 		return;
 	sym_pin(SYM_LOAD, a, ip);
 	sym_load(a->v[0], r);
 }
 
-void sym_store_at(const struct sym_value *a, UInt size, Addr ip)
+static void announce(const struct sym_value *a, UInt size, Addr ip)
 {
 	Addr to = a->v[0];
-	Bool pm = region_find(to) != NULL || region_next(to) < to + size;
-	sym_pin(pm ? SYM_PM_STORE : SYM_STORE, a, ip);
+	if (region_find(to) != NULL || region_next(to) < to + size)
+		sym_announce(SYM_PM_STORE, a->node[0], to, ip);
+}
+
+void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip)
+{
+	announce(a, size, ip);
+	sym_pin(SYM_STORE, a, ip);
+}
+
+void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip)
+{
+	struct term to = t_of(a, 0);
+	UInt size = x->bits / 8;
+	struct sym_values places;
+	if (places_of(to, size, True, ip, &places)) {
+		announce(a, size, ip);
+		sym_places_store(to, &places, x);
+		return;
+	}
+	sym_store_pinned(a, size, ip);
+	sym_store(to.v, x);
 }

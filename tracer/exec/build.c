@@ -440,6 +440,7 @@ void sym_build_begin(IRSB *out, const IRSB *in)
 
 void sym_build_before(IRSB *sb, IRStmt *st, Addr ip)
 {
+	const IRStoreG *sg;
 	while (now.at < now.block->stmts_used && now.block->stmts[now.at] != st)
 		now.at++;
 	switch (st->tag) {
@@ -447,6 +448,11 @@ void sym_build_before(IRSB *sb, IRStmt *st, Addr ip)
 	case Ist_LoadG: before_load(sb, st->Ist.LoadG.details->addr, SYM_REACH); break;
 	case Ist_CAS: before_load(sb, st->Ist.CAS.details->addr, SYM_REACH); break;
 	case Ist_Dirty: dirty(sb, st->Ist.Dirty.details, ip); break;
+	case Ist_Store: store(sb, st->Ist.Store.addr, st->Ist.Store.data, NULL, ip); break;
+	case Ist_StoreG:
+		sg = st->Ist.StoreG.details;
+		store(sb, sg->addr, sg->data, sg->guard, ip);
+		break;
 	case Ist_Exit: exit_(sb, st, ip); break;
 	default: break;
 	}
@@ -454,16 +460,10 @@ void sym_build_before(IRSB *sb, IRStmt *st, Addr ip)
 
 void sym_build_after(IRSB *sb, IRStmt *st, Addr ip)
 {
-	const IRStoreG *sg;
 	switch (st->tag) {
 	case Ist_WrTmp: wrtmp(sb, st->Ist.WrTmp.tmp, st->Ist.WrTmp.data, ip); break;
 	case Ist_Put: put(sb, st, ip); break;
 	case Ist_PutI: puti(sb, st->Ist.PutI.details, ip); break;
-	case Ist_Store: store(sb, st->Ist.Store.addr, st->Ist.Store.data, NULL, ip); break;
-	case Ist_StoreG:
-		sg = st->Ist.StoreG.details;
-		store(sb, sg->addr, sg->data, sg->guard, ip);
-		break;
 	case Ist_LoadG: loadg(sb, st->Ist.LoadG.details, ip); break;
 	case Ist_CAS: cas(sb, st->Ist.CAS.details, ip); break;
 	case Ist_Dirty:

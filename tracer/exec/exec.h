@@ -5,7 +5,9 @@
  *   instr.c     the two versions of each block: which it is to be, and the fast one
  *   build.c     the slow version
  *   slow.c      what the slow version calls: statements
- *   addr.c      symbolic addresses: tables, choices, pins
+ *   addr.c      symbolic addresses: tables, choices, places, pins
+ *   values.c    … the values that one can have
+ *   places.c    … what is read and written, if these are few
  *   concrete.c  operations that are not followed
  */
 #ifndef HOLDFAST_TRACER_EXEC_H

@@ -7,7 +7,6 @@
  * that the path's conditions still determine the run.
  */
 #include "slow.h"
-#include "expr/term.h"
 
 struct sym_value sym_temp[SYM_TEMPS];
 Bool exec_verify = False;
@@ -232,7 +231,7 @@ VG_REGPARM(2) void slow_load(const struct sym_stmt *s, ULong v)
 	verify(r);
 }
 
-/* a: address, data, guard */
+/* Before the store. a: address, data, guard */
 VG_REGPARM(1) void slow_store(const struct sym_stmt *s)
 {
 	Addr a = s->a[0]->v[0];
@@ -242,8 +241,8 @@ VG_REGPARM(1) void slow_store(const struct sym_stmt *s)
 			return;
 	}
 	if (s->a[0]->node[0])
-		sym_store_at(s->a[0], (UInt)s->size, s->ip);
-	if (sym_is(s->a[1]))
+		sym_store_at(s->a[0], s->a[1], s->ip);
+	else if (sym_is(s->a[1]))
 		sym_store(a, s->a[1]);
 	else if (sym_maybe(a))
 		sym_clear(a, (SizeT)s->size);
@@ -293,7 +292,7 @@ VG_REGPARM(3) void slow_cas(const struct sym_stmt *s, ULong lo, ULong hi)
 	UInt half = s->bits / 8;
 	Bool same;
 	if (s->a[0]->node[0])
-		sym_store_at(s->a[0], (UInt)s->size, s->ip);
+		sym_store_pinned(s->a[0], (UInt)s->size, s->ip);
 	sym_load(a, r);
 	verify(r);
 	if (s->r2) {
@@ -382,5 +381,5 @@ VG_REGPARM(2) void slow_flush(const struct sym_stmt *s, ULong addr)
 		t = t_bin(EXPR_ADD, t, t_bin(EXPR_SHL, reg(s->size), t_const(64, (ULong)s->bias)));
 	t = t_bin(EXPR_ADD, t, t_const(64, addr - t.v));
 	if (t.node)
-		sym_branch(SYM_FLUSH, t.node, addr, s->ip, NULL);
+		sym_announce(SYM_FLUSH, t.node, addr, s->ip);
 }

@@ -10,6 +10,7 @@
 #define HOLDFAST_TRACER_SLOW_H
 
 #include "exec.h"
+#include "expr/term.h"
 
 #define SYM_TEMPS 16384u
 extern struct sym_value sym_temp[SYM_TEMPS];
@@ -65,9 +66,26 @@ extern VG_REGPARM(1) void slow_next(const struct sym_stmt *);
 extern VG_REGPARM(2) void slow_flush(const struct sym_stmt *, ULong addr);
 
 /* ---- addr.c ---- */
-/* r, loaded at the symbolic address a: a table, or the address is pinned. */
+/* r, loaded at the symbolic address a: a table, a choice, or the address is pinned. */
 void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip);
-void sym_store_at(const struct sym_value *a, UInt size, Addr ip);
+/* Before the store: x goes to the symbolic address a. */
+void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip);
+/* … but the address has to be pinned. */
+void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip);
+
+/* ---- values.c ---- */
+#define SYM_VALUES 256u
+struct sym_values {
+	UInt n;
+	ULong v[SYM_VALUES]; /* ascending */
+};
+/* All values that the term can have on this path, and perhaps more. False: too many. */
+Bool sym_values(struct term, struct sym_values *);
+
+/* ---- places.c ---- */
+/* What is read or written if `a` is one of these places; all of them are accessible. */
+void sym_places_load(struct term a, const struct sym_values *, struct sym_value *r);
+void sym_places_store(struct term a, const struct sym_values *, const struct sym_value *x);
 
 /* ---- concrete.c ---- */
 /* An operation that is not followed, a helper's name or VEX's. */

@@ -39,8 +39,10 @@ ULong sym_value_of(UInt node); /* in this run */
 Long sym_single_input(UInt node);
 /* What such a node is for each value of the byte. False: it is too large. */
 Bool sym_eval_all(UInt node, ULong out[256]);
-/* Was this node's value recorded on this path? If not, it counts as recorded from now on. */
+ULong sym_table_entry(UInt node, ULong i); /* of a TABLE */
+/* Was this node's value recorded on this path? sym_decide(): it is, from now on. */
 Bool sym_decided(UInt node);
+void sym_decide(UInt node);
 
 /* ---- values ---- */
 /*

@@ -195,12 +195,19 @@ Long sym_single_input(UInt node)
 	return node_at(node)->single;
 }
 
+ULong sym_table_entry(UInt node, ULong i)
+{
+	return entry(node_at(node), i);
+}
+
 Bool sym_decided(UInt node)
 {
-	struct node *n = node_at(node);
-	Bool was = n->decided;
-	n->decided = 1;
-	return was;
+	return node_at(node)->decided;
+}
+
+void sym_decide(UInt node)
+{
+	node_at(node)->decided = 1;
 }
 
 /* ---- all values of an expression over one byte ---- */

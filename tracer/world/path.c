@@ -2,14 +2,20 @@
 /*
  * What the path depended on: conditions of jumps, and values that could not be kept symbolic.
  *
- * A node's value is recorded once per path. Conditions on a single input byte are also kept here,
- * to compute which values the byte can have on this path.
+ * A node's value is recorded once per path. What follows from that for symbolic addresses is kept
+ * here: conditions that are decided, conditions on a single input byte, to compute which values the
+ * byte can have on this path, and comparisons with constants, which bound other nodes.
  */
+#include "expr/term.h"
 #include "internal.h"
+
+#define KNOWN_DEPTH 4u
+#define RECENT 256 /* bounds that are looked at, the newest */
 
 static struct {
 	XArray *conditions; /* struct condition, in the order of the path */
 	XArray *domains;    /* struct domain */
+	XArray *bounds;     /* struct bound */
 } path;
 
 /* A condition on one input byte. */
@@ -35,11 +41,97 @@ static void say(enum sym_branch kind, UInt node, ULong value, Addr ip, const Add
 	     0);
 }
 
+/* ---- what is decided ---- */
+
+struct bound {
+	UInt node;
+	ULong lo, hi;
+};
+
+/* x < k, or not; x == k */
+static void note_bound(UInt condition, Bool holds)
+{
+	struct sym_operand arg[3];
+	UInt word = sym_args(condition, arg);
+	struct bound b = { arg[0].node, 0, expr_mask(EXPR_AW(word)) };
+	if (!arg[0].node || arg[1].node)
+		return;
+	if (EXPR_OP(word) == EXPR_ULT && holds)
+		b.hi = arg[1].value - 1;
+	else if (EXPR_OP(word) == EXPR_ULT)
+		b.lo = arg[1].value;
+	else if (EXPR_OP(word) == EXPR_EQ && holds)
+		b.lo = b.hi = arg[1].value;
+	else
+		return;
+	if (!path.bounds)
+		path.bounds = VG_(newXA)(VG_(malloc), "hf.bound", VG_(free), sizeof b);
+	VG_(addToXA)(path.bounds, &b);
+}
+
+/* Of a conjunction that holds, both parts do. */
+static void decide(UInt node)
+{
+	struct sym_operand arg[3];
+	UInt word = sym_args(node, arg);
+	ULong value = sym_value_of(node);
+	sym_decide(node);
+	if (EXPR_W(word) != 1)
+		return;
+	note_bound(node, value != 0);
+	if (EXPR_OP(word) == EXPR_NOT || EXPR_OP(word) == (value ? EXPR_AND : EXPR_OR))
+		for (UInt i = 0; i < expr_operands(word); i++)
+			if (arg[i].node && !sym_decided(arg[i].node))
+				decide(arg[i].node);
+}
+
+void sym_bounds(UInt node, ULong *lo, ULong *hi)
+{
+	Word n = path.bounds ? VG_(sizeXA)(path.bounds) : 0;
+	for (Word i = n; i-- > 0 && n - i <= RECENT;) {
+		const struct bound *b = VG_(indexXA)(path.bounds, i);
+		if (b->node != node)
+			continue;
+		*lo = b->lo > *lo ? b->lo : *lo;
+		*hi = b->hi < *hi ? b->hi : *hi;
+	}
+}
+
+static Bool known(UInt node, UInt depth)
+{
+	struct sym_operand arg[3];
+	UInt word;
+	if (!node || sym_decided(node))
+		return True;
+	word = sym_args(node, arg);
+	if (!depth || EXPR_W(word) != 1)
+		return False;
+	for (UInt i = 0; i < 2; i++) {
+		Bool settles = arg[i].value == (EXPR_OP(word) == EXPR_OR);
+		switch (EXPR_OP(word)) {
+		case EXPR_NOT: return known(arg[0].node, depth - 1);
+		case EXPR_AND:
+		case EXPR_OR:
+			if (settles && known(arg[i].node, depth - 1))
+				return True;
+			break;
+		default: return False;
+		}
+	}
+	return known(arg[0].node, depth - 1) && known(arg[1].node, depth - 1);
+}
+
+Bool sym_known(UInt node)
+{
+	return known(node, KNOWN_DEPTH);
+}
+
+/* ---- what is recorded ---- */
+
 void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2])
 {
 	struct sym_operand arg[3];
 	Addr swapped[2];
-	Bool always = kind == SYM_PM_STORE || kind == SYM_FLUSH;
 	if (sym_process.forked)
 		sym_control->child_used = 1;
 	while (kind == SYM_COND && EXPR_OP(sym_args(node, arg)) == EXPR_NOT) {
@@ -49,13 +141,18 @@ void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Add
 		swapped[1] = to[0];
 		to = swapped;
 	}
-	if (sym_decided(node)) {
-		if (always)
-			say(kind, node, value, ip, to);
+	if (sym_decided(node))
 		return;
-	}
+	decide(node);
 	note_condition(node, value);
 	say(kind, node, value, ip, to);
+}
+
+void sym_announce(enum sym_branch kind, UInt node, ULong value, Addr ip)
+{
+	if (sym_process.forked)
+		sym_control->child_used = 1;
+	say(kind, node, value, ip, NULL);
 }
 
 /* ---- the values that a byte can have ---- */

@@ -226,6 +226,19 @@ Bool sym_any(Addr a, SizeT len)
 	return False;
 }
 
+UInt sym_seams(Addr a, UInt n)
+{
+	struct cell last = { 0, 0 };
+	UInt seams = 0;
+	for (UInt i = 0; i < n; i++) {
+		struct cell c = cell_at(a + i);
+		if (i && (c.node != last.node || (c.node && c.at != last.at + 1)))
+			seams |= 1u << i;
+		last = c;
+	}
+	return seams;
+}
+
 static void load_word(Addr a, UInt n, ULong v, UInt *node)
 {
 	struct cell c[8];
@@ -236,6 +249,8 @@ static void load_word(Addr a, UInt n, ULong v, UInt *node)
 		any |= c[i].node;
 	}
 	*node = any ? cell_join(c, n, v) : 0;
+	if (*node && n > 1 && sym_decided(*node))
+		*node = 0; /* the path has fixed its value */
 }
 
 void sym_load(Addr a, struct sym_value *r)

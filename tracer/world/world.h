@@ -49,6 +49,8 @@ void sym_mark(Addr a, SizeT len, UInt first_input); /* these bytes are input fro
 void sym_clear(Addr a, SizeT len);                  /* … are concrete */
 void sym_move(Addr from, Addr to, SizeT len);
 Bool sym_any(Addr a, SizeT len);
+/* Bit i: byte a + i belongs to another expression than the one before it; n is at most 32. */
+UInt sym_seams(Addr a, UInt n);
 /* r->bits and r->v are set; fill in r->node. */
 void sym_load(Addr a, struct sym_value *r);
 void sym_store(Addr a, const struct sym_value *);
@@ -63,6 +65,12 @@ void sym_track(void); /* registers callbacks for what the core does to memory an
 /* ---- path.c ---- */
 /* The path depended on this. `to`: where it goes if the node is set, and if not; only for SYM_COND. */
 void sym_branch(enum sym_branch kind, UInt node, ULong value, Addr ip, const Addr to[2]);
+/* The path does not depend on it: SYM_PM_STORE, SYM_FLUSH, where the next access is. */
+void sym_announce(enum sym_branch kind, UInt node, ULong value, Addr ip);
+/* Do the conditions so far decide this one, as far as is easily seen? */
+Bool sym_known(UInt condition);
+/* Narrows lo … hi to what the conditions so far leave to a node. */
+void sym_bounds(UInt node, ULong *lo, ULong *hi);
 /* Which values of an input byte agree with all conditions so far that are about this byte alone:
  * 256 of them. */
 const Bool *sym_possible(UInt byte);
