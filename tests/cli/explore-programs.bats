@@ -92,6 +92,29 @@ both() {
 	jq -e '.stats.paths >= 50' r.json
 }
 
+# ends NAME PATHS: explores all paths, in few runs; the inputs take those that an enumeration of all inputs over a small alphabet takes.
+ends() {
+	head -c 12 /dev/zero >seed
+	rm -rf suite
+	explore "$1" --sym-stdin 12 --seed seed --max-paths 20000 --export suite
+	finds_nothing
+	jq -e --argjson paths "$2" '.incomplete == null and .stats.paths == $paths and .stats.runs <= 1.5 * $paths and .stats.diverged == 0' r.json || {
+		jq -c '.incomplete, .stats' r.json
+		return 1
+	}
+	"$EXPLORE_PROGRAMS/$1-enumerate" | sort >all
+	[ "$(wc -l <all)" -eq "$2" ]
+	"$EXPLORE_PROGRAMS/$1-enumerate" suite/*/stdin | sort | diff all -
+}
+
+@test "a table in PM whose slot depends on the input: exactly the paths that there are" {
+	ends slots 574
+}
+
+@test "chains in PM: exactly the paths that there are" {
+	ends chains 559
+}
+
 @test "an argument" {
 	both args "$(marked args)" --sym-arg 2 -- slow
 }
