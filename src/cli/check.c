@@ -57,10 +57,11 @@ struct session {
 	struct check_run run; /* the first: save gets it back */
 	struct check_cli *o;
 	struct output out;
-	double started, saved; /* when */
+	double started, next; /* when; the next report of a run that goes on */
 };
 
-#define SAVE_EVERY 2.0 /* seconds */
+#define SAVE_EVERY 2.0  /* seconds; … */
+#define SAVE_SHARE 0.05 /* … or later, so that such reports take at most this part of the time */
 #define STATS 4
 
 static struct report describe(struct session *s, struct finding_set *set,
@@ -90,7 +91,8 @@ static void save(struct check_run *run)
 	struct session *s = (struct session *)run;
 	struct finding_set set = { 0 };
 	struct report_stat stats[STATS];
-	if (now_seconds() - s->saved <= SAVE_EVERY)
+	double begun = now_seconds(), took;
+	if (begun < s->next)
 		return;
 	if (output_has_files(&s->out)) {
 		check_report(s->run.check, &set);
@@ -99,7 +101,8 @@ static void save(struct check_run *run)
 		output_save(&s->out, &r);
 		finding_set_free(&set);
 	}
-	s->saved = now_seconds();
+	took = now_seconds() - begun;
+	s->next = begun + took + (took > SAVE_EVERY * SAVE_SHARE ? took / SAVE_SHARE : SAVE_EVERY);
 }
 
 static int conclude(struct session *s, struct finding_set *set)
@@ -137,7 +140,8 @@ static int cmd_check(int argc, char **argv)
 	struct session s = { .o = &o };
 	struct finding_set set = { 0 };
 	struct err err = { 0 };
-	s.started = s.saved = now_seconds();
+	s.started = now_seconds();
+	s.next = s.started + SAVE_EVERY;
 	int status = cli_parse(&verb_check, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;

@@ -321,7 +321,7 @@ enum trace_birth { TRACE_BIRTH_START, TRACE_BIRTH_FORK, TRACE_BIRTH_EXEC };
 /* Well-known context nodes; real ones start at TRACE_CTX_FIRST. */
 enum trace_ctx_id {
 	TRACE_CTX_ROOT = 0, /* a thread's bottom */
-	TRACE_CTX_CUT = 1,  /* deeper frames left out: the recursion is very deep */
+	TRACE_CTX_CUT = 1,  /* outer frames left out: the path is very long */
 	TRACE_CTX_FIRST = 2,
 };
 

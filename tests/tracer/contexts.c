@@ -157,6 +157,35 @@ static void depths(void)
 	MARK("depths<main");
 }
 
+/* Each leaf has a way of its own, left or right at each level; beyond the first levels they are folded. */
+static NOINLINE int branch(int n)
+{
+	if (n == 0)
+		MARK("branch<branch<branch<branch<branch<branches<main");
+	return n ? branch(n - 1) + 2 * branch(n - 1) : zero;
+}
+
+static NOINLINE int odd_turn(int n);
+
+static NOINLINE int even_turn(int n)
+{
+	MARK("even_turn<…");
+	return n ? odd_turn(n - 1) + 1 : zero;
+}
+
+static NOINLINE int odd_turn(int n)
+{
+	MARK("odd_turn<even_turn<…");
+	return n ? even_turn(n - 1) + even_turn(n - 1) : zero;
+}
+
+static void branches(void)
+{
+	branch(12);
+	even_turn(20);
+	MARK("branches<main");
+}
+
 static NOINLINE void on_top(void)
 {
 	MARK("on_top<wide<growth<main");
@@ -254,8 +283,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} all[] = { { "calls", calls },   { "leaps", leaps }, { "depths", depths },
-		    { "growth", growth }, { "odd", odd },     { "coroutines", coroutines } };
+	} all[] = { { "calls", calls },          { "leaps", leaps },   { "depths", depths },
+		    { "branches", branches },    { "growth", growth }, { "odd", odd },
+		    { "coroutines", coroutines } };
 	if (argc < 4)
 		return 2;
 	mark_open(argv[1], argv[2]);

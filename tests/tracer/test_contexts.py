@@ -79,8 +79,13 @@ for static in ("", "-static"):
         def depths():
             trace = known(f"contexts{suffix}", "depths", "calls")
             deepest = max(trace.stores(), key=lambda e: len(e["stack"]))
-            same(deepest["stack"][-1].get("kind"), "cut", "the outermost frame")
-            check(len(deepest["stack"]) >= 500, f"only {len(deepest['stack'])} frames")
+            check(len(deepest["stack"]) <= 20, f"{len(deepest['stack'])} frames")
+
+        @case("recursion into all branches of a tree, by itself and by turns, has few contexts" + what)
+        def branches():
+            trace = known(f"contexts{suffix}", "branches", "calls", at_least=4096 + 3000)
+            paths = {str(e["stack"]) for e in trace.stores()}
+            check(40 <= len(paths) <= 400, f"{len(paths)} paths")
 
         @case("a stack that grows by megabytes" + what)
         def growth():

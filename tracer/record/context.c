@@ -22,7 +22,8 @@
 #include "record.h"
 
 #define FIRST_FRAMES 4096u
-#define MAX_DEPTH 1024u /* deeper recursion is cut: TRACE_CTX_CUT stands for what is left out */
+#define MAX_DEPTH 1024u /* deeper paths are cut: TRACE_CTX_CUT stands for what is left out */
+#define RECURSION 4u    /* calls from one function to another that a path tells apart */
 
 struct watch {
 	struct frame *frame;
@@ -48,36 +49,74 @@ static struct {
 
 /* ---- the tree's nodes ---- */
 
+struct node {
+	UInt parent, depth;
+	Addr target;
+};
+
 static struct {
-	struct intern node; /* (parent, call, target) -> id */
-	UInt n;             /* ids below it are used */
-	UInt *depth;        /* by id */
-	UInt depth_cap;
+	struct intern id; /* (parent, call, target) -> node */
+	UInt n;           /* ids below it are used */
+	struct node *node;
+	UInt cap;
 } tree = { .n = TRACE_CTX_FIRST };
 
-static void set_depth(UInt id, UInt depth)
+static UInt node_new(const ULong key[3])
 {
-	if (id >= tree.depth_cap) {
-		tree.depth_cap = tree.depth_cap ? tree.depth_cap * 2 : 8192;
-		tree.depth =
-			VG_(realloc)("hf.depth", tree.depth, tree.depth_cap * sizeof *tree.depth);
-		tree.depth[TRACE_CTX_ROOT] = tree.depth[TRACE_CTX_CUT] = 0;
+	UInt id = tree.n++, parent = (UInt)key[0];
+	if (id >= tree.cap) {
+		tree.cap = tree.cap ? tree.cap * 2 : 8192;
+		tree.node = VG_(realloc)("hf.nodes", tree.node, tree.cap * sizeof *tree.node);
+		tree.node[TRACE_CTX_ROOT] = tree.node[TRACE_CTX_CUT] = (struct node){ 0, 0, 0 };
 	}
-	tree.depth[id] = depth;
+	tree.node[id] = (struct node){ parent, tree.node[parent].depth + 1, key[2] };
+	emit(TRACE_DEF_CTX, 0, 0, id, 3, key, NULL, 0);
+	return id;
+}
+
+/*
+ * Recursion is folded: a walk over a tree of a million nodes would make as many contexts otherwise. Where the
+ * function of context `parent` has called this target RECURSION times already on the path, the call counts
+ * as one that the last such caller made:
+ *
+ *      main > walk > walk > walk > walk > walk    left or right at each level, exactly
+ *                                    └─▶ walk    … and so all deeper calls, as if made there
+ *
+ * Returns the context that the call is made from.
+ */
+static UInt folded(UInt parent, Addr target)
+{
+	Addr caller = tree.node ? tree.node[parent].target : 0;
+	UInt calls = 0, last = parent;
+	if (!target || !caller)
+		return parent;
+	for (UInt at = parent; at >= TRACE_CTX_FIRST; at = tree.node[at].parent) {
+		UInt from = tree.node[at].parent;
+		if (tree.node[at].target != target || tree.node[from].target != caller)
+			continue;
+		last = calls++ ? last : from;
+		if (calls == RECURSION)
+			return last;
+	}
+	return parent;
 }
 
 static UInt node_intern(UInt parent, Addr call_ip, Addr target)
 {
-	if (tree.depth && tree.depth[parent] >= MAX_DEPTH)
-		parent = TRACE_CTX_CUT;
 	ULong key[3] = { parent, call_ip, target };
-	UInt *id = intern_at(&tree.node, key);
-	if (!*id) {
-		*id = tree.n++;
-		set_depth(*id, tree.depth ? tree.depth[parent] + 1 : 1);
-		emit(TRACE_DEF_CTX, 0, 0, *id, 3, key, NULL, 0);
-	}
-	return *id;
+	UInt *id = intern_at(&tree.id, key);
+	if (*id)
+		return *id;
+	key[0] = folded(parent, target);
+	if (tree.node && tree.node[key[0]].depth >= MAX_DEPTH)
+		key[0] = TRACE_CTX_CUT;
+	UInt known = key[0] == parent ? 0 : *intern_at(&tree.id, key);
+	if (!known)
+		known = node_new(key);
+	*intern_at(&tree.id, key) = known;
+	key[0] = parent;
+	*intern_at(&tree.id, key) = known;
+	return known;
 }
 
 static void watched_returned(ULong what, UInt flags, const struct frame *f, UInt node,
