@@ -98,5 +98,5 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 		return xasprintf(
 			"the budget ended it; holdfast crash --resume --budget … %s goes on",
 			campaign_dir(c));
-	return NULL;
+	return crash_unknown(crash);
 }

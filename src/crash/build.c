@@ -75,7 +75,7 @@ static uint32_t place_of(struct build *b, const struct trace_event *e)
 
 static uint64_t line_key(const struct crash_history *h, uint32_t file, uint64_t off)
 {
-	return (uint64_t)file << 44 | off / h->unit;
+	return (uint64_t)file << 44 | off / h->file.p[file].unit;
 }
 
 uint32_t crash_build_find_line(const struct crash_history *h, uint32_t file, uint64_t off)
@@ -92,7 +92,8 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 		return id;
 	id = (uint32_t)h->line.n;
 	hmap_put(&h->line_at, line_key(h, file, off), id);
-	VEC_PUSH(&h->line, ((struct crash_line){ .off = off / h->unit * h->unit, .file = file }));
+	VEC_PUSH(&h->line,
+		 ((struct crash_line){ .off = off - off % h->file.p[file].unit, .file = file }));
 	VEC_PUSH(&b->unit, (struct model_unit){ 0 });
 	VEC_PUSH(&b->listed, 0);
 	return id;
@@ -127,7 +128,7 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 	struct crash_piece p = { .event = b->ev->num,
 				 .line = line,
 				 .place = b->where,
-				 .off = (uint16_t)(off % h->unit),
+				 .off = (uint16_t)(off % h->file.p[file].unit),
 				 .len = len,
 				 .thread = b->who };
 	if (!src) {
@@ -167,8 +168,11 @@ void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8
 		       enum model_effect effect)
 {
 	while (n) {
-		uint64_t room = b->h->unit - off % b->h->unit, len = room < n ? room : n;
-		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), effect);
+		uint32_t unit = b->h->file.p[file].unit;
+		uint64_t room = unit - off % unit, len = room < n ? room : n;
+		bool zero = src && len > 8 && !src[0] && !memcmp(src, src + 1, len - 1);
+		crash_build_cover(b, add_piece(b, file, off, zero ? NULL : src, (uint16_t)len),
+				  effect);
 		off += len;
 		src = src ? src + len : NULL;
 		n -= len;
@@ -270,6 +274,8 @@ static void map_event(struct build *b)
 	if (!(e->flags & TRACE_F_PM) || e->arg[2] >= b->h->file.n)
 		return;
 	f = &b->h->file.p[e->arg[2]];
+	if (!b->h->start && trace_nodes(b->defs))
+		b->h->start = e->num + 1;
 	if (f->addr || e->arg[3])
 		return;
 	f->addr = e->arg[0];
@@ -297,9 +303,11 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_FILE_SYNC: mark(b); return crash_build_file_event(b, err);
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
-	case TRACE_FILE_ALLOCATE:
-	case TRACE_FILE_RENAME:
-	case TRACE_FILE_UNLINK: return crash_build_file_event(b, err);
+	case TRACE_FILE_ALLOCATE: return crash_build_file_event(b, err);
+	case TRACE_NODE_MOVE: mark(b); return 0;
+	case TRACE_NODE_WRITE:
+	case TRACE_NODE_TRUNCATE:
+	case TRACE_NODE_ALLOCATE: return crash_build_node_event(b, err);
 	/* Ranges that are declared not to be persistent stay open like any other. */
 	case TRACE_MARK_VOLATILE:
 	case TRACE_HINT_UNMAP:
@@ -315,10 +323,14 @@ static int start(struct build *b, struct err *err)
 		if (!f->has_snapshot)
 			return err_set(err, EXIT_PROGRAM,
 				       "%s: its initial contents are not in the trace", f->path);
-		VEC_PUSH(&h->file, ((struct crash_file){ .path = f->path, .size = f->size }));
+		VEC_PUSH(&h->file,
+			 ((struct crash_file){
+				 .path = f->path, .size = f->size, .unit = h->unit, .owner = i }));
 		VEC_PUSH(&b->size, f->size);
-		VEC_PUSH(&b->name, f->path);
 	}
+	h->npm = (uint32_t)h->file.n;
+	crash_build_nodes(b);
+	h->tree = trace_tree_new(b->defs);
 	return 0;
 }
 
@@ -331,7 +343,6 @@ static void stop(struct build *b)
 	VEC_FREE(&b->dirty);
 	VEC_FREE(&b->listed);
 	VEC_FREE(&b->size);
-	VEC_FREE(&b->name);
 }
 
 static int too_long(struct err *err)
@@ -351,6 +362,7 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 			/* what is unloaded stays known: places are asked for at the end */
 			if (src && e.kind != TRACE_MODULE_UNLOAD)
 				srcloc_trace_feed(src, &e);
+			trace_tree_apply(h->tree, &e);
 			h->events = e.num + 1;
 			if (feed(b, &e, err) || (h->piece.n > MOST_PIECES && too_long(err))) {
 				more = -1;

@@ -17,7 +17,6 @@ struct build {
 	VEC(uint32_t) dirty; /* lines with pieces that are not guaranteed, and perhaps others */
 	VEC(uint8_t) listed; /* per line: it is in `dirty` */
 	VEC(uint64_t) size;  /* per file, now */
-	VEC(char *) name;
 	const struct trace_event *ev;
 	enum model_effect effect; /* its effect */
 	uint32_t who, where;      /* its thread and place */
@@ -37,6 +36,8 @@ void crash_build_write(struct build *, uint32_t file, uint64_t off, const uint8_
 
 /* build_file.c */
 int crash_build_file_event(struct build *, struct err *);
+int crash_build_node_event(struct build *, struct err *);
+void crash_build_nodes(struct build *); /* the files that are not PM */
 void crash_build_resize(struct build *, uint32_t file, uint64_t size);
 void crash_build_sync(struct build *, uint32_t file, struct model_range);
 

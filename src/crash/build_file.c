@@ -6,25 +6,41 @@
 
 #include "crash/build.h"
 
-static void change(struct build *b, uint32_t file, uint64_t size, char *name)
+#define MOST_BESIDE 200u /* each takes two descriptors in every cell */
+
+void crash_build_nodes(struct build *b)
 {
-	struct crash_change c = { b->ev->num, size, b->size.p[file], name, b->name.p[file], file };
-	if (size == b->size.p[file] && name == b->name.p[file])
-		return;
-	VEC_PUSH(&b->h->change, c);
-	b->size.p[file] = size;
-	b->name.p[file] = name;
+	struct crash_history *h = b->h;
+	uint32_t n = trace_nodes(b->defs);
+	h->of_node = xmalloc((n + 1) * sizeof *h->of_node);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trace_node_def *d = trace_node(b->defs, i);
+		h->of_node[i] = CRASH_NO_FILE;
+		if (d->kind != TRACE_IS_FILE || !d->has_snapshot ||
+		    h->file.n - h->npm >= MOST_BESIDE)
+			continue;
+		h->of_node[i] = (uint32_t)h->file.n;
+		VEC_PUSH(&h->file, ((struct crash_file){ .path = d->path,
+							 .size = d->size,
+							 .unit = MODEL_PAGE,
+							 .owner = TRACE_OF_NODE | i }));
+		VEC_PUSH(&b->size, d->size);
+	}
 }
 
 void crash_build_resize(struct build *b, uint32_t file, uint64_t size)
 {
-	change(b, file, size, b->name.p[file]);
+	struct crash_change c = { b->ev->num, size, b->size.p[file], file };
+	if (size == b->size.p[file])
+		return;
+	VEC_PUSH(&b->h->change, c);
+	b->size.p[file] = size;
 }
 
 static bool zero_at_first(const struct crash_history *h, uint32_t file, uint64_t off, uint64_t n)
 {
 	uint8_t page[MODEL_PAGE];
-	if (trace_image_read(h->initial, file, off, page, n))
+	if (trace_image_read(h->initial, h->file.p[file].owner, off, page, n))
 		return true;
 	return !page[0] && !memcmp(page, page + 1, n - 1);
 }
@@ -35,7 +51,7 @@ static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t t
 	uint64_t size = b->size.p[file];
 	to = to < size ? to : size;
 	while (from < to) {
-		uint64_t room = b->h->unit - from % b->h->unit,
+		uint64_t unit = b->h->file.p[file].unit, room = unit - from % unit,
 			 len = room < to - from ? room : to - from;
 		bool known = crash_build_find_line(b->h, file, from) != NO_LINE;
 		if (known ||
@@ -48,7 +64,10 @@ static void zero_bytes(struct build *b, uint32_t file, uint64_t from, uint64_t t
 static int allocate(struct build *b, uint32_t file, struct err *err)
 {
 	uint64_t mode = b->ev->arg[1], off = b->ev->arg[2], end = off + b->ev->arg[3];
-	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+	bool moves = mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+	if (moves && file >= b->h->npm)
+		b->h->file.p[file].lost = true;
+	else if (moves)
 		return err_set(err, EXIT_PROGRAM,
 			       "%s: the program moves the file's contents with fallocate; such a "
 			       "run cannot be crash-tested",
@@ -76,39 +95,52 @@ void crash_build_sync(struct build *b, uint32_t file, struct model_range r)
 	b->dirty.n = left;
 }
 
-static char *new_name(const struct trace_event *e)
+static void write_event(struct build *b, uint32_t file, enum model_effect effect)
 {
-	char *s = xmalloc(e->size + 1);
-	memcpy(s, e->data, e->size);
-	s[e->size] = 0;
-	return s;
+	const struct trace_event *e = b->ev;
+	if (e->arg[1] + e->size > b->size.p[file])
+		crash_build_resize(b, file, e->arg[1] + e->size);
+	crash_build_write(b, file, e->arg[1], e->data, e->size, effect);
+}
+
+static void truncate_event(struct build *b, uint32_t file)
+{
+	const struct trace_event *e = b->ev;
+	if (e->arg[1] < b->size.p[file])
+		zero_bytes(b, file, e->arg[1], b->size.p[file]);
+	crash_build_resize(b, file, e->arg[1]);
 }
 
 int crash_build_file_event(struct build *b, struct err *err)
 {
 	const struct trace_event *e = b->ev;
 	uint32_t file = (uint32_t)e->arg[0];
-	if (e->arg[0] >= b->h->file.n)
+	if (e->arg[0] >= b->h->npm)
 		return 0;
 	switch (e->kind) {
-	case TRACE_FILE_WRITE:
-		if (e->arg[1] + e->size > b->size.p[file])
-			crash_build_resize(b, file, e->arg[1] + e->size);
-		crash_build_write(b, file, e->arg[1], e->data, e->size, b->effect);
-		break;
-	case TRACE_FILE_TRUNCATE:
-		if (e->arg[1] < b->size.p[file])
-			zero_bytes(b, file, e->arg[1], b->size.p[file]);
-		crash_build_resize(b, file, e->arg[1]);
-		break;
+	case TRACE_FILE_WRITE: write_event(b, file, b->effect); break;
+	case TRACE_FILE_TRUNCATE: truncate_event(b, file); break;
 	case TRACE_FILE_ALLOCATE: return allocate(b, file, err);
 	case TRACE_FILE_SYNC:
 		if (b->effect != MODEL_NOTHING)
 			crash_build_sync(b, file, model_covers(e));
 		break;
-	case TRACE_FILE_RENAME: change(b, file, b->size.p[file], new_name(e)); break;
-	case TRACE_FILE_UNLINK: change(b, file, b->size.p[file], NULL); break;
 	default: break;
+	}
+	return 0;
+}
+
+/* Files that are not PM are durable at once, in order. */
+int crash_build_node_event(struct build *b, struct err *err)
+{
+	const struct trace_event *e = b->ev;
+	uint32_t file = e->arg[0] < trace_nodes(b->defs) ? b->h->of_node[e->arg[0]] : CRASH_NO_FILE;
+	if (file == CRASH_NO_FILE || b->h->file.p[file].lost)
+		return 0;
+	switch (e->kind) {
+	case TRACE_NODE_WRITE: write_event(b, file, MODEL_PERSISTS); break;
+	case TRACE_NODE_TRUNCATE: truncate_event(b, file); break;
+	default: return allocate(b, file, err);
 	}
 	return 0;
 }

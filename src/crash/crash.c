@@ -31,6 +31,14 @@ static double count_possible(const struct crash *c)
 	return sum > 0 ? most + log10(sum) : 0;
 }
 
+static bool writes_pm(const struct crash_history *h)
+{
+	for (size_t i = 0; i < h->line.n; i++)
+		if (h->line.p[i].file < h->npm)
+			return true;
+	return false;
+}
+
 struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, struct err *err)
 {
 	struct crash *c = xcalloc(1, sizeof *c);
@@ -44,7 +52,7 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	c->h = crash_history_new(r, o->model, c->src, err);
 	if (!c->h)
 		return crash_free(c), NULL;
-	if (!c->h->piece.n) {
+	if (!writes_pm(c->h)) {
 		err_set(err, EXIT_PROGRAM,
 			"the program never wrote persistent memory: there is nothing to crash");
 		return crash_free(c), NULL;
@@ -93,7 +101,8 @@ const struct runner_file *crash_files(struct crash *c, bool same_address, size_t
 	for (size_t i = 0; i < c->h->file.n; i++) {
 		const struct crash_file *f = &c->h->file.p[i];
 		VEC_PUSH(&c->file,
-			 ((struct runner_file){ f->path, same_address || f->fixed ? f->addr : 0 }));
+			 ((struct runner_file){ f->path, same_address || f->fixed ? f->addr : 0,
+						i >= c->h->npm }));
 	}
 	*n = c->file.n;
 	return c->file.p;
@@ -107,6 +116,28 @@ const struct crash_counts *crash_counts(const struct crash *c)
 const char *crash_damage(const struct crash *c)
 {
 	return c->h->damage;
+}
+
+char *crash_unknown(const struct crash *c)
+{
+	const struct crash_history *h = c->h;
+	const char *one = NULL;
+	size_t n = 0;
+	for (uint32_t i = 0; i < trace_tree_things(h->tree); i++) {
+		const struct trace_thing *g = trace_tree_thing(h->tree, i);
+		bool file = g->node != TRACE_NO_NODE && g->kind == TRACE_IS_FILE &&
+			    g->file == TRACE_NO_FILE;
+		uint32_t f = file ? h->of_node[g->node] : CRASH_NO_FILE;
+		if (!file || (f != CRASH_NO_FILE && !h->file.p[f].lost))
+			continue;
+		one = one ? one : trace_node(trace_defs(h->reader), g->node)->path;
+		n++;
+	}
+	if (!n)
+		return NULL;
+	return xasprintf("%s%s: recovery sees it as it is now, not as it was at the crash; the "
+			 "program writes more files, or more to them, than are kept",
+			 one, n > 1 ? " and others" : "");
 }
 
 const char *crash_stale(const struct crash *c, size_t i)
@@ -236,7 +267,7 @@ void crash_use(struct crash *c, struct runner *r)
 int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *hooks,
 		 struct err *err)
 {
-	struct crash_state start = { 0 };
+	struct crash_state start = { .event = c->h->start };
 	char *output = NULL, what[512];
 	crash_use(c, r);
 	c->hooks = hooks;

@@ -115,7 +115,9 @@ void crash_free(struct crash *);
  * those for which the program asked for an address. The array is the crash's. */
 const struct runner_file *crash_files(struct crash *, bool same_address, size_t *n);
 const struct crash_counts *crash_counts(const struct crash *);
-const char *crash_damage(const struct crash *);          /* of the trace, or NULL */
+const char *crash_damage(const struct crash *); /* of the trace, or NULL */
+/* Files beside PM that are not part of the images, as a sentence; NULL: none. malloc'ed. */
+char *crash_unknown(const struct crash *);
 const char *crash_stale(const struct crash *, size_t i); /* changed objects, see srcloc */
 size_t crash_memory(const struct crash *);
 

@@ -10,6 +10,38 @@ static uint64_t file_hash(uint32_t file, uint64_t size, const char *name)
 	return hash_mix(hash_mix(file, size), name ? hash_bytes(name, strlen(name)) : 0);
 }
 
+/* Links to files, folders and the like: what a file's first name does not say. */
+static uint64_t name_hash(const struct crash_name *n)
+{
+	uint64_t hash = hash_bytes(n->path, strlen(n->path));
+	if (n->target)
+		return hash_mix(hash, hash_bytes(n->target, strlen(n->target)));
+	return hash_mix(hash, hash_mix(n->file, n->thing == TRACE_NOTHING ? 1 : n->moved ? 2 : 3));
+}
+
+static void take_names(struct crash_cursor *c)
+{
+	crash_names_at(c->h, c->at, &c->names);
+	memset(c->name, 0, (c->h->file.n + 1) * sizeof *c->name);
+	for (size_t i = c->names.n; i-- > 0;)
+		if (c->names.p[i].file != CRASH_NO_FILE)
+			c->name[c->names.p[i].file] = c->names.p[i].path;
+}
+
+static void take_hash(struct crash_cursor *c)
+{
+	bool nodes = trace_nodes(trace_defs(c->h->reader));
+	c->hash = c->lines;
+	for (uint32_t i = 0; i < c->h->file.n; i++)
+		if (c->name[i] || i < c->h->npm)
+			c->hash += file_hash(i, c->size[i], c->name[i]);
+	for (size_t i = 0; nodes && i < c->names.n; i++) {
+		const struct crash_name *n = &c->names.p[i];
+		if (n->file == CRASH_NO_FILE || c->name[n->file] != n->path)
+			c->hash += name_hash(n);
+	}
+}
+
 void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)
 {
 	*c = (struct crash_cursor){ .h = h };
@@ -18,11 +50,10 @@ void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)
 	c->slot = xcalloc(h->line.n + 1, sizeof *c->slot);
 	c->size = xcalloc(h->file.n + 1, sizeof *c->size);
 	c->name = xcalloc(h->file.n + 1, sizeof *c->name);
-	for (uint32_t i = 0; i < h->file.n; i++) {
+	for (uint32_t i = 0; i < h->file.n; i++)
 		c->size[i] = h->file.p[i].size;
-		c->name[i] = h->file.p[i].path;
-		c->hash += file_hash(i, c->size[i], c->name[i]);
-	}
+	take_names(c);
+	take_hash(c);
 }
 
 void crash_cursor_free(struct crash_cursor *c)
@@ -32,6 +63,7 @@ void crash_cursor_free(struct crash_cursor *c)
 	free(c->slot);
 	free(c->size);
 	free(c->name);
+	crash_names_free(&c->names);
 	VEC_FREE(&c->open);
 	*c = (struct crash_cursor){ 0 };
 }
@@ -57,16 +89,13 @@ static void step_piece(struct crash_cursor *c, const struct crash_piece *p, bool
 	uint32_t line = p->line, below = c->hi[line] - !forward;
 	uint64_t without = crash_contents_hash(c->h, line, below);
 	c->hi[line] = below + forward;
-	c->hash += forward ? p->hash - without : without - p->hash;
+	c->lines += forward ? p->hash - without : without - p->hash;
 	note(c, line);
 }
 
 static void step_change(struct crash_cursor *c, const struct crash_change *ch, bool forward)
 {
-	c->hash -= file_hash(ch->file, c->size[ch->file], c->name[ch->file]);
 	c->size[ch->file] = forward ? ch->size : ch->size_before;
-	c->name[ch->file] = forward ? ch->name : ch->name_before;
-	c->hash += file_hash(ch->file, c->size[ch->file], c->name[ch->file]);
 }
 
 static void forwards(struct crash_cursor *c, uint64_t event)
@@ -97,9 +126,16 @@ static void backwards(struct crash_cursor *c, uint64_t event)
 
 void crash_cursor_move(struct crash_cursor *c, uint64_t event)
 {
+	const struct crash_history *h = c->h;
+	size_t renamed;
 	if (event > c->at)
 		forwards(c, event);
 	else
 		backwards(c, event);
 	c->at = event;
+	renamed = BISECT(i, h->renamed.n, h->renamed.p[i] < event);
+	if (renamed != c->renamed)
+		take_names(c);
+	c->renamed = renamed;
+	take_hash(c);
 }

@@ -109,7 +109,8 @@ bool crash_gen_covered(const struct crash_gen *gen)
 		return false;
 	until = gen->w->points->v.p[gen->point + 1].event;
 	return (c->raise == h->raise.n || h->raise.p[c->raise].event >= until) &&
-	       (c->change == h->change.n || h->change.p[c->change].event >= until);
+	       (c->change == h->change.n || h->change.p[c->change].event >= until) &&
+	       (c->renamed == h->renamed.n || h->renamed.p[c->renamed] >= until);
 }
 
 uint64_t crash_gen_random(struct crash_gen *gen)

@@ -22,17 +22,17 @@ static void apply(const struct crash_history *h, const struct crash_piece *p, ui
 /* The initial contents; behind the file's end there are zeros. */
 static void initial(const struct crash_history *h, const struct crash_line *l, uint8_t *out)
 {
-	uint64_t size = h->file.p[l->file].size;
-	memset(out, 0, h->unit);
-	if (l->off < size)
-		trace_image_read(h->initial, l->file, l->off, out,
-				 size - l->off < h->unit ? size - l->off : h->unit);
+	const struct crash_file *f = &h->file.p[l->file];
+	memset(out, 0, f->unit);
+	if (l->off < f->size)
+		trace_image_read(h->initial, f->owner, l->off, out,
+				 f->size - l->off < f->unit ? f->size - l->off : f->unit);
 }
 
 static uint64_t contents_hash(const struct crash_history *h, const struct crash_line *l,
 			      const uint8_t *bytes)
 {
-	return hash_seeded(bytes, h->unit, hash_mix(l->off, l->file));
+	return hash_seeded(bytes, h->file.p[l->file].unit, hash_mix(l->off, l->file));
 }
 
 /* Goes through the versions of one line. */
@@ -40,22 +40,23 @@ static void index_line(struct crash_history *h, struct crash_line *l, uint8_t *n
 {
 	initial(h, l, now);
 	l->hash = contents_hash(h, l, now);
-	l->check = (uint32_t)(h->check.n / h->unit);
+	uint32_t unit = h->file.p[l->file].unit;
+	l->check = (uint32_t)(h->check.n / TRACE_LINE);
 	for (uint32_t k = 1; k <= l->n; k++) {
 		struct crash_piece *p = &h->piece.p[h->order[l->first + k - 1]];
 		apply(h, p, now);
 		p->hash = contents_hash(h, l, now);
 		if (k % CRASH_CHECKPOINT == 0) {
-			VEC_RESERVE(&h->check, h->check.n + h->unit);
-			memcpy(h->check.p + h->check.n, now, h->unit);
-			h->check.n += h->unit;
+			VEC_RESERVE(&h->check, h->check.n + unit);
+			memcpy(h->check.p + h->check.n, now, unit);
+			h->check.n += unit;
 		}
 	}
 }
 
 static void index_lines(struct crash_history *h)
 {
-	uint8_t *now = xmalloc(h->unit);
+	uint8_t *now = xmalloc(MODEL_PAGE);
 	uint32_t at = 0;
 	for (size_t i = 0; i < h->piece.n; i++)
 		h->line.p[h->piece.p[i].line].n++;
@@ -91,15 +92,8 @@ struct crash_history *crash_history_new(struct trace_reader *r, const struct mod
 		h->damage = xstrdup(err->text);
 	}
 	index_lines(h);
+	crash_names_index(h);
 	return h;
-}
-
-static void free_changes(struct crash_history *h)
-{
-	for (size_t i = 0; i < h->change.n; i++)
-		if (h->change.p[i].name != h->change.p[i].name_before)
-			free(h->change.p[i].name);
-	VEC_FREE(&h->change);
 }
 
 void crash_history_free(struct crash_history *h)
@@ -107,7 +101,10 @@ void crash_history_free(struct crash_history *h)
 	if (!h)
 		return;
 	trace_image_free(h->initial);
-	free_changes(h);
+	trace_tree_free(h->tree);
+	free(h->of_node);
+	VEC_FREE(&h->renamed);
+	VEC_FREE(&h->change);
 	VEC_FREE(&h->piece);
 	VEC_FREE(&h->line);
 	VEC_FREE(&h->raise);
@@ -141,9 +138,10 @@ const struct crash_piece *crash_piece_of(const struct crash_history *h, uint32_t
 void crash_contents(const struct crash_history *h, uint32_t line, uint32_t version, uint8_t *out)
 {
 	const struct crash_line *l = &h->line.p[line];
-	uint32_t from = version / CRASH_CHECKPOINT;
+	uint32_t from = version / CRASH_CHECKPOINT, unit = h->file.p[l->file].unit;
 	if (from)
-		memcpy(out, h->check.p + (size_t)(l->check + from - 1) * h->unit, h->unit);
+		memcpy(out, h->check.p + (size_t)l->check * TRACE_LINE + (size_t)(from - 1) * unit,
+		       unit);
 	else
 		initial(h, l, out);
 	for (uint32_t k = from * CRASH_CHECKPOINT + 1; k <= version; k++)

@@ -12,6 +12,10 @@
  *                          ■   ■   ■   □   □     version 3
  *                              ▲lo         ▲hi   allowed: 2, 3, 4, 5
  *
+ * Files that are not PM, but that the program writes (nodes, trace.h), have lines of a page. For now
+ * what is written to them is guaranteed at once, and so are sizes and names; their names, and those of
+ * PM files, are entries of the trace's tree, with versions of their own.
+ *
  * A *cursor* stands before an event, knows lo and hi of every line there, and moves both ways.
  */
 #ifndef HOLDFAST_CRASH_HISTORY_H
@@ -66,23 +70,36 @@ struct crash_mark {
 	uint8_t kind; /* enum trace_kind */
 };
 
-/* What changed about a file as a whole. */
+/* A file's size has changed. */
 struct crash_change {
 	uint64_t event;
 	uint64_t size, size_before;
-	char *name, *name_before; /* NULL: unlinked */
 	uint32_t file;
 };
 
 struct crash_file {
-	char *path;    /* when first mapped */
-	uint64_t size; /* then */
-	uint64_t addr; /* where it was mapped first */
-	bool fixed;    /* … because the program asked for that address */
+	char *path;     /* when it was first heard of */
+	uint64_t size;  /* then */
+	uint64_t addr;  /* where it was mapped first */
+	bool fixed;     /* … because the program asked for that address */
+	bool lost;      /* not PM, and its contents are not known */
+	uint32_t unit;  /* bytes in its lines */
+	uint32_t owner; /* of its contents in the trace, see trace_tree_contents */
 };
 
+/* A name at a moment. */
+struct crash_name {
+	char *path;
+	uint32_t file;      /* CRASH_NO_FILE: it is none */
+	uint32_t thing;     /* TRACE_NOTHING: nothing is there (any more, or yet) */
+	const char *target; /* of a symbolic link; NULL: it is none */
+	bool moved;         /* see trace_name */
+};
+#define CRASH_NO_FILE UINT32_MAX
+typedef VEC(struct crash_name) crash_names;
+
 struct crash_history {
-	uint32_t unit; /* bytes in a line */
+	uint32_t unit; /* bytes in a line of PM */
 	const struct model_ops *model;
 	struct trace_reader *reader;
 	struct trace_image *initial;   /* initial contents */
@@ -95,7 +112,12 @@ struct crash_history {
 	VEC(struct crash_mark) mark;
 	bool operations; /* some of these end one */
 	VEC(struct crash_change) change;
-	VEC(struct crash_file) file;
+	VEC(struct crash_file) file; /* PM files first … */
+	uint32_t npm;                /* … so many */
+	uint32_t *of_node;           /* file, or CRASH_NO_FILE */
+	struct trace_tree *tree;     /* names */
+	VEC(uint64_t) renamed;       /* events at which some name changes, in order */
+	uint64_t start; /* the first event with PM: before it there is nothing to crash */
 	VEC(struct crash_place) place;
 	VEC(uint8_t) blob;
 	VEC(uint8_t) check; /* checkpoints: a line's contents after every CRASH_CHECKPOINT pieces */
@@ -115,7 +137,7 @@ void crash_history_free(struct crash_history *);
 size_t crash_history_memory(const struct crash_history *);
 /* The k-th piece of a line, k from 1. */
 const struct crash_piece *crash_piece_of(const struct crash_history *, uint32_t line, uint32_t k);
-/* The line's contents at a version; `out` has history.unit bytes. */
+/* The line's contents at a version; `out` has as many bytes as its file's unit. */
 void crash_contents(const struct crash_history *, uint32_t line, uint32_t version, uint8_t *out);
 /* The hash of these contents. */
 uint64_t crash_contents_hash(const struct crash_history *, uint32_t line, uint32_t version);
@@ -126,12 +148,15 @@ struct crash_cursor {
 	const struct crash_history *h;
 	uint64_t at;                 /* before this event */
 	size_t piece, raise, change; /* how many of each lie before it */
+	size_t renamed;              /* likewise */
 	uint32_t *lo, *hi;           /* per line */
 	uint32_t *slot;              /* per line: its index in open + 1, or 0 */
 	VEC(uint32_t) open;          /* lines with lo < hi, in no particular order */
-	uint64_t hash;               /* of the image with every line at hi */
+	uint64_t hash;               /* of the image with every line at hi … */
+	uint64_t lines;              /* … that is, of the lines, and of all the rest */
 	uint64_t *size;              /* per file */
-	const char **name;           /* per file; NULL: unlinked */
+	const char **name;           /* per file, the first; NULL: it has none */
+	crash_names names;           /* all */
 };
 void crash_cursor_init(struct crash_cursor *, const struct crash_history *);
 void crash_cursor_move(struct crash_cursor *, uint64_t event);

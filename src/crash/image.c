@@ -18,10 +18,11 @@ static bool is_zero(const uint8_t *p, size_t n)
 static int write_initial(struct crash *c, unsigned cell, uint32_t file, struct err *err)
 {
 	uint64_t size = c->h->file.p[file].size;
+	uint32_t owner = c->h->file.p[file].owner;
 	uint8_t page[PAGE];
 	for (uint64_t off = 0; off < size; off += PAGE) {
 		size_t n = size - off < PAGE ? size - off : PAGE;
-		if (trace_image_read(c->h->initial, file, off, page, n))
+		if (trace_image_read(c->h->initial, owner, off, page, n))
 			return err_set(err, EXIT_INTERNAL, "an initial page cannot be read");
 		if (!is_zero(page, n) && runner_write(c->runner, cell, file, off, page, n, err))
 			return -1;
@@ -34,11 +35,9 @@ static int prepare(struct crash *c, unsigned cell, struct err *err)
 	struct crash_cell *im = &c->cell[cell];
 	im->version = xcalloc(c->h->line.n + 1, sizeof *im->version);
 	im->size = xcalloc(c->h->file.n + 1, sizeof *im->size);
-	im->name = xcalloc(c->h->file.n + 1, sizeof *im->name);
 	im->ready = true;
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
 		im->size[i] = c->h->file.p[i].size;
-		im->name[i] = c->h->file.p[i].path;
 		if (runner_size(c->runner, cell, i, im->size[i], err) ||
 		    write_initial(c, cell, i, err))
 			return -1;
@@ -46,24 +45,45 @@ static int prepare(struct crash *c, unsigned cell, struct err *err)
 	return 0;
 }
 
-static int sync_files(struct crash *c, unsigned cell, bool grow, struct err *err)
+static int sync_sizes(struct crash *c, unsigned cell, bool grow, struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
 		uint64_t want = c->building.size[i];
-		const char *name = c->building.name[i];
 		if ((grow ? want > im->size[i] : want < im->size[i])) {
 			if (runner_size(c->runner, cell, i, want, err))
 				return -1;
 			im->size[i] = want;
 		}
-		if (!grow && name != im->name[i]) {
-			if (runner_name(c->runner, cell, i, name, err))
-				return -1;
-			im->name[i] = name;
-		}
 	}
 	return 0;
+}
+
+static enum runner_kind kind_of(const struct crash_name *n)
+{
+	if (n->thing == TRACE_NOTHING)
+		return RUNNER_GONE;
+	if (n->target)
+		return RUNNER_LINK;
+	if (n->file != CRASH_NO_FILE)
+		return RUNNER_FILE;
+	return n->moved ? RUNNER_OTHER_FOLDER : RUNNER_FOLDER;
+}
+
+static int sync_names(struct crash *c, unsigned cell, struct err *err)
+{
+	struct crash_cell *im = &c->cell[cell];
+	VEC(struct runner_name) v = { 0 };
+	if (im->renamed == c->building.renamed + 1)
+		return 0;
+	for (size_t i = 0; i < c->building.names.n; i++) {
+		const struct crash_name *n = &c->building.names.p[i];
+		VEC_PUSH(&v, ((struct runner_name){ n->path, kind_of(n), n->file, n->target }));
+	}
+	int bad = runner_names(c->runner, cell, v.p, v.n, err);
+	VEC_FREE(&v);
+	im->renamed = bad ? 0 : c->building.renamed + 1;
+	return bad;
 }
 
 /* Brings a line to a version. What lies behind the file's end is not written. */
@@ -73,7 +93,7 @@ static int put_line(struct crash *c, unsigned cell, uint32_t line, uint32_t vers
 	const struct crash_line *l = &c->h->line.p[line];
 	struct crash_cell *im = &c->cell[cell];
 	uint8_t bytes[PAGE];
-	uint64_t n = c->h->unit;
+	uint64_t n = c->h->file.p[l->file].unit;
 	if (im->version[line] == version)
 		return 0;
 	if (l->off + n > im->size[l->file])
@@ -90,7 +110,7 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 	struct crash_cell *im = &c->cell[cell];
 	size_t from, to;
 	crash_cursor_move(&c->building, s->event);
-	if ((!im->ready && prepare(c, cell, err)) || sync_files(c, cell, true, err))
+	if ((!im->ready && prepare(c, cell, err)) || sync_sizes(c, cell, true, err))
 		return -1;
 	for (size_t i = 0; i < s->at.n; i++)
 		if (put_line(c, cell, s->at.p[i].line, s->at.p[i].version, err))
@@ -111,7 +131,7 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 	im->odd.n = 0;
 	for (size_t i = 0; i < s->at.n; i++)
 		VEC_PUSH(&im->odd, s->at.p[i].line);
-	return sync_files(c, cell, false, err);
+	return sync_sizes(c, cell, false, err) || sync_names(c, cell, err) ? -1 : 0;
 }
 
 void crash_cells_free(struct crash *c)
@@ -119,7 +139,6 @@ void crash_cells_free(struct crash *c)
 	for (unsigned i = 0; c->cell && i < runner_cells(c->runner); i++) {
 		free(c->cell[i].version);
 		free(c->cell[i].size);
-		free(c->cell[i].name);
 		VEC_FREE(&c->cell[i].odd);
 	}
 	free(c->cell);

@@ -13,6 +13,11 @@
 /* build.c: 0, or -1 and err: the trace is damaged, or cannot be crash-tested (EXIT_PROGRAM). */
 int crash_history_read(struct crash_history *, struct srcloc_trace *, struct err *);
 
+/* names.c: what changes when, once the tree is whole; and all names before an event. */
+void crash_names_index(struct crash_history *);
+void crash_names_at(const struct crash_history *, uint64_t event, crash_names *out);
+void crash_names_free(crash_names *);
+
 /* The place of that number, UINT32_MAX if the history has none. */
 uint32_t crash_place_find(const struct crash_history *, uint32_t process, uint32_t site,
 			  uint32_t ctx);
@@ -112,7 +117,7 @@ struct crash_cell {
 	uint32_t *version; /* per line */
 	VEC(uint32_t) odd; /* lines that were not at hi */
 	uint64_t *size;
-	const char **name;
+	size_t renamed; /* the cursor's, and 1; 0: names are not set yet */
 };
 
 /* Why states fail: the few stores that explain it. */

@@ -4,7 +4,8 @@
  * distinct call path to it, and after the last event.
  *
  * Flushes and fences with no store to PM since the point before are left out: nothing can have
- * changed.
+ * changed. What is written to other files makes no point of its own, since it is durable at once: the
+ * points around it show the state before it, and the one after it. Renames do.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ struct granularity {
 	bool persists, stores, ops;
 };
 static const struct granularity table[] = {
-	{ "persist", "before flushes, fences and syncs with a store since the last one",
+	{ "persist",
+	  "before flushes, fences and syncs with a store since the last one, and renames",
 	  .persists = true },
 	{ "store", "before every store as well", .persists = true, .stores = true },
 	{ "op", "before the end of operations and transactions", .ops = true },
@@ -43,7 +45,7 @@ struct merge {
 	const struct crash_history *h;
 	size_t piece, flush, mark;
 	bool stores, persists, ops;
-	uint64_t stored; /* pieces before the point before */
+	bool stored; /* to PM, since the point before */
 };
 
 static bool wanted(const struct merge *m, uint8_t kind)
@@ -51,9 +53,10 @@ static bool wanted(const struct merge *m, uint8_t kind)
 	switch (kind) {
 	case TRACE_FENCE:
 	case TRACE_SYNC:
-	case TRACE_FILE_SYNC: return m->persists;
+	case TRACE_FILE_SYNC: return m->persists && m->stored;
+	case TRACE_NODE_MOVE: return m->persists;
 	case TRACE_OP_END:
-	case TRACE_TX_END: return m->ops;
+	case TRACE_TX_END: return m->ops && m->stored;
 	default: return false;
 	}
 }
@@ -69,22 +72,22 @@ static bool next(struct merge *m, struct crash_point *out, bool *take)
 		return false;
 	if (f < p && f < k) {
 		*out = (struct crash_point){ f, h->flush.p[m->flush++].place };
-		*take = m->persists && m->piece > m->stored;
+		*take = m->persists && m->stored;
 	} else if (k < p) {
 		const struct crash_mark *mark = &h->mark.p[m->mark++];
 		*out = (struct crash_point){ k, mark->place };
-		*take = wanted(m, mark->kind) && m->piece > m->stored;
+		*take = wanted(m, mark->kind);
 	} else {
+		bool pm = h->line.p[h->piece.p[m->piece].line].file < h->npm;
 		*out = (struct crash_point){ p, h->piece.p[m->piece].place };
-		*take = m->stores;
-		if (*take)
-			m->stored = m->piece;
+		*take = m->stores && pm;
+		m->stored = m->stored || pm;
 		while (m->piece < h->piece.n && h->piece.p[m->piece].event == p)
 			m->piece++;
 		return true;
 	}
 	if (*take)
-		m->stored = m->piece;
+		m->stored = false;
 	return true;
 }
 
@@ -154,7 +157,7 @@ int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 	struct crash_point p;
 	bool take;
 	while (next(&m, &p, &take))
-		if (take && p.event >= o->after) {
+		if (take && p.event >= o->after && p.event >= h->start) {
 			out->found++;
 			if (!usable(h, o, src, path, p.place))
 				continue;

@@ -62,8 +62,8 @@ static int look(void *arg, char **argv, int out)
 /* A file under another name than the one it was recorded with would not be recognised. */
 static bool renamed(const struct crash *c)
 {
-	for (uint32_t i = 0; i < c->h->file.n; i++)
-		if (!c->building.name[i] || strcmp(c->building.name[i], c->h->file.p[i].path) != 0)
+	for (uint32_t i = 0; i < c->h->npm; i++)
+		if (c->building.name[i] && strcmp(c->building.name[i], c->h->file.p[i].path) != 0)
 			return true;
 	return false;
 }
@@ -78,7 +78,7 @@ static bool ask(struct crash *c, const struct crash_state *s, bool bytes, struct
 	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c))
 		return false;
 	a.path = xcalloc(c->h->file.n + 1, sizeof *a.path);
-	for (; a.n < c->h->file.n; a.n++)
+	for (; a.n < c->h->npm; a.n++)
 		a.path[a.n] = c->h->file.p[a.n].path;
 	*out = runner_call(c->runner, (unsigned)cell, look, &a, n, &err);
 	*n /= sizeof **out;

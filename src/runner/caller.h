@@ -13,6 +13,11 @@ struct side { /* a file of a cell */
 	bool named; /* path has been set */
 	char *path; /* where it is seen; NULL: nowhere */
 };
+/* A request of the kind OP_ALSO. */
+struct told {
+	struct request q;
+	char *text;
+};
 struct runner_cell {
 	pid_t pid;
 	int sock;
@@ -21,6 +26,7 @@ struct runner_cell {
 	bool resized;
 	uint64_t tag;
 	struct side *file;
+	VEC(struct told) also; /* other names, as the cell was told */
 };
 struct done {
 	uint64_t tag;
@@ -61,6 +67,9 @@ void runner_bury(struct runner_cell *,
 /* A new sandbox for the cell, with the same files in it. */
 int runner_renew(struct runner *, struct runner_cell *, struct err *);
 int runner_ask(struct runner_cell *, enum op, uint32_t file, const char *text);
+int runner_send(struct runner_cell *, struct request, const char *text);
+int runner_tell_names(struct runner_cell *); /* the other ones, to a cell that knows none */
+void runner_forget_names(struct runner_cell *);
 void runner_answer(struct runner *, struct runner_cell *, struct runner_result *);
 
 #endif

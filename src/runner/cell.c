@@ -96,14 +96,19 @@ static int open_box(struct cell *c, const struct sandbox_view *view, struct err 
 	};
 	const struct runner_opts *o = c->opts;
 	const char **file = xcalloc(o->nfile, sizeof *file);
-	for (size_t i = 0; i < o->nfile; i++)
+	bool *beside = xcalloc(o->nfile + 1, sizeof *beside);
+	for (size_t i = 0; i < o->nfile; i++) {
 		file[i] = o->file[i].path;
+		beside[i] = o->file[i].beside;
+	}
 	c->box = sandbox_cell_new(&(struct sandbox_opts){ .view = view,
 							  .file = file,
+							  .optional = beside,
 							  .nfile = o->nfile,
 							  .place = place,
 							  .nplace = sizeof place / sizeof *place });
 	free(file);
+	free(beside);
 	return sandbox_cell_open(c->box, err);
 }
 
@@ -178,6 +183,22 @@ static int show(struct cell *c, const struct request *q, const char *text, struc
 	return bad;
 }
 
+static void other_name(struct cell *c, const struct request *q, const char *text)
+{
+	static const enum sandbox_kind kinds[] = {
+		[RUNNER_FILE] = SANDBOX_FILE,
+		[RUNNER_FOLDER] = SANDBOX_FOLDER,
+		[RUNNER_OTHER_FOLDER] = SANDBOX_OTHER_FOLDER,
+		[RUNNER_LINK] = SANDBOX_LINK,
+		[RUNNER_GONE] = SANDBOX_GONE,
+	};
+	runner_fast_stop(c);
+	if (q->op == OP_PLAIN)
+		sandbox_cell_plain(c->box);
+	else
+		sandbox_cell_also(c->box, kinds[q->kind], q->file, text, text + strlen(text) + 1);
+}
+
 static void handle(struct cell *c, const struct request *q, const char *text)
 {
 	struct runner_result r = { 0 };
@@ -193,6 +214,8 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 		runner_fast_stop(c);
 		sandbox_cell_name(c->box, q->file, q->text ? text : NULL);
 		return;
+	case OP_PLAIN:
+	case OP_ALSO: other_name(c, q, text); return;
 	case OP_RUN: runner_cell_run(c, &r); break;
 	case OP_BACKTRACE: runner_cell_backtrace(c, &r); break;
 	case OP_SHOW:

@@ -22,7 +22,8 @@ static struct runner_opts *copy_opts(const struct runner_opts *from)
 	struct runner_file *file = xcalloc(from->nfile, sizeof *file);
 	*o = *from;
 	for (size_t i = 0; i < from->nfile; i++)
-		file[i] = (struct runner_file){ xstrdup(from->file[i].path), from->file[i].addr };
+		file[i] = (struct runner_file){ xstrdup(from->file[i].path), from->file[i].addr,
+						from->file[i].beside };
 	o->file = file;
 	o->command = copy_text(from->command);
 	o->expect_exit = copy_text(from->expect_exit);
@@ -122,7 +123,7 @@ static int make_again(struct runner *r, struct runner_cell *c, struct err *err)
 	for (size_t i = 0; i < r->opts->nfile; i++)
 		if (c->file[i].path && runner_ask(c, OP_NAME, (uint32_t)i, c->file[i].path))
 			return err_set(err, EXIT_PROGRAM, "the sandbox has ended");
-	if (runner_ask(c, OP_RESTORE, 0, NULL))
+	if (runner_tell_names(c) || runner_ask(c, OP_RESTORE, 0, NULL))
 		return err_set(err, EXIT_PROGRAM, "the sandbox has ended");
 	runner_answer(r, c, &result);
 	int bad =
@@ -182,6 +183,7 @@ static void end_cell(const struct runner *r, struct runner_cell *c)
 	}
 	free(c->home);
 	free(c->file);
+	runner_forget_names(c);
 }
 
 static void end_cells(struct runner *r)

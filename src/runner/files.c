@@ -65,6 +65,91 @@ int runner_name(struct runner *r, unsigned cell, uint32_t file, const char *path
 	return 0;
 }
 
+static int ended(struct runner_cell *c, struct err *err)
+{
+	runner_bury(c, NULL);
+	return err_set(err, EXIT_PROGRAM, "a sandbox has ended");
+}
+
+static struct told told_of(const struct runner_name *n)
+{
+	const char *target = n->kind == RUNNER_LINK ? n->target : "";
+	size_t path = strlen(n->path) + 1, all = path + strlen(target);
+	struct told t = { .q = { .op = OP_ALSO,
+				 .file = n->kind == RUNNER_FILE ? n->file : 0,
+				 .kind = n->kind,
+				 .text = (uint32_t)all },
+			  .text = xmalloc(all) };
+	memcpy(t.text, n->path, path);
+	memcpy(t.text + path, target, all - path);
+	return t;
+}
+
+void runner_forget_names(struct runner_cell *c)
+{
+	for (size_t i = 0; i < c->also.n; i++)
+		free(c->also.p[i].text);
+	VEC_FREE(&c->also);
+}
+
+int runner_tell_names(struct runner_cell *c)
+{
+	int bad = 0;
+	for (size_t i = 0; !bad && i < c->also.n; i++)
+		bad = runner_send(c, c->also.p[i].q, c->also.p[i].text);
+	return bad;
+}
+
+static bool is_told(const struct runner_cell *c, size_t i, const struct told *t)
+{
+	const struct told *old = i < c->also.n ? &c->also.p[i] : NULL;
+	return old && old->q.kind == t->q.kind && old->q.file == t->q.file &&
+	       old->q.text == t->q.text && !memcmp(old->text, t->text, t->q.text);
+}
+
+/* The first name of a file is its own, all others are more. */
+static int tell_others(struct runner_cell *c, const struct runner_name *name, size_t n,
+		       const uint8_t *first, struct err *err)
+{
+	struct runner_cell new = { 0 };
+	bool same = true;
+	for (size_t i = 0; i < n; i++)
+		if (!first[i]) {
+			struct told t = told_of(&name[i]);
+			same = same && is_told(c, new.also.n, &t);
+			VEC_PUSH(&new.also, t);
+		}
+	if (same && new.also.n == c->also.n) {
+		runner_forget_names(&new);
+		return 0;
+	}
+	runner_forget_names(c);
+	c->also.p = new.also.p;
+	c->also.n = new.also.n;
+	c->also.cap = new.also.cap;
+	return runner_ask(c, OP_PLAIN, 0, NULL) || runner_tell_names(c) ? ended(c, err) : 0;
+}
+
+int runner_names(struct runner *r, unsigned cell, const struct runner_name *name, size_t n,
+		 struct err *err)
+{
+	const char **path = xcalloc(r->opts->nfile + 1, sizeof *path);
+	uint8_t *first = xcalloc(n + 1, 1);
+	int bad = 0;
+	for (size_t i = 0; i < n; i++)
+		if (name[i].kind == RUNNER_FILE && !path[name[i].file]) {
+			path[name[i].file] = name[i].path;
+			first[i] = 1;
+		}
+	for (uint32_t i = 0; !bad && i < r->opts->nfile; i++)
+		bad = runner_name(r, cell, i, path[i], err);
+	if (!bad)
+		bad = tell_others(&r->cell[cell], name, n, first, err);
+	free(path);
+	free(first);
+	return bad;
+}
+
 /* Names in the folder; where two files have the same, the later ones get a number. */
 static char *export_name(const struct runner *r, uint32_t file)
 {

@@ -147,7 +147,9 @@ void runner_env_free(struct env *);
 
 /* cell.c: the process, and what goes over its socket. */
 enum op {
-	OP_NAME, /* file is seen at the text; none: nowhere */
+	OP_NAME,  /* file is seen at the text; none: nowhere */
+	OP_PLAIN, /* no other names than these */
+	OP_ALSO,  /* another name: its kind, file, path, a zero byte, a link's target */
 	OP_RUN,
 	OP_BACKTRACE,
 	OP_SHOW,    /* make the view for a command, the text or else ours, that the caller runs in
@@ -157,6 +159,7 @@ enum op {
 };
 struct request {
 	uint32_t op, file;
+	uint32_t kind;    /* of OP_ALSO: enum runner_kind */
 	uint32_t resized; /* sizes have changed since the last request */
 	uint32_t text;    /* bytes that follow */
 };

@@ -55,10 +55,13 @@ void runner_bury(struct runner_cell *c, struct runner_result *out)
 
 int runner_ask(struct runner_cell *c, enum op op, uint32_t file, const char *text)
 {
-	struct request q = { .op = op,
-			     .file = file,
-			     .resized = c->resized,
-			     .text = text ? (uint32_t)strlen(text) : 0 };
+	struct request q = { .op = op, .file = file, .text = text ? (uint32_t)strlen(text) : 0 };
+	return runner_send(c, q, text);
+}
+
+int runner_send(struct runner_cell *c, struct request q, const char *text)
+{
+	q.resized = c->resized;
 	struct iovec iov[] = { { &q, sizeof q }, { (void *)text, q.text } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t n;

@@ -32,6 +32,22 @@ const char *runner_verdict_name(enum runner_verdict); /* "ok", "failed", … */
 struct runner_file {
 	const char *path; /* absolute, as recorded */
 	uint64_t addr;    /* map it at this address in the command; 0: anywhere */
+	bool beside;      /* not PM: where it cannot be shown, the command sees it as it is */
+};
+
+/* What is seen at a path. */
+enum runner_kind {
+	RUNNER_FILE, /* one of the files; a second name of it is a hard link */
+	RUNNER_FOLDER,
+	RUNNER_OTHER_FOLDER, /* it has nothing in common with the one that is really there */
+	RUNNER_LINK,         /* a symbolic one */
+	RUNNER_GONE,         /* nothing, though something may be really there */
+};
+struct runner_name {
+	const char *path; /* absolute; folders come before what is in them */
+	enum runner_kind kind;
+	uint32_t file;      /* RUNNER_FILE */
+	const char *target; /* RUNNER_LINK */
 };
 
 struct runner_opts {
@@ -91,6 +107,10 @@ int runner_write(struct runner *, unsigned cell, uint32_t file, uint64_t off, co
 /* Where the file is seen: its path by default, NULL: nowhere (it was unlinked). Cheap only if
  * that is where it is already. */
 int runner_name(struct runner *, unsigned cell, uint32_t file, const char *path, struct err *);
+
+/* All names at once; files that have none are seen nowhere. */
+int runner_names(struct runner *, unsigned cell, const struct runner_name *, size_t n,
+		 struct err *);
 
 /* An idle cell, waiting for one if need be; results are not lost. -1 and err: all broken, or
  * interrupted by a signal. */

@@ -57,7 +57,8 @@ struct sandbox_cell *sandbox_cell_new(const struct sandbox_opts *o)
 	c->nfile = o->nfile;
 	c->file = xcalloc(o->nfile, sizeof *c->file);
 	for (size_t i = 0; i < o->nfile; i++)
-		c->file[i].home = xstrdup(o->file[i]);
+		c->file[i] = (struct shown){ .home = xstrdup(o->file[i]),
+					     .optional = o->optional && o->optional[i] };
 	for (size_t i = 0; i < o->nplace; i++)
 		add_place(c, &o->place[i]);
 	return c;
@@ -102,6 +103,24 @@ void sandbox_cell_name(struct sandbox_cell *c, size_t file, const char *path)
 	sandbox_cell_unplan(c);
 	free(c->file[file].path);
 	c->file[file].path = path ? xstrdup(path) : NULL;
+}
+
+void sandbox_cell_also(struct sandbox_cell *c, enum sandbox_kind kind, size_t file,
+		       const char *path, const char *target)
+{
+	struct also a = { kind, file, xstrdup(path), xstrdup(target) };
+	sandbox_cell_unplan(c);
+	VEC_PUSH(&c->also, a);
+}
+
+void sandbox_cell_plain(struct sandbox_cell *c)
+{
+	sandbox_cell_unplan(c);
+	for (size_t i = 0; i < c->also.n; i++) {
+		free(c->also.p[i].path);
+		free(c->also.p[i].target);
+	}
+	VEC_FREE(&c->also);
 }
 
 int sandbox_cell_show(struct sandbox_cell *c, struct err *err)
@@ -156,7 +175,7 @@ bool sandbox_cell_full(const struct sandbox_cell *c)
 
 void sandbox_cell_end(struct sandbox_cell *c)
 {
-	sandbox_cell_unplan(c);
+	sandbox_cell_plain(c);
 	if (c->base >= 0 && c->view->ops->clean)
 		c->view->ops->clean(c);
 	if (c->home)

@@ -21,11 +21,13 @@ enum entry_kind {
 	ENTRY_IMAGE, /* a link to it */
 	ENTRY_COPY,  /* of the file as it is */
 	ENTRY_GONE,  /* what is there is not to be seen */
+	ENTRY_LINK,
 };
 struct entry {
 	char *rel; /* below the upper folder; "": that itself */
 	enum entry_kind kind;
 	unsigned image;
+	char *target;      /* of ENTRY_LINK */
 	struct stat *like; /* owner and mode to have; NULL: no matter */
 	ino_t ino;         /* once it is there */
 	mode_t mode;
@@ -58,6 +60,13 @@ struct shown {
 	char *home; /* the file's path by which we know it */
 	char *path; /* where it should be; NULL: nowhere */
 	char *seen; /* the same without symbolic links, or in the private folder */
+	bool optional;
+};
+/* Another name. */
+struct also {
+	enum sandbox_kind kind;
+	size_t file;
+	char *path, *target;
 };
 struct folder {
 	char *dir; /* without symbolic links */
@@ -75,6 +84,7 @@ struct sandbox_cell {
 	struct sandbox_strings foreign; /* files that we may write, but that are not ours */
 	struct shown *file;
 	size_t nfile;
+	VEC(struct also) also;
 	bool planned, shown;
 };
 
@@ -111,6 +121,13 @@ void sandbox_row_wipe(const struct sandbox_cell *, size_t row);
 int sandbox_row_fill(struct sandbox_cell *, size_t row, struct err *);
 bool sandbox_row_changed(const struct sandbox_cell *, size_t row, bool *replaced);
 void sandbox_row_free(struct row *);
+
+/* plan_also.c: other names; to be called for folders first, and for entries after images. */
+char *sandbox_existing(const char *path, const char **rest);
+char *sandbox_joined(const char *dir, const char *rel);
+struct planning;
+struct row *sandbox_plan_covering(struct planning *, const char *path, bool file);
+void sandbox_plan_also(struct planning *, struct sandbox_cell *);
 
 /* plan.c */
 int sandbox_plan(struct sandbox_cell *, struct err *); /* over the folders as they are */

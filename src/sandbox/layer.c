@@ -44,9 +44,13 @@ int sandbox_remove_tree(int dirfd, const char *name)
 void sandbox_row_add(struct row *r, const char *rel, enum entry_kind kind, unsigned image,
 		     const struct stat *like)
 {
-	for (size_t i = 0; i < r->entry.n; i++)
-		if (!strcmp(r->entry.p[i].rel, rel))
+	for (size_t i = 0; i < r->entry.n; i++) {
+		const char *below = sandbox_path_below(rel, r->entry.p[i].rel);
+		bool folder = r->entry.p[i].kind == ENTRY_FOLDER;
+		/* there already, or in a folder that is not there */
+		if (!strcmp(r->entry.p[i].rel, rel) || (below && *r->entry.p[i].rel && !folder))
 			return;
+	}
 	struct entry e = { .rel = xstrdup(rel), .kind = kind, .image = image };
 	if (like) {
 		e.like = xmalloc(sizeof *like);
@@ -96,6 +100,7 @@ static int make_entry(const struct sandbox_cell *c, const struct row *r, const s
 		return c->view->ops->sign ? c->view->ops->sign(upper, e->rel)
 					  : mknodat(upper, e->rel, S_IFCHR, 0);
 	case ENTRY_COPY: return make_copy(r, e->rel, upper);
+	case ENTRY_LINK: return symlinkat(e->target, upper, e->rel);
 	case ENTRY_IMAGE:
 		snprintf(image, sizeof image, "img/%u", e->image);
 		fchmodat(c->base, image, c->mode, 0);
@@ -238,6 +243,7 @@ void sandbox_row_free(struct row *r)
 	for (size_t i = 0; i < r->entry.n; i++) {
 		free(r->entry.p[i].rel);
 		free(r->entry.p[i].like);
+		free(r->entry.p[i].target);
 	}
 	VEC_FREE(&r->entry);
 	free(r->path);

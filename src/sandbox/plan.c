@@ -26,7 +26,7 @@ struct planning {
 };
 
 /* The nearest folder above path that exists, as it is really called; *rest: the way down. */
-static char *existing(const char *path, const char **rest)
+char *sandbox_existing(const char *path, const char **rest)
 {
 	char *dir = xstrdup(path);
 	for (;;) {
@@ -49,7 +49,7 @@ static char *existing(const char *path, const char **rest)
 	return NULL;
 }
 
-static char *joined(const char *dir, const char *rel)
+char *sandbox_joined(const char *dir, const char *rel)
 {
 	return xasprintf("%s/%s", strcmp(dir, "/") ? dir : "", rel);
 }
@@ -91,7 +91,7 @@ static bool is_hindered(const struct planning *p, const char *dir)
 }
 
 /* The row that a file, or else a folder, is in. One without an overlay has no folders. */
-static struct row *covering(struct planning *p, const char *path, bool file)
+struct row *sandbox_plan_covering(struct planning *p, const char *path, bool file)
 {
 	for (size_t i = p->cell->row.n; i-- > 0;) {
 		struct row *r = &p->cell->row.p[i];
@@ -124,7 +124,7 @@ static void add_submounts(struct planning *p, size_t over, bool optional)
 static int cover(struct planning *p, const struct wish *w, struct err *err)
 {
 	struct sandbox_cell *c = p->cell;
-	struct row *over = covering(p, w->dir, false);
+	struct row *over = sandbox_plan_covering(p, w->dir, false);
 	struct stat st;
 	if (over) {
 		over->optional = over->optional && w->optional;
@@ -155,7 +155,7 @@ void sandbox_plan_parents(const struct sandbox_cell *c, struct row *r, const cha
 	for (char *slash = way; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
 		struct stat st;
-		char *real = joined(r->path, way);
+		char *real = sandbox_joined(r->path, way);
 		bool is = !stat(real, &st) && S_ISDIR(st.st_mode);
 		if (is)
 			st.st_mode = mode_like(c, real, st.st_mode);
@@ -169,8 +169,10 @@ void sandbox_plan_parents(const struct sandbox_cell *c, struct row *r, const cha
 static int add_image(struct planning *p, size_t i, struct err *err)
 {
 	const struct shown *f = &p->cell->file[i];
-	struct row *r = covering(p, f->seen, true);
+	struct row *r = sandbox_plan_covering(p, f->seen, true);
 	struct stat st;
+	if (!r && f->optional)
+		return 0;
 	if (!r)
 		return err_set(err, EXIT_PROGRAM,
 			       "%s cannot be shown there: its folder does not exist", f->path);
@@ -187,10 +189,10 @@ static int add_image(struct planning *p, size_t i, struct err *err)
 static void hide_leftover(struct planning *p, const char *path)
 {
 	const char *rest;
-	char *dir = existing(path, &rest);
+	char *dir = sandbox_existing(path, &rest);
 	struct stat st;
-	char *seen = dir ? joined(dir, rest) : NULL;
-	struct row *r = seen && !lstat(seen, &st) ? covering(p, seen, true) : NULL;
+	char *seen = dir ? sandbox_joined(dir, rest) : NULL;
+	struct row *r = seen && !lstat(seen, &st) ? sandbox_plan_covering(p, seen, true) : NULL;
 	if (r) {
 		const char *rel = sandbox_path_below(seen, r->path);
 		sandbox_plan_parents(p->cell, r, rel);
@@ -207,7 +209,7 @@ static void hide_leftover(struct planning *p, const char *path)
  */
 static void bring(struct planning *p, const char *path, enum entry_kind kind)
 {
-	struct row *r = covering(p, path, kind != ENTRY_FOLDER);
+	struct row *r = sandbox_plan_covering(p, path, kind != ENTRY_FOLDER);
 	const char *rel = r ? sandbox_path_below(path, r->path) : NULL;
 	struct stat st;
 	if (!rel || !*rel || r->singly || stat(path, &st))
@@ -222,7 +224,7 @@ static void bring(struct planning *p, const char *path, enum entry_kind kind)
 /* A file that is not there yet; its folder is. */
 static int add_empty(struct planning *p, const struct shown *f, struct err *err)
 {
-	struct row *r = covering(p, f->seen, true);
+	struct row *r = sandbox_plan_covering(p, f->seen, true);
 	struct stat st, like = { .st_uid = geteuid(), .st_gid = getegid(), .st_mode = 0644 };
 	char *dir = xasprintf("%.*s", (int)(strrchr(f->seen, '/') - f->seen), f->seen);
 	int bad = !r || stat(dir, &st);
@@ -256,15 +258,15 @@ static int wish_for_file(struct planning *p, struct shown *f, struct err *err)
 {
 	const char *rest, *path = f->path ? f->path : f->home;
 	bool replayed = p->cell->replayed;
-	char *dir = existing(path, &rest);
+	char *dir = sandbox_existing(path, &rest);
 	if (!dir)
 		return err_set(err, EXIT_PROGRAM, "%s: not an absolute path", path);
 	if (f->path && replayed)
 		f->seen = realpath(path, NULL); /* what is mounted on a link is mounted behind it */
 	if (f->path && !f->seen)
-		f->seen = joined(dir, rest);
-	wish_for(p, dir, !f->path, !replayed);
-	if (f->path && strcmp(f->path, f->home) != 0 && (dir = existing(f->home, &rest)))
+		f->seen = sandbox_joined(dir, rest);
+	wish_for(p, dir, !f->path || f->optional, !replayed);
+	if (f->path && strcmp(f->path, f->home) != 0 && (dir = sandbox_existing(f->home, &rest)))
 		wish_for(p, dir, true, false);
 	return 0;
 }
@@ -284,6 +286,12 @@ static int plan_rows(struct planning *p, struct err *err)
 			return -1;
 	for (size_t i = 0; i < c->folder.n; i++)
 		wish_for(p, xstrdup(c->folder.p[i].dir), c->folder.p[i].optional, false);
+	for (size_t i = 0; i < c->also.n; i++) {
+		const char *rest;
+		char *dir = sandbox_existing(c->also.p[i].path, &rest);
+		if (dir)
+			wish_for(p, dir, true, false);
+	}
 	if (p->wish.n)
 		qsort(p->wish.p, p->wish.n, sizeof *p->wish.p, by_length);
 	for (size_t i = 0; i < p->wish.n; i++)
@@ -303,8 +311,10 @@ static int plan_entries(struct planning *p, struct err *err)
 		if (c->file[i].seen &&
 		    (c->replayed ? add_mounted_image(p, i, err) : add_image(p, i, err)))
 			return -1;
+	sandbox_plan_also(p, c);
 	for (size_t i = 0; !c->replayed && i < c->nfile; i++)
-		hide_leftover(p, c->file[i].home);
+		if (!c->file[i].optional)
+			hide_leftover(p, c->file[i].home);
 	return 0;
 }
 

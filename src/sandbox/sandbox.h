@@ -90,6 +90,8 @@ struct sandbox_place {
 struct sandbox_opts {
 	const struct sandbox_view *view;
 	const char *const *file; /* absolute paths of files that are images */
+	const bool
+		*optional; /* per file: need not be shown where that is not possible; may be NULL */
 	size_t nfile;
 	const struct sandbox_place *place; /* where it may change something */
 	size_t nplace;
@@ -106,6 +108,17 @@ struct sandbox_cell *sandbox_cell_new(const struct sandbox_opts *);
 int sandbox_cell_open(struct sandbox_cell *, struct err *);
 int sandbox_cell_image(struct sandbox_cell *, size_t file, struct err *);     /* creates it; fd */
 void sandbox_cell_name(struct sandbox_cell *, size_t file, const char *path); /* NULL: nowhere */
+/* Other names: of images once more, and of what is no image. */
+enum sandbox_kind {
+	SANDBOX_FILE,
+	SANDBOX_FOLDER,
+	SANDBOX_OTHER_FOLDER, /* nothing of what is really there is in it */
+	SANDBOX_LINK,         /* symbolic */
+	SANDBOX_GONE,         /* nothing is there */
+};
+void sandbox_cell_also(struct sandbox_cell *, enum sandbox_kind, size_t file, const char *path,
+		       const char *target);
+void sandbox_cell_plain(struct sandbox_cell *);             /* forgets these */
 int sandbox_cell_show(struct sandbox_cell *, struct err *); /* as it should be, if it is not */
 /* Has the program changed it, apart from contents of images? What has will be made anew. */
 bool sandbox_cell_changed(struct sandbox_cell *, bool *replaced);

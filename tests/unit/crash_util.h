@@ -148,8 +148,11 @@ static inline void random_file_act(struct tale *t)
 	case 1:
 		a = add_act(t, TRACE_FILE_RENAME, 0);
 		a->len = 5;
-		memcpy(a->data, "/pm/x", 5);
-		a->data[4] = (uint8_t)('a' + rnd() % 3);
+		memcpy(a->data, "/AA/a",
+		       5); /* in a folder of its own: no tale replaces another's file */
+		a->data[1] += (uint8_t)(strtoul(t->path + 4, NULL, 10) / 26);
+		a->data[2] += (uint8_t)(strtoul(t->path + 4, NULL, 10) % 26);
+		a->data[4] += (uint8_t)(rnd() % 3);
 		break;
 	default: /* longer, by whole pages */
 		a = add_act(t, TRACE_FILE_TRUNCATE, 0);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names in images: which they are at a moment, and when that changes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+static int by_event(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* The file that has a thing's contents before an event. */
+static uint32_t file_of(const struct crash_history *h, uint32_t thing, uint64_t event)
+{
+	uint32_t owner = trace_tree_contents(h->tree, thing, event);
+	if (owner == TRACE_NO_FILE || !(owner & TRACE_OF_NODE))
+		return owner == TRACE_NO_FILE ? CRASH_NO_FILE : owner;
+	return h->of_node[owner & ~TRACE_OF_NODE];
+}
+
+void crash_names_index(struct crash_history *h)
+{
+	const struct trace_entry *e;
+	size_t n = 0;
+	for (size_t i = 0; (e = trace_tree_entry(h->tree, i)); i++)
+		for (size_t k = 1; k < e->at.n; k++)
+			VEC_PUSH(&h->renamed, e->at.p[k].event);
+	for (uint32_t i = 0; i < trace_tree_things(h->tree); i++) {
+		const struct trace_thing *g = trace_tree_thing(h->tree, i);
+		if (g->mapped) /* other contents by the same name */
+			VEC_PUSH(&h->renamed, g->mapped);
+		if (g->lost && g->node != TRACE_NO_NODE && h->of_node[g->node] != CRASH_NO_FILE)
+			h->file.p[h->of_node[g->node]].lost = true;
+	}
+	if (h->renamed.n)
+		qsort(h->renamed.p, h->renamed.n, sizeof *h->renamed.p, by_event);
+	for (size_t i = 0; i < h->renamed.n; i++)
+		if (!n || h->renamed.p[n - 1] != h->renamed.p[i])
+			h->renamed.p[n++] = h->renamed.p[i];
+	h->renamed.n = n;
+}
+
+struct listing {
+	const struct crash_history *h;
+	uint64_t event;
+	crash_names *out;
+};
+
+/* What is not known is seen as it is now. */
+static void add(void *arg, const struct trace_name *n)
+{
+	const struct listing *l = arg;
+	const struct crash_history *h = l->h;
+	struct crash_name out = { .file = CRASH_NO_FILE, .thing = n->thing, .moved = n->moved };
+	const struct trace_thing *g =
+		n->thing == TRACE_NOTHING ? NULL : trace_tree_thing(h->tree, n->thing);
+	if (g && g->kind == TRACE_IS_FILE) {
+		out.file = file_of(h, n->thing, l->event);
+		if (out.file == CRASH_NO_FILE || h->file.p[out.file].lost)
+			return;
+	}
+	if (g && g->kind == TRACE_IS_LINK)
+		out.target = trace_node(trace_defs(h->reader), g->node)->target;
+	out.path = xstrdup(n->path);
+	VEC_PUSH(l->out, out);
+}
+
+void crash_names_free(crash_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->p[i].path);
+	VEC_FREE(names);
+}
+
+void crash_names_at(const struct crash_history *h, uint64_t event, crash_names *out)
+{
+	struct listing l = { h, event, out };
+	crash_names_free(out);
+	trace_tree_names(h->tree, event, add, &l);
+}
