@@ -304,4 +304,5 @@ const struct holdfast_oracle holdfast_oracle = {
 	.ret = ret,
 	.end = end,
 	.automatic = pmdk_automatic,
+	.no_values = 1,
 };

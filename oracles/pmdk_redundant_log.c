@@ -47,4 +47,5 @@ const struct holdfast_oracle holdfast_oracle = {
 	.ret = ret,
 	.end = pmdk_end,
 	.automatic = pmdk_automatic,
+	.no_values = 1,
 };

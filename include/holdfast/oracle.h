@@ -91,6 +91,8 @@ struct holdfast_oracle {
 	 * first calls one of them, which must be among those that it watches, and sees what follows. NULL: it
 	 * has to be asked for. */
 	const char *const *automatic;
+	/* It never asks for a `value`: what the run stores need not be kept for it. */
+	int no_values;
 };
 
 #endif

@@ -55,11 +55,15 @@ struct check_listener {
 };
 
 /* targets.c: which places in PM pointers lead to, and which places store such pointers. */
+struct target_chunk {
+	uint64_t number, *bits;
+};
 struct targets {
-	struct hmap chunk;     /* location / CHUNK -> bits, one for 16 bytes */
-	struct hmap offset;    /* the same for numbers that may be offsets in the file */
-	uint64_t lo, hi;       /* where PM is mapped, roughly */
-	VEC(uint8_t) pointers; /* by model_where: it has stored one */
+	struct hmap chunk;  /* location / CHUNK -> bits, one for 16 bytes */
+	struct hmap offset; /* the same for numbers that may be offsets in the file */
+	struct target_chunk last_chunk, last_offset; /* of each, the one used last */
+	uint64_t lo, hi;                             /* where PM is mapped, roughly */
+	VEC(uint8_t) pointers;                       /* by model_where: it has stored one */
 };
 
 /* A lock that the C or C++ runtime took while flushes waited. */

@@ -290,26 +290,6 @@ static const struct holdfast_host functions = {
 	host_line,           host_value, host_describe, host_report,
 };
 
-void check_plugin_start(struct plugins *ps, struct plugin *p)
-{
-	p->waits = false;
-	if (!ps->awake++)
-		guard_on();
-	host = ps;
-	if (p->oracle->start)
-		call_start(p);
-}
-
-void check_plugins_stop(struct plugins *ps)
-{
-	if (host == ps)
-		host = NULL;
-	if (ps->awake)
-		guard_off();
-}
-
-/* ---- events ---- */
-
 /* Which callback an event is for. */
 static callback *callback_for(const struct holdfast_oracle *o, uint8_t kind, const char **what)
 {
@@ -326,6 +306,30 @@ static callback *callback_for(const struct holdfast_oracle *o, uint8_t kind, con
 	default: return NULL;
 	}
 }
+
+void check_plugin_start(struct plugins *ps, struct plugin *p)
+{
+	p->waits = false;
+	ps->asked |= p->oracle->api < 2 || !p->oracle->no_values;
+	for (unsigned kind = 0; kind < TRACE_KINDS; kind++)
+		ps->heard[kind] |=
+			callback_for(p->oracle, (uint8_t)kind, &(const char *){ NULL }) != NULL;
+	if (!ps->awake++)
+		guard_on();
+	host = ps;
+	if (p->oracle->start)
+		call_start(p);
+}
+
+void check_plugins_stop(struct plugins *ps)
+{
+	if (host == ps)
+		host = NULL;
+	if (ps->awake)
+		guard_off();
+}
+
+/* ---- events ---- */
 
 static struct holdfast_event fields(const struct trace_event *e)
 {
@@ -369,8 +373,10 @@ void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 	if (!ps->awake)
 		return;
 	host = ps;
-	if (e->kind == TRACE_STORE)
+	if (e->kind == TRACE_STORE && ps->asked)
 		keep_value(e);
+	if (!ps->heard[e->kind])
+		return;
 	for (size_t i = 0; i < ps->v.n; i++) {
 		struct plugin *p = ps->v.p[i];
 		const char *what;

@@ -28,7 +28,9 @@ struct plugins {
 	VEC(const char *) watch;
 	struct hmap values; /* what the run has stored, see values.c */
 	const struct trace_event *event;
-	unsigned awake; /* plug-ins that do not wait */
+	unsigned awake;          /* plug-ins that do not wait */
+	bool asked;              /* one of them may ask for values */
+	bool heard[TRACE_KINDS]; /* kinds of events that one of them has a callback for */
 };
 
 int check_plugin_patience(void);                            /* seconds for a callback */

@@ -55,10 +55,12 @@ static uint64_t *bits_of(struct hmap *map, uint64_t loc, bool make)
 	return bits;
 }
 
-static void set(struct hmap *map, uint64_t loc)
+static void set(struct hmap *map, struct target_chunk *last, uint64_t loc)
 {
 	unsigned bit = (unsigned)(loc % CHUNK / GRAIN);
-	bits_of(map, loc, true)[bit / 64] |= 1ull << (bit % 64);
+	if (!last->bits || last->number != loc / CHUNK)
+		*last = (struct target_chunk){ loc / CHUNK, bits_of(map, loc, true) };
+	last->bits[bit / 64] |= 1ull << (bit % 64);
 }
 
 static void add(struct check *c, const struct trace_event *e, uint64_t target)
@@ -67,7 +69,7 @@ static void add(struct check *c, const struct trace_event *e, uint64_t target)
 	uint64_t loc = model_location(c->model, e->process, target);
 	if (!loc)
 		return;
-	set(&t->chunk, loc);
+	set(&t->chunk, &t->last_chunk, loc);
 	model_where w = model_where_of(c->model, e);
 	while (t->pointers.n <= w)
 		VEC_PUSH(&t->pointers, 0);
@@ -91,7 +93,7 @@ void check_targets_store(struct check *c, const struct trace_event *e)
 		if (value >= t->lo && value < t->hi)
 			add(c, e, value);
 		else if (value >= FIRST_OFFSET && value < t->hi - t->lo && value % GRAIN == 0)
-			set(&c->targets.offset, base_of(c, e) + value);
+			set(&c->targets.offset, &c->targets.last_offset, base_of(c, e) + value);
 	}
 }
 

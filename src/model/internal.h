@@ -12,6 +12,7 @@
 #define LOC_ANONYMOUS (1ull << 63)
 #define LINE_BLOCK_BYTES (2u << 20) /* a huge page */
 #define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))
+#define LINE_SMALL_BLOCKS 32u
 #define RECENT 256u
 
 struct process {

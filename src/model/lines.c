@@ -11,17 +11,23 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1; others say that they do not know it */
 #endif
 
+/* Eight lines that follow each other are so in the table, too: they are mostly used together. */
 static uint64_t hash_of(uint64_t key)
 {
-	return key * 0x9E3779B97F4A7C15ull;
+	return (key >> 3) * 0x9E3779B97F4A7C15ull >> 20 << 3 | (key & 7);
+}
+
+static uint8_t tag_of(uint64_t hash)
+{
+	return (uint8_t)(hash ^ hash >> 30);
 }
 
 /* Looking at a line that is another's costs a cache miss: eight bits of the hash tell nearly all. */
 static size_t slot_of(const struct model *m, uint64_t key)
 {
 	uint64_t hash = hash_of(key);
-	uint8_t tag = (uint8_t)(hash >> 12);
-	size_t i = (size_t)(hash >> 20) & (m->slots - 1);
+	uint8_t tag = tag_of(hash);
+	size_t i = (size_t)hash & (m->slots - 1);
 	while (m->slot[i] &&
 	       (m->tag[i] != tag || model_line((struct model *)m, m->slot[i] - 1)->key != key))
 		i = (i + 1) & (m->slots - 1);
@@ -32,7 +38,7 @@ static void enter(struct model *m, uint64_t key, uint32_t index)
 {
 	size_t i = slot_of(m, key);
 	m->slot[i] = index + 1;
-	m->tag[i] = (uint8_t)(hash_of(key) >> 12);
+	m->tag[i] = tag_of(hash_of(key));
 }
 
 static void grow(struct model *m)
@@ -77,17 +83,19 @@ static struct model_line *new_block(void)
 }
 
 /*
- * Lines are visited in no order: on huge pages, where there are any, that costs half. A block becomes one when
- * it is full, so that the last one does not take what it does not need.
+ * Lines are visited in no order: on huge pages, where there are any, that costs half. The first blocks become such
+ * pages when they are full, so that a short run does not take what it does not need.
  */
 static void add_block(struct model *m)
 {
-	if (m->block.n) {
-		struct model_line *full = m->block.p[m->block.n - 1];
+	struct model_line *full = m->block.n ? m->block.p[m->block.n - 1] : NULL;
+	if (full && m->block.n <= LINE_SMALL_BLOCKS) {
 		madvise(full, LINE_BLOCK_BYTES, MADV_HUGEPAGE);
 		madvise(full, LINE_BLOCK_BYTES, MADV_COLLAPSE);
 	}
 	VEC_PUSH(&m->block, new_block());
+	if (m->block.n > LINE_SMALL_BLOCKS)
+		madvise(m->block.p[m->block.n - 1], LINE_BLOCK_BYTES, MADV_HUGEPAGE);
 }
 
 void model_lines_free(struct model *m)
@@ -144,8 +152,9 @@ size_t model_lines(const struct model *m)
 
 size_t model_memory(const struct model *m)
 {
-	size_t last = m->nlines % LINE_BLOCK * sizeof(struct model_line);
-	return m->nlines / LINE_BLOCK * LINE_BLOCK_BYTES + last +
+	size_t whole = m->block.n > LINE_SMALL_BLOCKS ? m->block.n : m->nlines / LINE_BLOCK;
+	size_t last = (m->nlines - whole * LINE_BLOCK) * sizeof(struct model_line);
+	return whole * LINE_BLOCK_BYTES + (m->block.n > whole ? last : 0) +
 	       m->slots * (sizeof *m->slot + sizeof *m->tag) + m->extra.cap * sizeof *m->extra.p +
 	       m->copy.cap * sizeof *m->copy.p + model_writers_memory(&m->writers);
 }
