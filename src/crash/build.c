@@ -282,6 +282,19 @@ static void map_event(struct build *b)
 	f->fixed = (e->flags & TRACE_F_FIXED) != 0;
 }
 
+/* Recordings from before there were nodes have names as the program gave them. */
+static int check_rename(const struct build *b, struct err *err)
+{
+	const struct trace_event *e = b->ev;
+	if (trace_nodes(b->defs) || (e->size && e->data[0] == '/'))
+		return 0;
+	return err_set(
+		err, EXIT_PROGRAM,
+		"%.*s: a file was renamed to this, and the recording, which is from an earlier "
+		"version, does not say in which folder; record the program again",
+		(int)e->size, (const char *)e->data);
+}
+
 static int feed(struct build *b, const struct trace_event *e, struct err *err)
 {
 	b->ev = e;
@@ -304,6 +317,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_FILE_WRITE:
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE: return crash_build_file_event(b, err);
+	case TRACE_FILE_RENAME: return check_rename(b, err);
 	case TRACE_NODE_MOVE: mark(b); return 0;
 	case TRACE_NODE_WRITE:
 	case TRACE_NODE_TRUNCATE:

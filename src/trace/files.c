@@ -143,7 +143,7 @@ enum taken trace_live_file(struct trace_live *l, struct slot *s, const struct tr
 	char *path = trace_live_text(r);
 	struct opened o = trace_live_open(l, s, r->arg[3], path, r->arg[2]);
 	int fd = o.fd;
-	struct live_file f = { r->arg[1], r->arg[2], trace_live_born(fd) };
+	struct live_file f = { .dev = r->arg[1], .ino = r->arg[2], .born = trace_live_born(fd) };
 	uint32_t file = known_file(l, s, r->arg[0], &f, path);
 	enum taken taken = TAKEN;
 	if (file == TRACE_NO_FILE) {
@@ -173,8 +173,10 @@ static bool find_range(const struct trace_live *l, const struct slot *s,
 		uint32_t id =
 			trace_live_node_id(l, s->process, r->arg[0] & ~(uint64_t)TRACE_RANGE_NODE);
 		const struct trace_node_def *n = trace_node(&l->defs, id);
+		uint32_t pm = n ? l->node.p[id].pm : 0;
 		if (n)
-			*out = (struct range){ TRACE_NODE_WRITE, id, n->path, n->ino };
+			*out = (struct range){ pm ? TRACE_FILE_WRITE : TRACE_NODE_WRITE,
+					       pm ? pm - 1 : id, n->path, n->ino };
 		return n != NULL;
 	}
 	uint32_t id = trace_live_file_id(l, s->process, r->arg[0]);

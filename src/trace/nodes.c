@@ -19,6 +19,24 @@ uint32_t trace_live_node_id(const struct trace_live *l, uint32_t process, uint64
 	return hmap_get(&l->process.p[process].node, id, &node) ? (uint32_t)node : TRACE_NO_NODE;
 }
 
+void trace_live_node_event(struct trace_live *l, struct trace_event *ev)
+{
+	static const uint8_t to[] = { [TRACE_NODE_WRITE - TRACE_NODE_WRITE] = TRACE_FILE_WRITE,
+				      [TRACE_NODE_TRUNCATE - TRACE_NODE_WRITE] =
+					      TRACE_FILE_TRUNCATE,
+				      [TRACE_NODE_ALLOCATE - TRACE_NODE_WRITE] =
+					      TRACE_FILE_ALLOCATE };
+	if (ev->arg[0] >= l->node.n)
+		return;
+	uint32_t *pm = &l->node.p[ev->arg[0]].pm;
+	if (ev->kind == TRACE_NODE_PM && ev->arg[1] < TRACE_NO_FILE)
+		*pm = (uint32_t)ev->arg[1] + 1;
+	if (ev->kind < TRACE_NODE_WRITE || !*pm)
+		return;
+	ev->kind = to[ev->kind - TRACE_NODE_WRITE];
+	ev->arg[0] = *pm - 1;
+}
+
 static uint32_t known_node(const struct trace_live *l, const struct live_file *f)
 {
 	const struct live_file *old;
@@ -79,7 +97,7 @@ enum taken trace_live_node(struct trace_live *l, struct slot *s, const struct tr
 	struct opened o = { -1, -1 };
 	if (contents)
 		o = trace_live_open(l, s, r->arg[4], path, r->arg[3]);
-	struct live_file f = { r->arg[2], r->arg[3], trace_live_born(o.fd) };
+	struct live_file f = { .dev = r->arg[2], .ino = r->arg[3], .born = trace_live_born(o.fd) };
 	struct trace_node_def def = { .dev = f.dev,
 				      .ino = f.ino,
 				      .process = s->process,

@@ -89,6 +89,8 @@ static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_
 		ev->arg[file] = trace_live_file_id(l, s->process, ev->arg[file]);
 	if (trace_node_arg(ev->kind))
 		ev->arg[0] = trace_live_node_id(l, s->process, ev->arg[0]);
+	if (trace_node_arg(ev->kind))
+		trace_live_node_event(l, ev);
 	if (ev->kind == TRACE_NODE_MOVE)
 		ev->arg[1] = trace_live_node_id(l, s->process, ev->arg[1]);
 	if (ev->kind == TRACE_FORK && !has_appeared(l, s->process, ev->arg[0]))

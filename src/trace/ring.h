@@ -24,6 +24,7 @@ struct slot {
 
 struct live_file {
 	uint64_t dev, ino, born; /* born: 0 if the file system does not say */
+	uint32_t pm;             /* of a node: the PM file that it is, plus 1 */
 };
 /* What a process calls its files. A fork starts with its parent's names. */
 struct live_process {
@@ -93,6 +94,8 @@ enum taken trace_live_range(struct trace_live *, struct slot *, const struct tra
 			    struct err *);
 enum taken trace_live_node(struct trace_live *, struct slot *, const struct trace_event *,
 			   struct err *);
+/* What a process writes to a node that is PM for another is written to the PM file. */
+void trace_live_node_event(struct trace_live *, struct trace_event *);
 uint32_t trace_live_node_id(const struct trace_live *, uint32_t process, uint64_t id);
 /* An open file; `offset` is -1, or where the program's own descriptor stood. */
 struct opened {

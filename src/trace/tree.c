@@ -174,8 +174,8 @@ static void node_event(struct trace_tree *t, const struct trace_event *e, const 
 		set_entry(t, found(t, path, e->num, thing), e->num, TRACE_NOTHING);
 		break;
 	case TRACE_NODE_PM:
-		if (e->arg[1] >= trace_files(t->defs))
-			break;
+		if (e->arg[1] >= trace_files(t->defs) || e->arg[1] == is->file)
+			break; /* another process has mapped it, too */
 		is->file = (uint32_t)e->arg[1];
 		is->mapped = def->has_snapshot && !is->lost ? e->num : 0;
 		break;

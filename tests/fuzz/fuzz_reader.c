@@ -116,6 +116,13 @@ static void put_files(struct trace_writer *w, const char *dir)
 		die("pool", NULL);
 	if (trace_put_file(w, &def, fd, &id, &err) || trace_put_file(w, &def, fd, &id, &err))
 		die("file", &err);
+	for (uint8_t kind = 0; kind < TRACE_IS_KINDS; kind++) {
+		struct trace_node_def node = {
+			.path = path, .target = path, .kind = kind, .size = def.size
+		};
+		if (trace_put_node(w, &node, kind ? -1 : fd, &id, &err))
+			die("node", &err);
+	}
 	close(fd);
 	unlink(path);
 	free(path);
@@ -137,11 +144,19 @@ static void put_some(struct trace_writer *w, uint32_t process, unsigned n)
 			ev.arg[k] = PM + rnd() % 65536;
 		if (trace_file_arg(ev.kind) >= 0)
 			ev.arg[trace_file_arg(ev.kind)] = i % 3;
-		if (ev.kind == TRACE_STORE || ev.kind == TRACE_FILE_WRITE)
+		if (ev.kind == TRACE_STORE || ev.kind == TRACE_FILE_WRITE ||
+		    ev.kind == TRACE_NODE_WRITE)
 			ev.size = sizes[i % 10];
-		if (ev.kind == TRACE_FILE_WRITE || ev.kind == TRACE_FILE_TRUNCATE)
+		if (ev.kind == TRACE_FILE_WRITE || ev.kind == TRACE_FILE_TRUNCATE ||
+		    ev.kind == TRACE_NODE_WRITE || ev.kind == TRACE_NODE_TRUNCATE)
 			ev.arg[1] = i * 100;
-		if (ev.kind == TRACE_FILE_ALLOCATE) {
+		if (trace_node_arg(ev.kind))
+			ev.arg[0] = i % 4;
+		if (trace_node_arg(ev.kind) && !ev.size) {
+			ev.size = (uint32_t)sizeof "/a/b/c\0/a/d" - 1;
+			memcpy(bytes, "/a/b/c\0/a/d", ev.size);
+		}
+		if (ev.kind == TRACE_FILE_ALLOCATE || ev.kind == TRACE_NODE_ALLOCATE) {
 			ev.arg[1] = i % 2 ? FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE
 					  : FALLOC_FL_COLLAPSE_RANGE;
 			ev.arg[2] = CHUNK_PAGE;
@@ -303,6 +318,24 @@ static void read_image(struct trace_reader *r)
 	trace_image_free(im);
 }
 
+static void count_name(void *arg, const struct trace_name *n)
+{
+	(void)arg;
+	touched += strlen(n->path) + n->moved;
+}
+
+static void read_names(struct trace_reader *r)
+{
+	struct err err = { 0 };
+	struct trace_tree *t = trace_tree_read(r, &err);
+	if (!t)
+		return;
+	trace_tree_names(t, 0, count_name, NULL);
+	trace_tree_names(t, trace_count(r) / 2, count_name, NULL);
+	trace_tree_names(t, UINT64_MAX, count_name, NULL);
+	trace_tree_free(t);
+}
+
 /* Returns the number of events read. */
 static uint64_t read_all(const struct buf *b, bool must_match)
 {
@@ -327,6 +360,7 @@ static uint64_t read_all(const struct buf *b, bool must_match)
 	if (!trace_is_whole(r, &why))
 		touch(why, strlen(why));
 	read_image(r);
+	read_names(r);
 	trace_close(r);
 	free(exact);
 	return n;

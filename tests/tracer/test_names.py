@@ -90,6 +90,16 @@ for one, about in {
 }.items():
     case(about)(lambda one=one: compare(one))
 
+@case("other programs write, rename and link the pool without mapping it")
+def others():
+    names = harness.program("names")
+    trace = harness.record(["sh", "-c", f"{names} . quiet; printf hello | dd of=pool conv=notrunc bs=1 seek=100;"
+                            "mv pool second; ln second third; echo more >> second; rm second"], "--follow-forks")
+    check(trace.kinds("file-write"), "what dd wrote is in the pool")
+    same(sorted(trace.image()), ["third"], "names at the end")
+    trace.same_image("third")
+
+
 for seed in range(1, 13):
     case(f"at random, {seed}")(lambda seed=seed: compare("random", str(seed)))
 

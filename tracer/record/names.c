@@ -187,7 +187,7 @@ void names_pre(ThreadId tid, UInt no, const UWord *a)
 	struct call c;
 	Bool exists;
 	parse(no, a, &c);
-	if (c.act == ACT_NONE)
+	if (c.act == ACT_NONE || (!opt.files && c.act != ACT_UNLINK && c.act != ACT_RENAME))
 		return;
 	if (notes == NULL)
 		notes = VG_(calloc)("hf.notes", VG_N_THREADS, sizeof *notes);
