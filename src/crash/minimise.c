@@ -66,10 +66,12 @@ static size_t event_end(const struct crash_history *h, size_t i)
 	return i;
 }
 
-/* The earliest moment at which n pieces are there: no later fence has guaranteed any of them. */
+/* The earliest moment at which n pieces are there: no later fence has guaranteed any of them. Before
+ * there is PM nothing is crashed, though files may have been written. */
 static uint64_t moment(const struct crash_history *h, size_t n)
 {
-	return n ? h->piece.p[n - 1].event + 1 : 0;
+	uint64_t at = n ? h->piece.p[n - 1].event + 1 : 0;
+	return at > h->start ? at : h->start;
 }
 
 /*
