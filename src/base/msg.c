@@ -26,6 +26,7 @@ say(const char *what, const char *color, const char *fmt, va_list ap)
 	bool tint = *what && color_wanted(stderr);
 	progress_end();
 	vsnprintf(text, sizeof text, fmt, ap);
+	printable(text, strlen(text));
 	/* One call, so that lines of several processes do not mix. */
 	fprintf(stderr, "holdfast: %s%s%s%s\n", tint ? color : "", what, tint ? "\033[0m" : "",
 		text);

@@ -110,6 +110,11 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
+void campaign_interrupt(void)
+{
+	interrupted = 1;
+}
+
 bool campaign_interrupted(void)
 {
 	return interrupted != 0;

@@ -70,6 +70,7 @@ bool campaign_was_checked(const struct campaign *); /* in an earlier run */
 uint64_t campaign_proofs(const struct campaign *, enum finding_proof);
 /* The strategy is one that makes nothing of a campaign without check. */
 bool campaign_proves_only(const struct campaign_settings *);
+void campaign_interrupt(void);                   /* as if one of these signals came */
 bool campaign_interrupted(void);                 /* one of these signals came, in this process */
 bool campaign_is_blind(const struct campaign *); /* recovery never looked at the files */
 /* Adds what was found, once, at the end. */
@@ -82,6 +83,7 @@ struct trace_reader *campaign_trace(const struct campaign *);
 struct crash *campaign_crash(const struct campaign *);
 struct runner *campaign_runner(const struct campaign *);
 
+bool campaign_is(const char *dir); /* there is one, or an exploration, in this folder */
 /* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */
 char *campaign_find(const char *dir, struct err *);
 /* The finding whose id begins so, if it has a crash state; otherwise err says why there is none. */

@@ -8,6 +8,15 @@
 #include "campaign/internal.h"
 #include "report/report.h"
 
+bool campaign_is(const char *dir)
+{
+	struct stat st;
+	char *path = xasprintf("%s/campaign.db", dir);
+	bool is = !stat(path, &st) && S_ISREG(st.st_mode);
+	free(path);
+	return is;
+}
+
 char *campaign_find(const char *dir, struct err *err)
 {
 	glob_t g;

@@ -140,6 +140,7 @@ static int cmd_diff(int argc, char **argv)
 	if (!dir)
 		return cli_fail(&err);
 	w.all = o.all;
+	stdout_printable();
 	status = EXIT_NOTHING;
 	w.c = campaign_open(dir, NULL, CAMPAIGN_DB_READ, &err);
 	if (!w.c || diff(&w, argv[0], &err))

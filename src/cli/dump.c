@@ -111,6 +111,8 @@ static int cmd_dump(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us, silently */
+	if (!o.json)
+		stdout_printable();
 	struct trace_reader *r = trace_open(argv[0], &err);
 	if (!r)
 		return cli_fail(&err);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Ctrl-C ---- */
@@ -14,8 +15,9 @@ volatile sig_atomic_t explore_signals;
 
 static void on_signal(int sig)
 {
-	if (explore_signals++)
+	if (explore_signals > 0)
 		_exit(128 + sig); /* what runs ends with us */
+	explore_signals = 1;
 }
 
 static void catch_signals(bool on)
@@ -24,6 +26,36 @@ static void catch_signals(bool on)
 	struct sigaction sa = { .sa_handler = on ? on_signal : SIG_DFL };
 	for (size_t i = 0; i < sizeof which / sizeof *which; i++)
 		sigaction(which[i], &sa, NULL);
+}
+
+/* ---- --max-time ---- */
+
+#define GRACE 0.4 /* seconds for what runs when the time is over */
+#define LATE_SIGNAL SIGUSR2
+
+/* A run, a recovery or a question that takes long is broken off as by Ctrl-C. */
+static void on_late(int sig)
+{
+	(void)sig;
+	if (!explore_signals)
+		explore_signals = EXPLORE_LATE;
+	campaign_interrupt();
+}
+
+/* Not before the time is over. SIGALRM is the plug-ins'. */
+static void limit_time(double seconds)
+{
+	struct sigaction sa = { .sa_handler = on_late };
+	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = LATE_SIGNAL };
+	double whole = seconds + GRACE;
+	struct itimerspec at = {
+		.it_value = { (time_t)whole, (long)((whole - (double)(time_t)whole) * 1e9) },
+		.it_interval = { 0, 100000000 }
+	}; /* it may come between two looks */
+	timer_t timer;
+	sigaction(LATE_SIGNAL, &sa, NULL);
+	if (!timer_create(CLOCK_MONOTONIC, &ev, &timer))
+		timer_settime(timer, 0, &at, NULL);
 }
 
 /* ---- the folder ---- */
@@ -39,12 +71,14 @@ static int check_all(struct explore_setup *s, struct err *err)
 static int open_new(struct explore_setup *s, char **argv, struct err *err)
 {
 	const struct explore_cli *o = s->cli;
-	char *dir = o->folder ? xstrdup(o->folder) : launch_folder_default(argv[0]);
+	char *dir = NULL;
 	s->opts.program.argv = (const char *const *)argv;
 	if (!(s->cwd = getcwd(NULL, 0)))
 		err_errno(err, EXIT_PROGRAM, "the current folder has no name");
 	s->opts.program.cwd = s->cwd;
 	if (s->cwd && !check_all(s, err))
+		dir = o->folder ? xstrdup(o->folder) : launch_folder_default(argv[0], err);
+	if (dir)
 		s->folder = explore_folder_open(
 			dir, o->crash.fresh ? CAMPAIGN_DB_FRESH : CAMPAIGN_DB_NEW, err);
 	free(dir);
@@ -90,7 +124,10 @@ static int run(struct explore_setup *s, struct explore *x, struct err *err)
 {
 	const struct explore_cli *o = s->cli;
 	catch_signals(true);
+	if (s->opts.limits.seconds > 0)
+		limit_time(s->opts.limits.seconds);
 	int bad = explore_run(x, err);
+	signal(LATE_SIGNAL, SIG_IGN);
 	progress_end();
 	bad = bad || (o->csv && write_csv(explore_result(x).chart, o->csv, err)) ||
 	      (o->export_dir && export(s, o->export_dir, err));
@@ -106,7 +143,8 @@ static int explore(struct explore_setup *s, int argc, char **argv, struct err *e
 	if (!solve_available())
 		return err_set(err, EXIT_INTERNAL,
 			       "this holdfast was built without Z3: it cannot explore");
-	int bad = output_open(&out, &s->cli->output, err);
+	int bad = output_open(&out, &s->cli->output, err) ||
+		  (s->cli->csv && report_check_path(s->cli->csv, err));
 	if (!bad)
 		bad = s->cli->crash.resume ? open_old(s, argc, argv, err) : open_new(s, argv, err);
 	if (!bad) {

@@ -153,6 +153,8 @@ static char *broken_off(const struct explore_result *r, const char *shown)
 	if (r->lost)
 		return xasprintf("the tracer was killed, or failed, in %" PRIu64 " run%s", r->lost,
 				 r->lost == 1 ? "" : "s");
+	if (r->cut && (!r->used || !r->kind[TRACE_STORE]))
+		return xasprintf("%s; holdfast explore --resume %s goes on", r->cut, shown);
 	if (!r->used)
 		return xstrdup(
 			"the program never used the symbolic input: there was only one path");

@@ -2,6 +2,7 @@
 /* holdfast: finds the verb and runs it. */
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const char *next_verb(const void *arg, size_t i)
@@ -59,8 +60,23 @@ static int run(int argc, char **argv)
 	return verb ? verb->run(argc - 1, argv + 1) : unknown(word);
 }
 
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* Where a file may not grow any more (ulimit -f), a write fails, and that is said; it does not end us.
+ * What we execute has the signal as it was: handlers do not survive that. */
+static void survive_file_limit(void)
+{
+	struct sigaction old, sa = { .sa_handler = ignore, .sa_flags = SA_RESTART };
+	if (!sigaction(SIGXFSZ, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &sa, NULL);
+}
+
 int main(int argc, char **argv)
 {
+	survive_file_limit();
 	own_folder(); /* before any sandbox is entered */
 	int status = run(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {

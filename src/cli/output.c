@@ -19,6 +19,10 @@ int output_open(struct output *out, const struct output_opts *o, struct err *err
 {
 	finding_helpers_overrule(o->helper.p, o->helper.n, o->no_helper.p, o->no_helper.n);
 	*out = (struct output){ .o = o };
+	/* What takes long should not end with a report that cannot be kept. */
+	for (size_t i = 0; report_format_at(i); i++)
+		if (o->file[i] && report_check_path(o->file[i], err))
+			return -1;
 	if (o->suppress && !(out->suppressions = finding_suppressions_load(o->suppress, err)))
 		return -1;
 	return o->baseline ? report_read_ids(o->baseline, &out->baseline, &out->nbaseline, err) : 0;

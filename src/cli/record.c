@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct record_opts {
 	const char *output;
@@ -114,9 +115,11 @@ static int cmd_record(int argc, char **argv)
 		n++;
 	struct launch_opts lo = run_launch_opts(&o.run, argv, (const char *const *)watch, n);
 	lo.loads = o.loads;
-	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0]);
-	if (launch_record(&lo, dir, o.force, &rec, &err)) {
+	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0], &err);
+	if (!dir || launch_record(&lo, dir, o.force, &rec, &err)) {
 		status = cli_fail(&err);
+		if (dir && !o.output)
+			rmdir(dir);
 	} else {
 		say_result(&o, dir, &rec);
 		status = rec.result.stopped ? EXIT_INTERNAL : rec.result.status;

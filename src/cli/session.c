@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STATS 12
 
@@ -34,8 +35,11 @@ static int record(struct work *w, char **argv, struct err *err)
 	struct launch_opts lo = run_launch_opts(&run, argv, (const char *const *)watch, n);
 	s->run->watch = run.watch;
 	w->live = true;
-	int bad = launch_record(&lo, w->dir, false, &w->rec, err);
+	w->dir = s->folder ? xstrdup(s->folder) : launch_folder_default(argv[0], err);
+	int bad = !w->dir || launch_record(&lo, w->dir, false, &w->rec, err);
 	check_folder_watches_free(watch);
+	if (bad && w->dir && !s->folder)
+		rmdir(w->dir);
 	if (bad)
 		return -1;
 	if (!w->rec.kind[TRACE_STORE] && !msg_quiet)
@@ -200,9 +204,7 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 	if (s->output->ci && !s->crash->budget)
 		s->crash->budget = OUTPUT_CI_BUDGET;
 	campaign_opts_settings(s->crash, &settings);
-	w->dir = trace       ? xstrdup(argv[0])
-		 : s->folder ? xstrdup(s->folder)
-			     : launch_folder_default(argv[0]);
+	w->dir = trace ? xstrdup(argv[0]) : NULL;
 	int bad = check_options(s, trace, &settings, err) || output_open(&w->out, s->output, err) ||
 		  (!trace && record(w, argv, err)) || crash(w, &settings, err);
 	campaign_settings_free(&settings);

@@ -26,7 +26,7 @@ const struct cli_verb verb_show = {
 		"Shows the finding ID of the crash campaign or exploration in DIR: the stores that explain "
 		"it, what recovery said, or the input, and how to replay it; of 'holdfast test' also what check found, "
 		"with its evidence and what crashes made of it. The beginning of an ID is enough. Without ID it lists all "
-		"findings; without DIR it takes the newest campaign in the current folder.",
+		"findings; without DIR it takes the newest campaign in the current folder. A word that is both is the folder's name.",
 	.examples = "holdfast show 3f9c app-0.hft\tone finding\n"
 		    "holdfast show app-0.hft\tall of them, a line each\n",
 	.options = show_options,
@@ -58,6 +58,8 @@ static void print_line(void *arg, const struct campaign_db_finding *row)
 static int show_all(struct campaign_db *db, bool json, struct err *err)
 {
 	struct list list = { .json = json };
+	if (!json)
+		stdout_printable();
 	if (campaign_db_each_finding(db, print_line, &list, err))
 		return -1;
 	if (!list.n && !json)
@@ -90,7 +92,9 @@ static int cmd_show(int argc, char **argv)
 	int status = cli_parse(&verb_show, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
-	const char *id = argc > 0 && is_id(argv[0]) ? argv[0] : NULL;
+	bool folder =
+		argc == 1 && campaign_is(argv[0]); /* rather than an ID that looks like its name */
+	const char *id = argc > 0 && !folder && is_id(argv[0]) ? argv[0] : NULL;
 	if (argc > (id ? 2 : 1))
 		return cli_usage(&verb_show, "an ID and a folder at most");
 	char *dir = campaign_find(argc > (id ? 1 : 0) ? argv[argc - 1] : NULL, &err);

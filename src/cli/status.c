@@ -131,6 +131,8 @@ static int cmd_status(int argc, char **argv)
 		free(dir);
 		return cli_fail(&err);
 	}
+	if (!o.json)
+		stdout_printable();
 	if (o.json)
 		print_json(db);
 	else if (explore_is(db))

@@ -140,6 +140,10 @@ int explore_run(struct explore *x, struct err *err)
 	x->tally.begun = x->folder->kept = now_seconds();
 	srcloc_keep();
 	int bad = all_phases(x, err);
+	if (*x->o->stop == EXPLORE_LATE) {
+		x->tally.cut = "the time was over";
+		bad = 0;
+	}
 	x->tally.seconds = now_seconds() - x->tally.begun;
 	add_row(x);
 	if (bad || keep_end(x, err))
@@ -152,7 +156,7 @@ struct explore_result explore_result(struct explore *x)
 {
 	return (struct explore_result){
 		.seconds = x->tally.seconds > 0 ? x->tally.seconds : now_seconds() - x->tally.begun,
-		.stopped = explore_stopped(x),
+		.stopped = explore_stopped(x) && *x->o->stop != EXPLORE_LATE,
 		.cut = x->tally.cut,
 		.used = x->tally.used,
 		.unused = x->tally.unused,

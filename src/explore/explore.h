@@ -75,6 +75,7 @@ struct explore_opts {
 	const struct campaign_settings *recover;
 	unsigned cells;                    /* … recoveries side by side; 0: one for each core */
 	const volatile sig_atomic_t *stop; /* not 0: end soon, with what there is */
+#define EXPLORE_LATE (-1)                  /* … because the time is over */
 };
 /* What can be wrong with the program, the sources and the seeds, before anything is made. */
 int explore_opts_check(const struct explore_opts *, struct err *);

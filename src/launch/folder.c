@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,15 +18,31 @@ bool launch_folder_is(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-char *launch_folder_default(const char *program)
+/* A long name is cut, not within a character of UTF-8, so that there is room for the number. */
+static int name_room(const char *name)
+{
+	size_t room = NAME_MAX - sizeof "-4294967295.hft" + 1, n = strlen(name);
+	if (n <= room)
+		return (int)n;
+	while (room > 1 && ((unsigned char)name[room] & 0xc0) == 0x80)
+		room--;
+	return (int)room;
+}
+
+/* Who makes the folder has the name, however many look for one at the same time. */
+char *launch_folder_default(const char *program, struct err *err)
 {
 	const char *slash = strrchr(program, '/');
 	const char *name = slash && slash[1] ? slash + 1 : program;
 	for (unsigned n = 0;; n++) {
-		char *dir = xasprintf("%s-%u.hft", name, n);
-		struct stat st;
-		if (lstat(dir, &st) && errno == ENOENT)
+		char *dir = xasprintf("%.*s-%u.hft", name_room(name), name, n);
+		if (!mkdir(dir, 0777))
 			return dir;
+		if (errno != EEXIST) {
+			err_errno(err, EXIT_USAGE, "cannot create the folder %s", dir);
+			free(dir);
+			return NULL;
+		}
 		free(dir);
 	}
 }

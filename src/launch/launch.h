@@ -64,8 +64,8 @@ void launch_free(struct launch *);
 
 /* Is it a folder, there already? */
 bool launch_folder_is(const char *path);
-/* PROGRAM-N.hft with the first N that is free; xmalloc'ed. */
-char *launch_folder_default(const char *program);
+/* Makes PROGRAM-N.hft, with the first N that is free; xmalloc'ed; NULL and err. */
+char *launch_folder_default(const char *program, struct err *);
 
 struct launch_recording {
 	struct launch_result result;

@@ -5,6 +5,7 @@
  * A report is written to a temporary file in the folder of its path, which is then renamed. What
  * is not a regular file (a pipe, /dev/null) is written in place; a symbolic link stays one.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -78,10 +79,16 @@ static int write_in_place(const char *path, const char *data, size_t n, struct e
 	return failed;
 }
 
-static int write_aside(const char *path, const char *data, size_t n, struct err *err)
+/* Where the temporary file of a path would be, "XXXXXX" at its end. */
+static char *aside_of(const char *path)
 {
 	const char *base = report_base(path);
-	char *aside = xasprintf("%.*s.%s.XXXXXX", (int)(base - path), path, base);
+	return xasprintf("%.*s.%.200s.XXXXXX", (int)(base - path), path, base);
+}
+
+static int write_aside(const char *path, const char *data, size_t n, struct err *err)
+{
+	char *aside = aside_of(path);
 	mode_t mask = umask(0);
 	int status = 0, fd;
 	umask(mask);
@@ -101,6 +108,31 @@ static int write_aside(const char *path, const char *data, size_t n, struct err 
 		unlink(aside);
 	free(aside);
 	return status;
+}
+
+int report_check_path(const char *path, struct err *err)
+{
+	struct stat st;
+	bool bad;
+	if (!strcmp(path, "-"))
+		return 0;
+	bool exists = stat(path, &st) == 0;
+	if (exists && !S_ISREG(st.st_mode)) {
+		bad = S_ISDIR(st.st_mode) || access(path, W_OK);
+		errno = S_ISDIR(st.st_mode) ? EISDIR : errno;
+	} else {
+		char *real = exists ? realpath(path, NULL) : NULL;
+		char *aside = aside_of(real ? real : path);
+		int fd = mkostemp(aside, O_CLOEXEC);
+		bad = fd < 0;
+		if (!bad) {
+			close(fd);
+			unlink(aside);
+		}
+		free(aside);
+		free(real);
+	}
+	return bad ? err_errno(err, EXIT_USAGE, "cannot write the report %s", path) : 0;
 }
 
 int report_write(const char *path, const char *data, size_t n, struct err *err)

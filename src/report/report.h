@@ -47,6 +47,8 @@ struct report_format {
 	int (*write)(const struct report *, const char *path, struct err *);
 };
 #define REPORT_MOST_FORMATS 16
+/* Can a report be written there? Nothing is changed. */
+int report_check_path(const char *path, struct err *);
 const struct report_format *report_format_at(size_t i); /* NULL past the last */
 int report_json(const struct report *, const char *path, struct err *);
 int report_sarif(const struct report *, const char *path, struct err *);

@@ -13,7 +13,7 @@
 #include "trace/internal.h"
 
 #define SMALL 16384u /* below this, one frame for all columns */
-#define IDLE_MS 1000u
+#define IDLE_MS 150u /* with the naps of live.c, nothing waits longer than 200 ms */
 
 uint64_t trace_now_ms(void)
 {

@@ -211,6 +211,16 @@ long_campaign() {
 	output_has "no finding"
 }
 
+@test "show: a folder with a name like an id is the folder" {
+	holdfast crash -o b2 --recover "$BIN/app check $pool" -- "$BIN/app" run "$pool" order >out 2>err || true
+	holdfast show b2 >list
+	id=$(cut -c1-16 list | head -n 1)
+	[ "${#id}" -eq 16 ]
+	holdfast show "$id" b2 | grep -q "$id"
+	mkdir "${id:0:2}" # no campaign is in it
+	holdfast show "${id:0:2}" | grep -q "$id"
+}
+
 @test "replay: it fails again, ten times out of ten, and the pool is untouched" {
 	cd "$DONE"
 	before=$(sha256sum pool)

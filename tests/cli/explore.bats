@@ -37,6 +37,25 @@ done_id() {
 
 # ---- bad input ----
 
+@test "--max-time: what still runs then is broken off" {
+	cat >slow.c <<-'EOF'
+		#include <unistd.h>
+		int main(void)
+		{
+			char c;
+			if (read(0, &c, 1) == 1 && c > 'x')
+				sleep(1);
+			sleep(900);
+			return 0;
+		}
+	EOF
+	cc -o slow slow.c
+	timeout 600 "$HOLDFAST" explore -o d --timeout 15m --max-time 2s --sym-stdin 1 -- ./slow 2>err
+	grep -q "incomplete: the time was over; holdfast explore --resume d goes on" err
+	timeout 600 "$HOLDFAST" explore -o e --max-time 2s --recover 'sleep 900' --timeout 15m --sym-stdin 4 -- "$EXPLORE_PROGRAMS/parser" pool 2>err
+	grep -q "incomplete: the time was over" err
+}
+
 @test "something must be symbolic, and there must be a program" {
 	refused "nothing is symbolic" -- "$(program listing7)" pool
 	refused "a program to run is needed" --sym-stdin 4

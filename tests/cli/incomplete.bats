@@ -144,6 +144,43 @@ forks() {
 	jq -e '.incomplete == null' r.json
 }
 
+# ---- what is known before ----
+
+@test "a report that cannot be written is said before anything runs" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good
+	mkdir folder
+	for path in missing/r.json folder /proc/r.json; do
+		run -2 holdfast check --json "$path" -- "$BIN/misuse" pool clean say
+		output_has "cannot write the report $path"
+		output_lacks hello
+		run -2 holdfast crash --sarif "$path" --recover "$BIN/app check $pool" t
+		output_has "cannot write the report $path"
+		[ ! -e t/campaign.db ]
+		run -2 holdfast explore -o e --html "$path" --sym-stdin 2 -- "$EXPLORE_PROGRAMS/parser" pool
+		[ ! -e e ]
+	done
+	echo old >r.json
+	run -2 holdfast check --json r.json --sarif missing/r -- "$BIN/misuse" pool clean
+	[ "$(cat r.json)" = old ]
+	[ "$(ls -A | grep -c r.json)" -eq 1 ]
+}
+
+@test "files may not grow (ulimit -f): it is said, with status 4, and does not end holdfast by a signal" {
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	run -4 bash -c 'ulimit -f 1; "$HOLDFAST" check --json r.json t'
+	output_has "cannot write the report r.json: File too large"
+	output_has "1 error"
+	holdfast record -q -o u -- "$BIN/app" run "$pool" good
+	export pool
+	for verb in crash test; do
+		run bash -c 'ulimit -f 16; "$HOLDFAST" '"$verb"' --fresh --recover "$BIN/app check $pool" u'
+		[ "$status" -eq 3 ] || [ "$status" -eq 4 ]
+		output_has "too large"
+	done
+	# the program has the limit, and the signal, as ever
+	run -153 bash -c '"$HOLDFAST" record -q -o v -- sh -c "ulimit -f 1; exec head -c 5000 /dev/zero" >zeros'
+}
+
 # ---- broken off ----
 
 @test "check: the tracer is killed, and nothing was found: status 3" {

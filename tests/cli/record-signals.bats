@@ -64,6 +64,16 @@ teardown() {
 	output_has "Recorded   cut short"
 }
 
+@test "holdfast killed outright: what was done 200 ms before is in the trace" {
+	background "$HOLDFAST" record -o t -- "$VICTIM" pool store 30 touch ready wait .
+	wait_for test -e ready
+	kept() { holdfast dump t | grep -q "store 30"; }
+	wait_for kept # while it runs
+	kill -KILL "$pid"
+	wait "$pid" || true
+	kept
+}
+
 @test "with --follow-forks a second Ctrl-C ends the wait for a daemon" {
 	background "$HOLDFAST" record --follow-forks -o t -- \
 		setsid "$VICTIM" pool store 3 daemon 60 touch ready

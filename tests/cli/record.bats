@@ -31,6 +31,63 @@ load common
 	[ -d victim-0.hft ]
 }
 
+@test "several at once in one folder: each has its own" {
+	local i
+	for i in 1 2 3 4 5 6; do
+		holdfast record -q -- "$VICTIM" "pool$i" store "$i" 3>&- &
+		pids[i]=$!
+	done
+	for i in 1 2 3 4 5 6; do
+		wait "${pids[i]}"
+	done
+	for i in 0 1 2 3 4 5; do
+		is_whole "victim-$i.hft"
+	done
+	[ "$(for i in victim-*.hft; do holdfast dump --json "$i" | jq -c .command; done | sort -u | wc -l)" -eq 6 ]
+}
+
+@test "a program's name of 252 bytes, or with an end in the middle of a character, is cut" {
+	local name
+	name=$(printf 'n%.0s' {1..252})
+	cp "$VICTIM" "$name"
+	timeout 600 "$HOLDFAST" record -q -- "./$name" pool store 3
+	is_whole ./*-0.hft
+	name=$(printf 'ä%.0s' {1..126})
+	cp "$VICTIM" "$name"
+	timeout 600 "$HOLDFAST" record -q -- "./$name" pool store 3
+	is_whole ./ä*-0.hft
+	ls -d ä*-0.hft | iconv -f UTF-8 -t UTF-16 >/dev/null
+	# nothing is left behind where the program cannot be run
+	run -3 holdfast record -- ./no-such-program
+	[ ! -e no-such-program-0.hft ]
+}
+
+@test "control characters of names do not get to the terminal" {
+	local evil=$'po\e]0;evil\aol\e[31m' verb
+	cp "$VICTIM" "./$evil"
+	clean() {
+		"$HOLDFAST" "$@" >out 2>&1 || true
+		[ -s out ]
+		! LC_ALL=C grep -aq $'[\001-\010\013-\037\177]' out || {
+			echo "$*:"
+			cat -v out
+			return 1
+		}
+	}
+	clean record -o "t$evil" -- "./$evil" "$evil" store 3
+	clean dump "t$evil"
+	grep -aqF 'po?]0;evil?ol?[31m' out
+	clean dump --events 0-5 "t$evil"
+	clean check "t$evil"
+	clean record -- "no$evil"
+	clean "no$evil"
+	clean crash --recover "cat '$evil'" "t$evil"
+	clean status "t$evil"
+	clean show "t$evil"
+	# to programs, names are as they are
+	holdfast dump --json "t$evil" | jq -e --arg evil "$evil" '.files[0].path | endswith($evil)'
+}
+
 @test "the separator -- is optional; the program's options are its own" {
 	run -0 holdfast record -q -o t "$VICTIM" pool say --help
 	[ "$output" = --help ]

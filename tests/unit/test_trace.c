@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "trace_util.h"
 
@@ -422,6 +423,29 @@ static void write_until_full(const char *dir)
 	forget(&m);
 }
 
+/* Whoever kills the writer loses what came in the last 200 ms, and no more. */
+static void what_has_waited_is_written(void **state)
+{
+	(void)state;
+	struct err err = { 0 };
+	struct memory m = { 0 };
+	char *dir = new_dir();
+	struct trace_writer *w = create(dir);
+	struct timespec wait = { .tv_nsec = 200000000 };
+	three_processes(w);
+	put_random(w, &m, 10, 100);
+	while (nanosleep(&wait, &wait))
+		;
+	assert_ok(trace_writer_idle(w, &err));
+	struct trace_reader *r = reopen(dir);
+	assert_int_equal(trace_count(r), 10);
+	assert_reads(r, &m, 10);
+	trace_close(r);
+	trace_abandon(w);
+	forget(&m);
+	drop_dir(dir);
+}
+
 static void a_size_limit_leaves_whole_chunks(void **state)
 {
 	struct rlimit old, small = { 3000000, 0 };
@@ -500,6 +524,7 @@ int main(void)
 		cmocka_unit_test(other_definitions_come_back),
 		cmocka_unit_test(names_are_those_of_the_table),
 		cmocka_unit_test(bad_folders_are_refused),
+		cmocka_unit_test(what_has_waited_is_written),
 		cmocka_unit_test(a_size_limit_leaves_whole_chunks),
 		cmocka_unit_test(a_full_disk_leaves_whole_chunks),
 		cmocka_unit_test(build_ids_are_found),
