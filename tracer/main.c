@@ -87,10 +87,12 @@ static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 	if (sym_on)
 		sym_syscall_pre(tid, no, args, nargs);
 	syscall_pre(tid, no, args, nargs);
+	limits_before(no, args);
 }
 
 static void after_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res)
 {
+	limits_after(no, args, res);
 	syscall_post(tid, no, args, nargs, res);
 	if (sym_on)
 		sym_syscall_post(tid, no, args, res);

@@ -144,7 +144,7 @@ void shell_quote(struct buf *, const char *word, size_t n);
 /* Names that come from elsewhere may hold sequences that change what a terminal does: characters
  * that control it, but for newlines and tabs, become '?'. */
 void printable(char *, size_t n);
-void stdout_printable(void); /* for all that is printed from now on */
+void stdout_printable(bool on); /* for all that is printed from now on, or no longer */
 
 /* Messages on stderr, prefixed with the tool's name. Progress only on a terminal. */
 void msg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -26,12 +26,21 @@ static ssize_t put(void *to, const char *text, size_t n)
 	return bad ? 0 : (ssize_t)n;
 }
 
-void stdout_printable(void)
+void stdout_printable(bool on)
 {
-	FILE *real = stdout;
-	FILE *f = fopencookie(real, "w", (cookie_io_functions_t){ .write = put });
+	static FILE *real; /* while it is on */
+	if (on == !!real)
+		return;
+	if (!on) {
+		fclose(stdout); /* what goes wrong is the real one's error, too */
+		stdout = real;
+		real = NULL;
+		return;
+	}
+	FILE *f = fopencookie(stdout, "w", (cookie_io_functions_t){ .write = put });
 	if (!f)
 		return;
-	setvbuf(f, NULL, isatty(fileno(real)) ? _IOLBF : _IOFBF, 1 << 16);
+	setvbuf(f, NULL, isatty(fileno(stdout)) ? _IOLBF : _IOFBF, 1 << 16);
+	real = stdout;
 	stdout = f;
 }

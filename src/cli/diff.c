@@ -140,11 +140,12 @@ static int cmd_diff(int argc, char **argv)
 	if (!dir)
 		return cli_fail(&err);
 	w.all = o.all;
-	stdout_printable();
+	stdout_printable(true);
 	status = EXIT_NOTHING;
 	w.c = campaign_open(dir, NULL, CAMPAIGN_DB_READ, &err);
 	if (!w.c || diff(&w, argv[0], &err))
 		status = cli_fail(&err);
+	stdout_printable(false);
 	campaign_close(w.c);
 	free(dir);
 	return status;

@@ -111,8 +111,6 @@ static int cmd_dump(int argc, char **argv)
 	if (status != CLI_GO)
 		return status;
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us, silently */
-	if (!o.json)
-		stdout_printable();
 	struct trace_reader *r = trace_open(argv[0], &err);
 	if (!r)
 		return cli_fail(&err);
@@ -122,7 +120,9 @@ static int cmd_dump(int argc, char **argv)
 		msg_error("%s has only %llu events", argv[0], (unsigned long long)n);
 		status = EXIT_USAGE;
 	} else {
+		stdout_printable(!o.json);
 		status = show(r, argv[0], &o);
+		stdout_printable(false);
 	}
 	trace_close(r);
 	return status;

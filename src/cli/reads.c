@@ -54,13 +54,13 @@ static int cmd_reads(int argc, char **argv)
 	if (argc == 0)
 		return cli_usage(&verb_reads, "a command to run is needed");
 	status = run(&o, argv, &reads, &err) ? cli_fail(&err) : EXIT_NOTHING;
-	if (isatty(STDOUT_FILENO)) /* programs that read it want the names as they are */
-		stdout_printable();
+	stdout_printable(isatty(STDOUT_FILENO)); /* programs want the names as they are */
 	for (size_t i = 0; !status && i < reads.read.n; i++)
 		printf("%s 0x%" PRIx64 "\n", reads.file.p[reads.read.p[i].file],
 		       reads.read.p[i].off);
 	if (!status)
 		puts("end"); /* else something is missing */
+	stdout_printable(false);
 	launch_reads_free(&reads);
 	run_opts_free(&o.run);
 	return status;

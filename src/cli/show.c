@@ -58,13 +58,12 @@ static void print_line(void *arg, const struct campaign_db_finding *row)
 static int show_all(struct campaign_db *db, bool json, struct err *err)
 {
 	struct list list = { .json = json };
-	if (!json)
-		stdout_printable();
-	if (campaign_db_each_finding(db, print_line, &list, err))
-		return -1;
-	if (!list.n && !json)
+	stdout_printable(!json);
+	int bad = campaign_db_each_finding(db, print_line, &list, err);
+	if (!bad && !list.n && !json)
 		printf("no findings\n");
-	return 0;
+	stdout_printable(false);
+	return bad;
 }
 
 static int show_one(struct campaign_db *db, const char *id, bool json, struct err *err)

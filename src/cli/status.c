@@ -131,14 +131,14 @@ static int cmd_status(int argc, char **argv)
 		free(dir);
 		return cli_fail(&err);
 	}
-	if (!o.json)
-		stdout_printable();
+	stdout_printable(!o.json);
 	if (o.json)
 		print_json(db);
 	else if (explore_is(db))
 		print_exploration(db, dir);
 	else
 		print_campaign(db, dir);
+	stdout_printable(false);
 	free(dir);
 	return campaign_db_close(db, &err) ? cli_fail(&err) : EXIT_NOTHING;
 }

@@ -62,6 +62,51 @@ load common
 	[ ! -e no-such-program-0.hft ]
 }
 
+@test "limits that a program sets are those that it has; what Valgrind needs does not count" {
+	cat >limits.c <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/resource.h>
+		static void show(int what)
+		{
+			struct rlimit r;
+			getrlimit(what, &r);
+			printf("%d: %llu %llu\n", what, (unsigned long long)r.rlim_cur, (unsigned long long)r.rlim_max);
+		}
+		static void set(int what, rlim_t cur, rlim_t max)
+		{
+			struct rlimit r = { cur, max };
+			int bad = setrlimit(what, &r);
+			printf("%d %llu %llu: %d\n", what, (unsigned long long)r.rlim_cur, (unsigned long long)r.rlim_max, bad);
+			show(what);
+		}
+		int main(void)
+		{
+			show(RLIMIT_NOFILE);
+			set(RLIMIT_NOFILE, 500, 600); /* as servers do */
+			set(RLIMIT_NOFILE, 600, 600);
+			set(RLIMIT_NOFILE, 601, 600);
+			set(RLIMIT_AS, 100 << 20, 100 << 20);
+			char *p = malloc(40 << 20);
+			printf("%d\n", p != NULL);
+			set(RLIMIT_CPU, 1, 1);
+			for (volatile long i = 0; i < 20000000; i++)
+				;
+			return 0;
+		}
+	EOF
+	cc -O1 -o limits limits.c
+	ulimit -n 1000
+	./limits >native
+	holdfast record -q -o t -- ./limits >recorded
+	diff native recorded
+	ulimit -Sn 700
+	./limits >native
+	holdfast record -q -o u -- ./limits >recorded
+	diff native recorded
+}
+
 @test "control characters of names do not get to the terminal" {
 	local evil=$'po\e]0;evil\aol\e[31m' verb
 	cp "$VICTIM" "./$evil"

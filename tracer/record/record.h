@@ -205,6 +205,10 @@ const HChar *outside_name(const HChar *path); /* as the program knows it; until 
 UInt syscall_site(ThreadId tid);
 void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULong *args,
 		      const void *payload, UInt size);
+/* limits.c */
+void limits_before(UInt no, const UWord *args);
+void limits_after(UInt no, const UWord *args, SysRes res);
+
 void syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
 void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
