@@ -78,7 +78,7 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	bool whole = trace_is_whole(r->reader, &why);
 	if (more < 0)
 		r->incomplete = xasprintf("the trace is damaged: %s", err->text);
-	else if (!whole || run_died(trace_defs(r->reader)))
+	else if (!whole || launch_died(trace_defs(r->reader)))
 		r->incomplete = xstrdup(whole ? RUN_DIED : why);
 	r->broken = r->incomplete != NULL;
 	check_end(r->check);

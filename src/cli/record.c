@@ -51,7 +51,7 @@ const struct cli_verb verb_record = {
 		"PMEM_IS_PMEM_FORCE=1 is set unless it was set already, so that PMDK's libraries take "
 		"files on any file system for persistent memory.\n\n"
 		"The exit status is the program's own, or 128+N when signal N ended it. If it could "
-		"not be run, the status is 3; if recording had to stop early (disk full, say), the "
+		"not be run, or the tracer failed before its end, the status is 3; if recording had to stop early (disk full, say), the "
 		"program still runs to its end, the trace is readable up to there and marked "
 		"incomplete, and the status is 4.\n\n"
 		"At the end each persistent file is compared with what the recording makes of it. "
@@ -78,6 +78,10 @@ static void say_result(const struct record_opts *o, const char *dir,
 	const struct launch_result *res = &rec->result;
 	if (res->stopped)
 		msg_error("recording stopped early, the trace is incomplete: %s", res->why.text);
+	if (rec->died && res->status && !res->signal && !res->stopped)
+		msg_error("the tracer ended with status %d before the program did: the trace is "
+			  "incomplete",
+			  res->status);
 	if (res->signal)
 		msg_info("the program was ended by signal %d (%s)", res->signal,
 			 strsignal(res->signal));
@@ -122,7 +126,10 @@ static int cmd_record(int argc, char **argv)
 			rmdir(dir);
 	} else {
 		say_result(&o, dir, &rec);
-		status = rec.result.stopped ? EXIT_INTERNAL : rec.result.status;
+		bool lost = rec.died && rec.result.status && !rec.result.signal;
+		status = rec.result.stopped ? EXIT_INTERNAL
+			 : lost             ? EXIT_PROGRAM
+					    : rec.result.status;
 		if (!status && rec.result.differs.status && output_strict(o.incomplete))
 			status = EXIT_PROGRAM;
 	}

@@ -85,19 +85,10 @@ void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])
 
 /* ---- how it ended ---- */
 
-bool run_died(const struct trace_defs *defs)
-{
-	const struct trace_process_def *first = trace_process(defs, 0), *last = first;
-	for (uint32_t i = 0; i < trace_processes(defs); i++)
-		if (trace_process(defs, i)->pid == first->pid)
-			last = trace_process(defs, i); /* … after an exec */
-	return last && !last->ended;
-}
-
 static char *ended(const struct launch_result *res, const struct trace_defs *defs,
 		   const char *doing, bool *broken)
 {
-	bool died = (res->status || res->signal) && run_died(defs);
+	bool died = (res->status || res->signal) && launch_died(defs);
 	if (died || res->stopped || (res->interrupted && (res->signal || res->client_status)))
 		*broken = true;
 	if (res->stopped)

@@ -112,7 +112,7 @@ void run_see(struct run_seen *, const struct trace_event *);
 /* " in 12 events: what was looked at; not looked at: …, more", xmalloc'ed; `more` may be NULL. */
 char *run_looked(const struct run_seen *, const struct trace_defs *, const char *more);
 /* The program's first process has no end in the trace: it was killed, or its tracer was. */
-bool run_died(const struct trace_defs *);
+
 #define RUN_DIED "the recording ends before the program did: it was killed, or its tracer was"
 /* How a program that did not end well did end; NULL: it did. xmalloc'ed. `doing` is what ended too early, then.
  * *broken is set if what it did is not known to the end. */

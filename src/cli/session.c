@@ -90,7 +90,7 @@ static char *incomplete(const struct work *w, bool *broken)
 	char *end = NULL, *why = campaign_say_incomplete(w->campaign, broken);
 	if (w->live) {
 		end = run_end(&w->rec.result, defs, "recording", broken);
-	} else if (run_died(defs)) {
+	} else if (launch_died(defs)) {
 		end = xstrdup(RUN_DIED);
 		*broken = true;
 	}

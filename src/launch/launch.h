@@ -73,7 +73,10 @@ struct launch_recording {
 	uint64_t events;
 	uint32_t files; /* persistent ones */
 	double seconds;
+	bool died; /* it did not end in order: the tracer was killed, or failed */
 };
+/* The program's first process has not said that it ends. */
+bool launch_died(const struct trace_defs *);
 /*
  * Runs the program and keeps the trace in a folder, which must not exist or be empty; `force`
  * replaces a trace. -1: it did not run, err says why, and nothing is left.

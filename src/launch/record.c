@@ -11,6 +11,15 @@ static int count(void *arg, const struct trace_event *e, struct err *err)
 	return 0;
 }
 
+bool launch_died(const struct trace_defs *defs)
+{
+	const struct trace_process_def *first = trace_process(defs, 0), *last = first;
+	for (uint32_t i = 0; i < trace_processes(defs); i++)
+		if (trace_process(defs, i)->pid == first->pid)
+			last = trace_process(defs, i); /* … after an exec */
+	return last && !last->ended;
+}
+
 /* Runs the program, its events into the writer; -1: it did not run. */
 static int run(struct launch *l, struct trace_writer *w, struct launch_recording *rec,
 	       struct err *err)
@@ -22,6 +31,7 @@ static int run(struct launch *l, struct trace_writer *w, struct launch_recording
 	int bad = launch_run(l, live, &rec->result, err);
 	rec->events = trace_live_events(live);
 	rec->files = trace_files(trace_live_defs(live));
+	rec->died = !bad && launch_died(trace_live_defs(live));
 	trace_live_free(live);
 	return bad;
 }

@@ -120,9 +120,9 @@ long_campaign() {
 	done
 }
 
-@test "SIGINT, SIGTERM: it ends in order, reports what it has, and can go on" {
+@test "SIGINT, SIGTERM, SIGHUP: it ends in order, reports what it has, and can go on" {
 	long_campaign
-	for signal in INT TERM; do
+	for signal in INT TERM HUP; do
 		rm -rf r.json t/campaign*
 		background "$HOLDFAST" crash --json r.json --recover "$(check slow slow)" t
 		tested() { [ "$(holdfast status --json t | jq '.tested // 0')" -gt 8 ]; }
@@ -137,6 +137,31 @@ long_campaign() {
 		same_findings whole.json r.json
 		jq -e '.stats.resumed > 0' r.json
 	done
+}
+
+@test "the disk is full: status 4, it is said, and --resume goes on once there is room" {
+	mkdir small
+	unshare=(--mount)
+	[ "$(id -u)" = 0 ] || unshare=(--mount --map-root-user)
+	unshare "${unshare[@]}" mount -t tmpfs none small 2>/dev/null || skip "cannot mount a small file system"
+	pool=$PWD/small/pool
+	run -0 unshare "${unshare[@]}" bash -c '
+		set -e
+		cd small
+		mount -t tmpfs -o size=100m none .
+		cd "$PWD"
+		"$HOLDFAST" record -q -o t -- "$BIN/app" run "$PWD/pool" many grow many >/dev/null
+		cp -r t ../whole
+		"$HOLDFAST" crash -q --json ../whole.json --recover "$BIN/app check $PWD/pool" ../whole || [ $? -eq 1 ]
+		mount -o remount,size=$(($(df -k --output=used . | tail -n 1) + 120))k .
+		status=0
+		"$HOLDFAST" crash --recover "$BIN/app check $PWD/pool" t || status=$?
+		echo "status $status"
+		mount -o remount,size=100m .
+		"$HOLDFAST" crash -q --json ../r.json --resume t || [ $? -eq 1 ]'
+	output_has "campaign.db: no space left"
+	output_has "status 4"
+	same_findings whole.json r.json
 }
 
 @test "a budget, and more of it later: as if it had never stopped" {

@@ -206,6 +206,17 @@ forks() {
 	run -3 env HOLDFAST_VALGRIND="$PWD/valgrind" "$HOLDFAST" check -- "$BIN/misuse" pool clean ready forever
 	output_has "nothing found"
 	output_has "incomplete: the tracer ended with status 1 before the program did"
+	rm ready
+	run -3 env HOLDFAST_VALGRIND="$PWD/valgrind" "$HOLDFAST" record -o t -- "$BIN/misuse" pool clean ready forever
+	output_has "error: the tracer ended with status 1 before the program did"
+	# a program that ends with the same status, or any, is not the tracer
+	for code in 1 3 255; do
+		run "-$code" holdfast record -f -o t -- "$VICTIM" pool store 1 exit "$code"
+		output_lacks tracer
+		run -0 holdfast check -- "$VICTIM" pool store 1 exit "$code"
+		output_has "incomplete: the program ended with status $code"
+		run -3 holdfast check --incomplete error -- "$VICTIM" pool store 1 exit "$code"
+	done
 }
 
 @test "check: a signal to holdfast ends the program: status 3, unless it ends in order" {
