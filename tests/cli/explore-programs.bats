@@ -96,7 +96,7 @@ both() {
 ends() {
 	head -c 12 /dev/zero >seed
 	rm -rf suite
-	explore "$1" --sym-stdin 12 --seed seed --max-paths 20000 --export suite
+	explore "$1" --sym-stdin 12 --seed seed --max-paths 20000 --max-time 20m --export suite
 	finds_nothing
 	jq -e --argjson paths "$2" '.incomplete == null and .stats.paths == $paths and .stats.runs <= 1.5 * $paths and .stats.diverged == 0' r.json || {
 		jq -c '.incomplete, .stats' r.json
@@ -113,6 +113,12 @@ ends() {
 
 @test "chains in PM: exactly the paths that there are" {
 	ends chains 559
+}
+
+@test "a checksum by table: all paths behind it, in one run each" {
+	head -c 12 /dev/zero >seed
+	both crc "$(marked crc)" --sym-stdin 12 --seed seed
+	jq -e '.incomplete == null and .stats.paths == 4 and .stats.runs == 4' r.json
 }
 
 @test "an argument" {

@@ -219,8 +219,9 @@ class Maker:
     def table(self):
         """A load at an address that depends on the input."""
         load = self.one(["movzbl", "movsbl"])
-        return [f"movzbl {IN + self.r.randrange(IN_BYTES)}(%rdi), %eax",
-                f"{load} {TABLE}(%rdi,%rax), {self.reg('l')}"]
+        other = [f"{self.one(['xor', 'add'])}b {IN + self.r.randrange(IN_BYTES)}(%rdi), %al"]
+        return [f"movzbl {IN + self.r.randrange(IN_BYTES)}(%rdi), %eax"] + self.one([[], other]) + \
+            [f"{load} {TABLE}(%rdi,%rax), {self.reg('l')}"]
 
     def place(self):
         """An access whose place depends on one input byte or two, within what was stored before, and

@@ -19,8 +19,9 @@
  */
 #include "slow.h"
 
-#define SPREAD 65536u /* the largest distance between places of a table */
-#define CHOICES 16u   /* bytes in a vector */
+#define SPREAD 65536u     /* the largest distance between places of a table */
+#define CHOICES 16u       /* bytes in a vector */
+#define VISITS (1u << 18) /* places that a run looks at, at most */
 
 /* ---- tables ---- */
 
@@ -218,11 +219,13 @@ static Bool is_followed(struct term a, const struct sym_values *places, UInt siz
 /* The places that can be accessed; the others are ruled out. False: it is not followed. */
 static Bool places_of(struct term a, UInt size, Bool store, Addr ip, struct sym_values *places)
 {
+	static UInt visits;
 	UInt access = store ? VKI_PROT_READ | VKI_PROT_WRITE : VKI_PROT_READ, n = 0;
 	struct term within = t_const(1, 1);
 	Bool here = False;
-	if (!sym_values(a, places))
+	if (visits > VISITS || !sym_values(a, places))
 		return False;
+	visits += places->n;
 	for (UInt i = 0; i < places->n; i++) {
 		ULong v = places->v[i];
 		if (VG_(am_is_valid_for_client)(v, size, access)) {

@@ -191,6 +191,59 @@ static Bool take_away(struct selection *s, const struct store *by, UInt offset, 
 
 /* ---- loads ---- */
 
+/* Is the address base + scale * index, the index of at most 8 bits? */
+static Bool has_index(struct term a, struct term *index, ULong *base, ULong *scale)
+{
+	*base = 0;
+	*scale = 1;
+	while (a.w > 8) {
+		struct term_parts p = term_look(&sym_terms, a);
+		if (p.op == EXPR_CONCAT && !p.a.node) {
+			*base += *scale * (p.a.v << p.b.w);
+			a = p.b;
+			continue;
+		}
+		if (p.op == EXPR_CONCAT && !p.b.node) {
+			*base += *scale * p.b.v;
+			*scale <<= p.b.w;
+		} else if (p.op == EXPR_ADD && a.w == 64 && !p.b.node) {
+			*base += *scale * p.b.v;
+		} else if (p.op == EXPR_MUL && a.w == 64 && !p.b.node) {
+			*scale *= p.b.v;
+		} else if (p.op != EXPR_ZEXT) {
+			return False;
+		}
+		a = p.a;
+	}
+	*index = a;
+	return a.node != 0;
+}
+
+/* The places hold constants: the entries of a table, if there is an index. False: it is none. */
+static Bool tabulate(const struct selection *s, struct term *r)
+{
+	UChar entries[256 * WORD];
+	UInt size = s->t[0].w / 8, at = 0;
+	ULong base, scale, now = 0;
+	struct term index;
+	if (s->n <= FEW || !has_index(s->a, &index, &base, &scale))
+		return False;
+	for (UInt i = 0; i < s->n; i++) {
+		if (s->t[i].node)
+			return False;
+		now = s->place[i] == s->a.v ? s->t[i].v : now;
+	}
+	for (UInt i = 0; i < 256; i++) {
+		ULong place = base + scale * i;
+		for (at = 0; at < s->n && s->place[at] != place;)
+			at++;
+		VG_(memcpy)(entries + i * size, at < s->n ? (const void *)&s->t[at].v : &now, size);
+	}
+	*r = (struct term){ sym_table_node(size * 8, t_zext(index, 8).node, entries), size * 8,
+			    now };
+	return True;
+}
+
 /* Each different value once, the most frequent one is what is left. */
 static struct term choose(const struct selection *s)
 {
@@ -234,7 +287,8 @@ static struct term select(struct selection *s)
 		value[layers++] = l.then;
 		i = 0;
 	}
-	r = choose(s);
+	if (all_same(s) || !tabulate(s, &r))
+		r = choose(s);
 	while (layers-- > 0)
 		r = t_ite(hits[layers], value[layers], r);
 	return r;

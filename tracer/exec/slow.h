@@ -74,7 +74,7 @@ void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip)
 void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip);
 
 /* ---- values.c ---- */
-#define SYM_VALUES 256u
+#define SYM_VALUES 1024u
 struct sym_values {
 	UInt n;
 	ULong v[SYM_VALUES]; /* ascending */

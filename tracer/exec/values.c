@@ -13,7 +13,9 @@
 #include "slow.h"
 
 #define DEPTH 10u
-#define WORK 4096u /* values that are computed for one term, at most */
+#define WORK 16384u /* for one term, at most: values that are computed, … */
+#define LOOKS 16u   /* … a node that is looked at, */
+#define BYTES 512u  /* … and all values of an expression over one byte */
 
 static UInt work;
 
@@ -55,6 +57,7 @@ static Bool of_byte(UInt node, UInt byte, struct sym_values *out)
 {
 	const Bool *can = sym_possible(byte);
 	ULong all[256];
+	work += BYTES;
 	if (!sym_eval_all(node, all))
 		return False;
 	out->n = 0;
@@ -144,7 +147,8 @@ static Bool find(struct term t, UInt depth, struct sym_values *out)
 		*out = (struct sym_values){ 1, { t.v } };
 		return True;
 	}
-	byte = sym_single_input(t.node);
+	work += LOOKS;
+	byte = work < WORK ? sym_single_input(t.node) : -1;
 	if (byte >= 0 && of_byte(t.node, (UInt)byte, out))
 		return True;
 	word = sym_args(t.node, arg);
