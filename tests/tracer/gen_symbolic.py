@@ -235,7 +235,8 @@ class Maker:
         index.append(f"andl ${mask}, %r11d")
         a = self.reg(w)
         access = self.one([f"mov{w} {at}, {a}", f"mov{w} {a}, {at}", f"mov{w} {a}, {at}", f"mov{w} {self.imm(w)}, {at}",
-                           f"{self.one(['add', 'xor', 'sub'])}{w} {a}, {at}", f"movdqu {at}, {self.xmm()}"])
+                           f"{self.one(['add', 'xor', 'sub'])}{w} {a}, {at}", f"movdqu {at}, {self.xmm()}",
+                           f"lock cmpxchg{w} {a}, {at}", f"lock xadd{w} {a}, {at}", f"xchg{w} {a}, {at}"])
         label = self.label()
         branch = [f"cmp{w} {self.imm(w)}, {at}", f"j{self.one(CONDITIONS)} {label}"] + self.move() + [f"{label}:"]
         return index + [access] + (branch if self.r.random() < 0.7 else [])

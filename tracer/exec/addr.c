@@ -273,16 +273,22 @@ void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip)
 	sym_pin(SYM_STORE, a, ip);
 }
 
-void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip)
+void sym_store_places(const struct sym_value *a, UInt size, Addr ip, struct sym_values *places)
 {
-	struct term to = t_of(a, 0);
-	UInt size = x->bits / 8;
-	struct sym_values places;
-	if (places_of(to, size, True, ip, &places)) {
+	if (places_of(t_of(a, 0), size, True, ip, places)) {
 		announce(a, size, ip);
-		sym_places_store(to, &places, x);
 		return;
 	}
 	sym_store_pinned(a, size, ip);
-	sym_store(to.v, x);
+	places->n = 0;
+}
+
+void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip)
+{
+	struct sym_values places;
+	sym_store_places(a, x->bits / 8, ip, &places);
+	if (places.n)
+		sym_places_store(t_of(a, 0), &places, x, NULL);
+	else
+		sym_store(a->v[0], x);
 }

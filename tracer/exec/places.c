@@ -62,10 +62,11 @@ static struct term both(struct term a, struct term b)
 	return t_bin(EXPR_AND, a, b);
 }
 
-static struct term bytes_at(Addr a, UInt n)
+/* n bytes at a, whose values are there, or at `values`. */
+static struct term bytes_at(Addr a, UInt n, const void *values)
 {
 	struct sym_value x = { n * 8, { 0 }, { 0 } };
-	VG_(memcpy)(&x.v[0], (const void *)a, n);
+	VG_(memcpy)(&x.v[0], values ? values : (const void *)a, n);
 	sym_load(a, &x);
 	return t_of(&x, 0);
 }
@@ -311,7 +312,8 @@ static UInt piece(UInt seams, UInt from, UInt n)
 	return len;
 }
 
-static struct term load_piece(struct term a, const struct sym_values *places, UInt from, UInt n)
+static struct term load_piece(struct term a, const struct sym_values *places, UInt from, UInt n,
+			      const struct sym_value *r)
 {
 	struct selection s = { .n = 0 };
 	s.a = from ? t_bin(EXPR_ADD, a, t_const(64, from)) : a;
@@ -320,7 +322,8 @@ static struct term load_piece(struct term a, const struct sym_values *places, UI
 		if (!here.node && !here.v)
 			continue;
 		s.place[s.n] = places->v[i] + from;
-		s.t[s.n++] = bytes_at(places->v[i] + from, n);
+		s.t[s.n++] = bytes_at(places->v[i] + from, n,
+				      places->v[i] == a.v ? (const UChar *)r->v + from : NULL);
 	}
 	return select(&s);
 }
@@ -338,7 +341,7 @@ void sym_places_load(struct term a, const struct sym_values *places, struct sym_
 		for (UInt i = 0, len; i < n; i += len) {
 			struct term part;
 			len = piece(cut, i, n);
-			part = load_piece(a, places, at + i, len);
+			part = load_piece(a, places, at + i, len, r);
 			all = i ? t_concat(part, all) : part;
 		}
 		t_to(r, at / WORD, all);
@@ -358,16 +361,19 @@ static UInt seams_of(struct term t)
 	       seams_of((struct term){ p.op == EXPR_CONCAT ? p.b.node : p.a.node, low, 0 });
 }
 
-static void store_piece(struct term a, ULong place, UInt from, UInt n, struct term x)
+static void store_piece(struct term a, ULong place, UInt from, UInt n, struct term x,
+			const struct sym_value *before)
 {
-	struct term was = bytes_at(place + from, n), is = t_ite(is_at(a, place), x, was);
+	const UChar *values = before ? (const UChar *)before->v + from : NULL;
+	struct term was = bytes_at(place + from, n, values), is = t_ite(is_at(a, place), x, was);
 	struct sym_value v = { n * 8, { is.v }, { is.node } };
 	if (is.node || was.node || place == a.v)
 		sym_store(place + from, &v);
 }
 
 /* The place of this run comes last: its bytes are read before, also where places overlap. */
-void sym_places_store(struct term a, const struct sym_values *places, const struct sym_value *x)
+void sym_places_store(struct term a, const struct sym_values *places, const struct sym_value *x,
+		      const struct sym_value *was)
 {
 	UInt size = x->bits / 8;
 	if (places->n == 1) {
@@ -385,8 +391,8 @@ void sym_places_store(struct term a, const struct sym_values *places, const stru
 			part = t_extract(word, i * 8, len * 8);
 			for (UInt k = 0; k < places->n; k++)
 				if (places->v[k] != a.v)
-					store_piece(a, places->v[k], at + i, len, part);
-			store_piece(a, a.v, at + i, len, part);
+					store_piece(a, places->v[k], at + i, len, part, NULL);
+			store_piece(a, a.v, at + i, len, part, was);
 		}
 	}
 }

@@ -290,10 +290,16 @@ VG_REGPARM(3) void slow_cas(const struct sym_stmt *s, ULong lo, ULong hi)
 	struct sym_value *r = begin(s, lo);
 	Addr a = s->a[0]->v[0];
 	UInt half = s->bits / 8;
+	struct sym_values places = { 0 };
 	Bool same;
-	if (s->a[0]->node[0])
+	if (s->a[0]->node[0] && s->r2)
 		sym_store_pinned(s->a[0], (UInt)s->size, s->ip);
-	sym_load(a, r);
+	else if (s->a[0]->node[0])
+		sym_store_places(s->a[0], half, s->ip, &places);
+	if (places.n)
+		sym_places_load(t_of(s->a[0], 0), &places, r);
+	else
+		sym_load(a, r);
 	verify(r);
 	if (s->r2) {
 		*s->r2 = (struct sym_value){ s->bits, { hi }, { 0 } };
@@ -304,7 +310,10 @@ VG_REGPARM(3) void slow_cas(const struct sym_stmt *s, ULong lo, ULong hi)
 		same = cas_equal(s, s->r2, s->a[3]) && same;
 	if (!same)
 		return;
-	sym_store(a, s->a[2]);
+	if (places.n)
+		sym_places_store(t_of(s->a[0], 0), &places, s->a[2], r);
+	else
+		sym_store(a, s->a[2]);
 	if (s->r2)
 		sym_store(a + half, s->a[4]);
 }

@@ -65,14 +65,6 @@ extern VG_REGPARM(1) void slow_exit(const struct sym_stmt *);
 extern VG_REGPARM(1) void slow_next(const struct sym_stmt *);
 extern VG_REGPARM(2) void slow_flush(const struct sym_stmt *, ULong addr);
 
-/* ---- addr.c ---- */
-/* r, loaded at the symbolic address a: a table, a choice, or the address is pinned. */
-void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip);
-/* Before the store: x goes to the symbolic address a. */
-void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip);
-/* … but the address has to be pinned. */
-void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip);
-
 /* ---- values.c ---- */
 #define SYM_VALUES 1024u
 struct sym_values {
@@ -82,10 +74,21 @@ struct sym_values {
 /* All values that the term can have on this path, and perhaps more. False: too many. */
 Bool sym_values(struct term, struct sym_values *);
 
+/* ---- addr.c ---- */
+/* r, loaded at the symbolic address a: a table, a choice, or the address is pinned. */
+void sym_load_at(const struct sym_value *a, struct sym_value *r, Addr ip);
+/* Before the store: x goes to the symbolic address a. */
+void sym_store_at(const struct sym_value *a, const struct sym_value *x, Addr ip);
+/* Where a store at a may go; none: the address is pinned. */
+void sym_store_places(const struct sym_value *a, UInt size, Addr ip, struct sym_values *places);
+void sym_store_pinned(const struct sym_value *a, UInt size, Addr ip);
+
 /* ---- places.c ---- */
-/* What is read or written if `a` is one of these places; all of them are accessible. */
+/* What is read or written if `a` is one of these places; all of them are accessible. r->v is what this
+ * run has read. was: what was in its place before; NULL: it is still there. */
 void sym_places_load(struct term a, const struct sym_values *, struct sym_value *r);
-void sym_places_store(struct term a, const struct sym_values *, const struct sym_value *x);
+void sym_places_store(struct term a, const struct sym_values *, const struct sym_value *x,
+		      const struct sym_value *was);
 
 /* ---- concrete.c ---- */
 /* An operation that is not followed, a helper's name or VEX's. */
