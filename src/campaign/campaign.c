@@ -53,6 +53,7 @@ void campaign_close(struct campaign *c)
 	campaign_options_free(&c->options);
 	campaign_settings_free(&c->settings);
 	hmap_free(&c->known);
+	hmap_free(&c->heard);
 	free(c->dir);
 	free(c);
 }
@@ -198,9 +199,11 @@ int campaign_build(struct campaign *c, const char *witness, struct err *err)
 		       : 0;
 }
 
-int campaign_replay(struct campaign *c, bool gdb, const char *command, struct runner_result *r,
-		    struct err *err)
+int campaign_replay(struct campaign *c, const char *witness, bool gdb, const char *command,
+		    struct runner_result *r, struct err *err)
 {
+	if (c->options.runner.listen && !gdb && !command)
+		return crash_replay(c->crash, c->runner, witness, r, err);
 	if (c->options.runner.client && !gdb && !command)
 		return serve(c, r, err);
 	return runner_interactive(c->runner, 0, gdb, command, r, err);

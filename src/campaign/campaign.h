@@ -91,8 +91,8 @@ struct finding *campaign_finding(struct campaign *, const char *id, struct err *
 /* Starts one cell with the image of a crash state (finding_crash.state). The second runs recovery on
  * it, or another command, under an interactive gdb if asked; runner_interactive has more. */
 int campaign_build(struct campaign *, const char *state, struct err *);
-int campaign_replay(struct campaign *, bool gdb, const char *command, struct runner_result *,
-		    struct err *);
+int campaign_replay(struct campaign *, const char *state, bool gdb, const char *command,
+		    struct runner_result *, struct err *);
 
 /* The crash in the set that shows what comes of this misuse: a store at the same place is lost; or NULL. */
 struct finding *campaign_shown_by_crash(const struct finding_set *, const struct finding *);

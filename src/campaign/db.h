@@ -38,6 +38,7 @@ struct campaign_db_verdict {
 	uint64_t hash;
 	uint32_t verdict; /* enum runner_verdict */
 	int32_t status;
+	uint64_t said;  /* runner_result; 0: it was not listened to */
 	uint64_t event; /* where it crashed */
 	const char *strategy;
 	const char *output; /* NULL for those that were ok */

@@ -12,6 +12,7 @@ static const char *const sql[] = {
 	[CAMPAIGN_DB_PUT_VERDICT] =
 		"INSERT INTO verdict(hash, verdict, status, event, strategy, output,"
 		" spent) VALUES(?, ?, ?, ?, ?, ?, ?)",
+	[CAMPAIGN_DB_PUT_SAID] = "INSERT OR REPLACE INTO said(hash, said) VALUES(?, ?)",
 	[CAMPAIGN_DB_PUT_FINDING] = "INSERT INTO finding(id, finding, witness) VALUES(?, ?, ?)"
 				    " ON CONFLICT(id) DO UPDATE SET finding = excluded.finding,"
 				    " witness = excluded.witness",
@@ -72,11 +73,28 @@ const char *campaign_db_get(struct campaign_db *db, const char *key)
 	return db->text;
 }
 
+static int put_said(struct campaign_db *db, const struct campaign_db_verdict *v, struct err *err)
+{
+	sqlite3_stmt *put;
+	if (!db->statement[CAMPAIGN_DB_PUT_SAID] &&
+	    campaign_sql_exec(db,
+			      "CREATE TABLE IF NOT EXISTS said(hash INTEGER PRIMARY KEY,"
+			      " said INTEGER NOT NULL)",
+			      err))
+		return -1;
+	put = statement(db, CAMPAIGN_DB_PUT_SAID, err);
+	if (!put)
+		return -1;
+	sqlite3_bind_int64(put, 1, (int64_t)v->hash);
+	sqlite3_bind_int64(put, 2, (int64_t)v->said);
+	return run(db, put, err);
+}
+
 int campaign_db_put_verdict(struct campaign_db *db, const struct campaign_db_verdict *v,
 			    struct err *err)
 {
 	sqlite3_stmt *put = statement(db, CAMPAIGN_DB_PUT_VERDICT, err);
-	if (!put)
+	if (!put || (v->said && put_said(db, v, err)))
 		return -1;
 	sqlite3_bind_int64(put, 1, (int64_t)v->hash);
 	sqlite3_bind_int64(put, 2, v->verdict);
@@ -137,6 +155,7 @@ static void verdict_row(void *arg, sqlite3_stmt *row)
 		.strategy = (const char *)sqlite3_column_text(row, 4),
 		.output = (const char *)sqlite3_column_text(row, 5),
 		.spent = sqlite3_column_double(row, 6),
+		.said = (uint64_t)sqlite3_column_int64(row, 7),
 	};
 	call->each(call->arg, &v);
 }
@@ -146,10 +165,13 @@ int campaign_db_each_verdict(struct campaign_db *db,
 			     struct err *err)
 {
 	struct verdict_call call = { each, arg };
-	return each_row(db,
-			"SELECT hash, verdict, status, event, strategy, output, spent FROM verdict"
-			" ORDER BY number",
-			verdict_row, &call, err);
+	const char *query =
+		campaign_sql_has(db, "said")
+			? "SELECT hash, verdict, status, event, strategy, output, spent, said"
+			  " FROM verdict LEFT JOIN said USING(hash) ORDER BY number"
+			: "SELECT hash, verdict, status, event, strategy, output, spent, 0"
+			  " FROM verdict ORDER BY number";
+	return each_row(db, query, verdict_row, &call, err);
 }
 
 struct finding_call {

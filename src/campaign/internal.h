@@ -15,6 +15,7 @@ enum campaign_db_statement {
 	CAMPAIGN_DB_PUT_SETTING,
 	CAMPAIGN_DB_GET_SETTING,
 	CAMPAIGN_DB_PUT_VERDICT,
+	CAMPAIGN_DB_PUT_SAID,
 	CAMPAIGN_DB_PUT_FINDING,
 	CAMPAIGN_DB_PUT_INPUT,
 	CAMPAIGN_DB_STATEMENTS,
@@ -47,12 +48,14 @@ int campaign_sql_create(struct campaign_db *, struct err *);
 int campaign_sql_clear(struct campaign_db *, struct err *);
 int campaign_sql_remove(struct campaign_db *, struct err *);
 int campaign_sql_exec(struct campaign_db *, const char *sql, struct err *);
+bool campaign_sql_has(struct campaign_db *, const char *table);
 int campaign_sql_error(const struct campaign_db *, struct err *); /* what went wrong last; -1 */
 
 /* options.c: the settings as crash and runner take them; they must outlive these. */
 struct campaign_options {
 	struct crash_opts crash;
 	struct runner_opts runner;
+	const char *judge;
 	bool same_address;
 	char *only_text; /* crash.only: its words, and where they are */
 	VEC(const char *) only;
@@ -83,6 +86,7 @@ struct campaign {
 	campaign_watch *watch;
 	void *watch_arg;
 	struct hmap known;    /* image hash -> verdict, of an earlier run */
+	struct hmap heard;    /* … -> what was said */
 	double tested_before; /* images, in earlier runs */
 	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;

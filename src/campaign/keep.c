@@ -25,6 +25,8 @@ static void load_verdict(void *arg, const struct campaign_db_verdict *v)
 {
 	struct campaign *c = arg;
 	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
+	if (v->said)
+		hmap_put(&c->heard, v->hash, v->said);
 }
 
 int campaign_load(struct campaign *c, struct err *err)
@@ -34,7 +36,8 @@ int campaign_load(struct campaign *c, struct err *err)
 		if (strcmp(name, "budget") != 0 && /* it is this run's own */
 		    campaign_settings_resume(c->db, name, "campaign", &c->settings, err))
 			return -1;
-	if (!campaign_settings_get(&c->settings, "recover"))
+	if (!campaign_settings_get(&c->settings, "recover") &&
+	    !campaign_settings_get(&c->settings, "probe"))
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
 	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
 		return -1;
@@ -50,7 +53,8 @@ static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
 	uint64_t packed;
 	if (!hmap_get(&c->known, hash, &packed))
 		return false;
-	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8) };
+	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8), 0 };
+	hmap_get(&c->heard, hash, &v->said);
 	return true;
 }
 
@@ -60,6 +64,7 @@ static int tested(void *arg, const struct crash_tested *t, struct err *err)
 	struct campaign_db_verdict v = { .hash = t->hash,
 					 .verdict = t->verdict.verdict,
 					 .status = t->verdict.status,
+					 .said = t->verdict.said,
 					 .event = t->event,
 					 .strategy = t->strategy,
 					 .output = t->output,

@@ -111,6 +111,9 @@ static const struct row {
 	{ "output-cap", .set = set_output_cap },
 	{ "expect-exit", TEXT, AT(runner.expect_exit) },
 	{ "fail-regex", TEXT, AT(runner.fail_regex) },
+	{ "probe", TEXT, AT(runner.probe) },
+	{ "ignore", TEXT, AT(runner.ignore) },
+	{ "judge", TEXT, AT(judge) },
 	{ "recover-client", TEXT, AT(runner.client) },
 	{ "same-address", FLAG, AT(same_address) },
 	{ "fast-recover", FLAG, AT(runner.fast) },
@@ -153,6 +156,17 @@ static int set(struct campaign_options *o, const struct campaign_setting *s, str
 	return 0;
 }
 
+/* Who is listened to, if anybody is: where there is no recovery, the probe is the command. */
+static void set_judge(struct campaign_options *o)
+{
+	o->runner.listen = o->judge ? strcmp(o->judge, "output") == 0 : o->runner.probe != NULL;
+	o->crash.listen = o->runner.listen;
+	if (!o->runner.command) {
+		o->runner.command = o->runner.probe;
+		o->runner.probe = NULL;
+	}
+}
+
 int campaign_options_set(struct campaign_options *o, const struct campaign_settings *s,
 			 struct err *err)
 {
@@ -163,6 +177,7 @@ int campaign_options_set(struct campaign_options *o, const struct campaign_setti
 	};
 	for (size_t i = 0; i < s->n && !bad; i++)
 		bad = set(o, &s->p[i], err);
+	set_judge(o);
 	return bad;
 }
 
@@ -176,11 +191,13 @@ void campaign_options_free(struct campaign_options *o)
 int campaign_check(const struct campaign_settings *s, struct err *err)
 {
 	const char *recover = campaign_settings_get(s, "recover");
+	const char *probe = campaign_settings_get(s, "probe");
 	struct campaign_options o;
-	if (!recover || !*recover)
-		return err_set(err, EXIT_USAGE,
-			       "--recover CMD is needed: the command that opens the pool after a "
-			       "crash and fails if it is not well");
+	if (!(recover && *recover) && !(probe && *probe))
+		return err_set(
+			err, EXIT_USAGE,
+			"--recover CMD is needed: the command that opens the pool after a "
+			"crash and fails if it is not well; or --probe CMD, which prints what is in it");
 	if (campaign_settings_get(s, "recover-client") && !campaign_settings_get(s, "port") &&
 	    !campaign_settings_get(s, "ready"))
 		return err_set(err, EXIT_USAGE,

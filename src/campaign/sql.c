@@ -155,12 +155,15 @@ void campaign_sql_close(struct campaign_db *db)
 	db->sql = NULL;
 }
 
-/* The first databases of this version had none. */
-static bool has_inputs(struct campaign_db *db)
+/* The first databases of this version had no inputs, and what was said is kept only by those who listen. */
+bool campaign_sql_has(struct campaign_db *db, const char *table)
 {
 	struct err ignored;
-	return number_of(db, "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE name = 'input')",
-			 &ignored) == 1;
+	char *query =
+		xasprintf("SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE name = '%s')", table);
+	bool has = number_of(db, query, &ignored) == 1;
+	free(query);
+	return has;
 }
 
 enum campaign_db_content campaign_sql_content(struct campaign_db *db, struct err *err)
@@ -183,7 +186,7 @@ enum campaign_db_content campaign_sql_content(struct campaign_db *db, struct err
 	}
 	int64_t results = number_of(
 		db, "SELECT EXISTS(SELECT 1 FROM verdict) OR EXISTS(SELECT 1 FROM finding)", err);
-	if (!results && has_inputs(db))
+	if (!results && campaign_sql_has(db, "input"))
 		results = number_of(db, "SELECT EXISTS(SELECT 1 FROM input)", err);
 	return results < 0 ? CAMPAIGN_DB_FOREIGN
 	       : results   ? CAMPAIGN_DB_RESULTS
@@ -203,6 +206,7 @@ int campaign_sql_clear(struct campaign_db *db, struct err *err)
 	if (!campaign_sql_exec(db,
 			       "BEGIN IMMEDIATE; DELETE FROM setting; DELETE FROM verdict;"
 			       "DELETE FROM finding;"
+			       "DROP TABLE IF EXISTS said;"
 			       "DROP TABLE IF EXISTS input;" INPUTS "COMMIT",
 			       err))
 		return 0;

@@ -10,6 +10,7 @@ struct campaign_opts {
 	/* settings of the campaign, which are kept with it */
 	const char *recover, *strategy, *model, *points, *budget;
 	const char *timeout, *memory, *output_cap, *expect_exit, *fail_regex, *view;
+	const char *probe, *ignore, *judge;
 	const char *recover_client, *port, *ready, *stop;
 	struct cli_list only;
 	uint64_t max_per_path, after, seed, random;
@@ -101,6 +102,26 @@ struct campaign_opts {
 		  "REGEX",                                                                          \
 		  offsetof(T, crash.fail_regex),                                                    \
 		  "a recovery whose output matches has failed" },                                   \
+		{ "probe",                                                                          \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "CMD",                                                                            \
+		  offsetof(T, crash.probe),                                                         \
+		  "prints what is in the pool, after --recover or without one: on a crash image "   \
+		  "it must be what it was before the operation in flight, or after it" },           \
+		{ "ignore",                                                                         \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "REGEX",                                                                          \
+		  offsetof(T, crash.ignore),                                                        \
+		  "what is printed is compared without the parts of lines that match" },            \
+		{ "judge",                                                                          \
+		  0,                                                                                \
+		  CLI_CHOICE,                                                                       \
+		  NULL,                                                                             \
+		  offsetof(T, crash.judge),                                                         \
+		  "how recovery is judged; output with --probe",                                    \
+		  &choices_judge },                                                                 \
 		{ "recover-client",                                                                 \
 		  0,                                                                                \
 		  CLI_TEXT,                                                                         \

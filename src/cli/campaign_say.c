@@ -75,6 +75,10 @@ char *campaign_say_left(const struct campaign *c)
 		return xstrdup("what a recovery that reads the PM files would say");
 	if (crash_counts(campaign_crash(c))->cut || campaign_interrupted())
 		return xstrdup("the crash states that were left");
+	if (crash_counts(campaign_crash(c))->unjudged)
+		return xasprintf("what is printed in %" PRIu64
+				 " crash states in which operations of several threads overlap",
+				 crash_counts(campaign_crash(c))->unjudged);
 	return NULL;
 }
 

@@ -45,6 +45,7 @@ const struct cli_option *cli_next_option(const struct cli_verb *verb, struct cli
 
 const struct cli_choices choices_cpu = { launch_cpu_at };
 const struct cli_choices choices_points = { crash_points_at };
+const struct cli_choices choices_judge = { crash_judge_at };
 const struct cli_choices choices_strategy = { crash_strategy_at, .joined = true };
 const struct cli_choices choices_search = { symbolic_search_at, .joined = true };
 

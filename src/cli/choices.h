@@ -8,6 +8,7 @@
 
 extern const struct cli_choices choices_cpu;        /* src/launch: flush instructions */
 extern const struct cli_choices choices_model;      /* src/model */
+extern const struct cli_choices choices_judge;      /* src/crash: how recovery is judged */
 extern const struct cli_choices choices_points;     /* src/crash: where to crash */
 extern const struct cli_choices choices_strategy;   /* src/crash: which states */
 extern const struct cli_choices choices_search;     /* src/symbolic: which branch */

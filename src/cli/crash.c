@@ -30,7 +30,7 @@ const struct cli_verb verb_crash = {
 	.name = "crash",
 	.run = cmd_crash,
 	.summary = "crash a program everywhere that matters, and let its recovery judge",
-	.usage = "--recover CMD [options] (DIR | [--] PROGRAM [ARGUMENTS])",
+	.usage = "(--recover CMD | --probe CMD) [options] (DIR | [--] PROGRAM [ARGUMENTS])",
 	.about =
 		"Runs PROGRAM once and records it, or reads the trace in DIR. Then, for every distinct "
 		"call path to a flush, fence or sync, makes the images that a crash there may leave on "
@@ -40,7 +40,9 @@ const struct cli_verb verb_crash = {
 		"CMD is the program's own recovery or any checker that ends with a status other than 0 "
 		"when the pool is not well. It runs natively and sees the image at the pool's original "
 		"path, in a sandbox: nothing that it does to the pool, beside it or in the current folder "
-		"lasts. It must succeed on the image at the program's normal end.\n\n"
+		"lasts. It must succeed on the image at the program's normal end. With --probe, whose CMD "
+		"prints what is in the pool, no checker is needed: an operation that the program marks "
+		"happens as a whole or not at all, and stays (docs/EQUIVALENCE.md).\n\n"
 		"Everything is kept in the trace's folder as it comes. An interrupted campaign goes on "
 		"with --resume; 'holdfast status' looks at one, 'holdfast show', 'replay' and 'diff' at "
 		"its findings.\n\n"

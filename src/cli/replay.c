@@ -58,6 +58,7 @@ static void say(const struct runner_result *r, const struct finding_crash *befor
 		break;
 	case RUNNER_HUNG: msg_info("recovery did not end in time %s", how); break;
 	case RUNNER_FLOODED: msg_info("recovery wrote without end %s", how); break;
+	case RUNNER_DIFFERS: msg_info("what is in the pool is wrong %s", how); break;
 	default: msg_info("recovery failed %s with status %d", how, r->status);
 	}
 }
@@ -79,7 +80,7 @@ static int replay(struct campaign *c, const struct replay_cli *o, const struct f
 		return -1;
 	campaign_say_view(c);
 	if ((o->keep && keep_image(c, o->keep, err)) ||
-	    campaign_replay(c, o->gdb, o->recover, r, err))
+	    campaign_replay(c, w->state, o->gdb, o->recover, r, err))
 		return -1;
 	if (r->output) /* what ran on our terminal has none */
 		fwrite(r->output, 1, r->noutput, stdout);

@@ -57,11 +57,18 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 			"the program never wrote persistent memory: there is nothing to crash");
 		return crash_free(c), NULL;
 	}
+	if (o->listen && !c->h->op.n) {
+		err_set(err, EXIT_PROGRAM,
+			"the program's operations are not known, and so not what may be there after a "
+			"crash: mark them with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h)");
+		return crash_free(c), NULL;
+	}
 	if (crash_points_find(c->h, o, c->src, &c->points, err))
 		return crash_free(c), NULL;
 	crash_cursor_init(&c->building, c->h);
 	crash_cursor_init(&c->searching, c->h);
 	crash_cursor_init(&c->reporting, c->h);
+	crash_cursor_init(&c->judging, c->h);
 	c->counts.points = c->points.v.n;
 	c->counts.paths = c->points.paths;
 	c->counts.points_found = c->points.found;
@@ -85,10 +92,12 @@ void crash_free(struct crash *c)
 	VEC_FREE(&c->statement);
 	VEC_FREE(&c->points.v);
 	hmap_free(&c->verdict);
+	hmap_free(&c->said);
 	hmap_free(&c->made);
 	crash_cursor_free(&c->building);
 	crash_cursor_free(&c->searching);
 	crash_cursor_free(&c->reporting);
+	crash_cursor_free(&c->judging);
 	crash_paths_free(c);
 	crash_history_free(c->h);
 	srcloc_trace_free(c->src);
@@ -187,12 +196,16 @@ static int check_end(struct crash *c, struct err *err)
 {
 	struct crash_state end = { .event = c->h->events };
 	struct crash_verdict first, again;
-	char *output = NULL, what[512];
-	if (crash_try(c, &end, true, &first, &output, err) || first.verdict == RUNNER_BROKEN)
+	char *output = NULL, *other = NULL, what[512];
+	if (crash_run_state(c, &end, true, &first, &output, err) || first.verdict == RUNNER_BROKEN)
 		return free(output), -1;
 	describe(first, output, what, sizeof what);
+	int bad = crash_run_state(c, &end, true, &again, &other, err);
+	if (!bad && first.said != again.said)
+		bad = crash_judge_unsteady(output, other, err);
 	free(output);
-	if (crash_try(c, &end, true, &again, NULL, err))
+	free(other);
+	if (bad)
 		return -1;
 	if (first.verdict != again.verdict || first.status != again.status)
 		return err_set(

@@ -30,17 +30,21 @@ struct crash_opts {
 	uint64_t seed;
 	uint64_t random; /* states per point that `random` makes; 0: its own choice */
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
+	bool listen;     /* the runner does: operations are judged by what the program says */
 	uint64_t few; /* exhaustive: so many states at a point are all tested; 0: its own choice */
 };
 /* What `strategy` and `points` may be, and what that means; the first is the default. NULL past the
  * last. */
 const char *crash_strategy_at(size_t i, const char **about);
 const char *crash_points_at(size_t i, const char **about);
+const char *crash_judge_at(size_t i, const char **about); /* how recovery is judged */
 
 struct crash_verdict {
 	enum runner_verdict verdict;
-	int status;
+	int status;    /* of RUNNER_DIFFERS: which */
+	uint64_t said; /* runner_result */
 };
+enum { CRASH_LOST = 1, CRASH_HALF }; /* an operation that had ended is gone; one is there in part */
 
 /* An image that was tested. */
 struct crash_tested {
@@ -63,6 +67,8 @@ struct crash_counts {
 	uint64_t created;    /* states left out: the pool was not complete yet */
 	uint64_t hangs;      /* states left out: they contain the cause of a known hang */
 	uint64_t flaky;      /* images with different verdicts */
+	uint64_t
+		unjudged; /* states in overlapping operations, where what is said was not looked at */
 	uint64_t causes;
 	size_t phase, phases; /* which of the strategies, and of how many */
 	size_t point;         /* where the strategy is now */
@@ -143,6 +149,9 @@ void crash_report(struct crash *, const char *dir, struct finding_set *);
  */
 int crash_build(struct crash *, struct runner *, unsigned cell, const char *witness, bool uncrashed,
 		struct err *);
+/* Runs the command on a witness's image again, and judges it as a campaign does. */
+int crash_replay(struct crash *, struct runner *, const char *witness, struct runner_result *,
+		 struct err *);
 /* The bytes in which a witness's image differs from the one with nothing lost: calls back for
  * each store that is lost, in order. */
 struct crash_lost {

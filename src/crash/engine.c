@@ -43,13 +43,22 @@ bool crash_known(struct crash *c, uint64_t hash, struct crash_verdict *v)
 	uint64_t packed;
 	if (hmap_get(&c->verdict, hash, &packed)) {
 		*v = unpack(packed);
+		hmap_get(&c->said, hash, &v->said);
 		return true;
 	}
 	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, hash, v))
 		return false;
 	c->counts.resumed++;
 	hmap_put(&c->verdict, hash, pack(*v));
+	if (v->said)
+		hmap_put(&c->said, hash, v->said);
 	return true;
+}
+
+bool crash_known_state(struct crash *c, const struct crash_state *s, uint64_t hash,
+		       struct crash_verdict *v)
+{
+	return crash_known(c, hash, v) && !crash_judge(c, s, false, v, NULL);
 }
 
 /* A verdict has come: keep it. */
@@ -59,7 +68,7 @@ static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *stra
 	struct crash_tested t = { .hash = hash,
 				  .event = event,
 				  .strategy = strategy ? strategy : "",
-				  .verdict = { r->verdict, r->status },
+				  .verdict = { r->verdict, r->status, r->said },
 				  .output = r->verdict == RUNNER_OK ? NULL : r->output,
 				  .spent = r->spent };
 	if (r->verdict == RUNNER_BROKEN)
@@ -68,6 +77,8 @@ static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *stra
 	c->counts.tested++;
 	c->counts.recovery += r->spent;
 	hmap_put(&c->verdict, hash, pack(t.verdict));
+	if (r->said)
+		hmap_put(&c->said, hash, r->said);
 	return c->hooks->tested ? c->hooks->tested(c->hooks->arg, &t, err) : 0;
 }
 
@@ -87,7 +98,7 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 	}
 	job = (struct crash_job *)(uintptr_t)tag;
 	got = keep(c, job->hash, job->state.event, job->strategy, &r, err) ? -1 : 1;
-	job->verdict = (struct crash_verdict){ r.verdict, r.status };
+	job->verdict = (struct crash_verdict){ r.verdict, r.status, r.said };
 	job->done = true;
 	c->inflight--;
 	runner_result_free(&r);
@@ -104,8 +115,8 @@ static int start(struct crash *c, const struct crash_state *s, uint64_t tag, str
 	return runner_start(c->runner, (unsigned)cell, tag, err);
 }
 
-int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct crash_verdict *v,
-	      char **output, struct err *err)
+int crash_run_state(struct crash *c, const struct crash_state *s, bool fresh,
+		    struct crash_verdict *v, char **output, struct err *err)
 {
 	struct runner_result r = { .verdict = RUNNER_BROKEN };
 	bool mine = false;
@@ -122,7 +133,7 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 		if (got < 0 || (got == 0 && !mine))
 			return -1;
 	}
-	*v = (struct crash_verdict){ r.verdict, r.status };
+	*v = (struct crash_verdict){ r.verdict, r.status, r.said };
 	int bad = keep(c, hash, s->event, c->counts.strategy, &r, err);
 	if (output && !bad) {
 		*output = r.output;
@@ -130,6 +141,14 @@ int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct c
 	}
 	runner_result_free(&r);
 	return bad || tick(c, err) ? -1 : 0;
+}
+
+int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct crash_verdict *v,
+	      char **output, struct err *err)
+{
+	if (crash_run_state(c, s, fresh, v, output, err))
+		return -1;
+	return crash_judge(c, s, true, v, err);
 }
 
 bool crash_failed(const struct crash *c, const struct crash_state *s, struct crash_verdict v)
@@ -155,6 +174,11 @@ static int settle(struct crash *c, struct err *err)
 	int bad = 0;
 	while (!bad && c->head < c->job.n && c->job.p[c->head]->done) {
 		struct crash_job *job = c->job.p[c->head++];
+		if (crash_judge(c, &job->state, true, &job->verdict, err)) {
+			free_job(job);
+			return -1;
+		}
+		c->counts.unjudged += !crash_judge_can(c, &job->state);
 		bool failed = crash_failed(c, &job->state, job->verdict);
 		c->settling = job->seq;
 		if (failed) {
@@ -221,12 +245,13 @@ static int note_progress(struct crash *c, const struct crash_gen *gen, struct er
 
 static int take_state(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
 {
+	uint64_t key = crash_judge_key(c, s, hash);
 	c->counts.generated++;
-	if (hmap_get(&c->made, hash, NULL)) {
+	if (hmap_get(&c->made, key, NULL)) {
 		c->counts.same++;
 		return 0;
 	}
-	hmap_put(&c->made, hash, 1);
+	hmap_put(&c->made, key, 1);
 	/* Only what is settled for sure, however quick recovery was, may count here. */
 	if (crash_contains_hang(c, s, c->seq)) {
 		c->counts.hangs++;

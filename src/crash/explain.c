@@ -121,6 +121,15 @@ static enum finding_kind kind_of(const struct crash_cause *cause, const struct f
 	return f->fence ? FINDING_MISSING_FLUSH : FINDING_MISSING_FLUSH_AND_FENCE;
 }
 
+/* What was said tells more than which stores make the difference. */
+static enum finding_kind shown_kind(const struct crash_cause *cause, enum finding_kind kind)
+{
+	if (cause->flaky || cause->verdict.verdict != RUNNER_DIFFERS)
+		return kind;
+	return cause->verdict.status == CRASH_LOST ? FINDING_LOST_OPERATION
+						   : FINDING_HALF_OPERATION;
+}
+
 /* ---- words ---- */
 
 static char *short_place(struct crash *c, uint32_t piece)
@@ -155,7 +164,7 @@ static void name_stores(struct crash *c, const struct crash_cause *cause, char *
 	*b = exact_place(c, cause->lost.p[0]);
 }
 
-static char *what_recovery_does(const struct crash_cause *cause)
+static char *what_recovery_does(struct crash *c, const struct crash_cause *cause)
 {
 	switch (cause->verdict.verdict) {
 	case RUNNER_CRASHED:
@@ -163,6 +172,7 @@ static char *what_recovery_does(const struct crash_cause *cause)
 				 strsignal(cause->verdict.status));
 	case RUNNER_HUNG: return xstrdup("recovery does not end");
 	case RUNNER_FLOODED: return xstrdup("recovery writes without end");
+	case RUNNER_DIFFERS: return crash_judge_what(c, &cause->state, cause->verdict);
 	default: return xasprintf("recovery fails with status %d", cause->verdict.status);
 	}
 }
@@ -195,7 +205,7 @@ static void add_step(struct crash *c, struct finding *f, const char *what, uint3
 
 static char *message(struct crash *c, const struct crash_cause *cause)
 {
-	char *does = what_recovery_does(cause), *a, *b, *text;
+	char *does = what_recovery_does(c, cause), *a, *b, *text;
 	name_stores(c, cause, &a, &b);
 	if (cause->prefix && a && b)
 		text = xasprintf(
@@ -315,7 +325,7 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	if (cause->lost.n &&
 	    ((kind != FINDING_ATOMICITY && kind != FINDING_ORDERING) || main_piece == UINT32_MAX))
 		main_piece = cause->lost.p[0];
-	f = finding_new(finding_kind_info(kind));
+	f = finding_new(finding_kind_info(shown_kind(cause, kind)));
 	f->message = message(c, cause);
 	f->advice = advice(c, cause, kind, &fate);
 	f->count = cause->count;

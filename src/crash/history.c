@@ -110,6 +110,7 @@ void crash_history_free(struct crash_history *h)
 	VEC_FREE(&h->raise);
 	VEC_FREE(&h->flush);
 	VEC_FREE(&h->mark);
+	VEC_FREE(&h->op);
 	VEC_FREE(&h->file);
 	VEC_FREE(&h->place);
 	VEC_FREE(&h->blob);

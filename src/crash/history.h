@@ -70,6 +70,15 @@ struct crash_mark {
 	uint8_t kind; /* enum trace_kind */
 };
 
+/* An operation of the program, by its marks; one inside another is part of it. */
+struct crash_op {
+	uint64_t begin, end; /* events; UINT64_MAX: it has no end */
+	uint64_t id;         /* as it was marked */
+	uint64_t latest;     /* end of those that began before */
+	uint32_t thread;
+	uint32_t depth; /* while it is read */
+};
+
 /* A file's size has changed. */
 struct crash_change {
 	uint64_t event;
@@ -110,7 +119,8 @@ struct crash_history {
 	VEC(struct crash_raise) raise;
 	VEC(struct crash_flush) flush;
 	VEC(struct crash_mark) mark;
-	bool operations; /* some of these end one */
+	bool operations;         /* some of these end one */
+	VEC(struct crash_op) op; /* in the order of their begins */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file; /* PM files first … */
 	uint32_t npm;                /* … so many */

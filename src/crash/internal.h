@@ -157,17 +157,19 @@ struct crash {
 	struct crash_cursor building;  /* images */
 	struct crash_cursor searching; /* for causes */
 	struct crash_cursor reporting;
+	struct crash_cursor judging;
 	struct crash_counts counts;
 	VEC(struct runner_file) file;
 	/* while running */
 	struct runner *runner;
 	const struct crash_hooks *hooks;
 	struct crash_cell *cell;
-	struct hmap verdict;         /* image hash -> verdict and status */
-	struct hmap made;            /* image hashes that strategies made */
-	uint64_t seq;                /* jobs so far */
-	uint64_t inflight;           /* … that were started and have no verdict yet */
-	uint64_t settling;           /* the one whose verdict is being dealt with */
+	struct hmap verdict; /* image hash -> verdict and status, before they are judged … */
+	struct hmap said;    /* … by what is said */
+	struct hmap made;    /* image hashes that strategies made */
+	uint64_t seq;        /* jobs so far */
+	uint64_t inflight;   /* … that were started and have no verdict yet */
+	uint64_t settling;   /* the one whose verdict is being dealt with */
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
 	VEC(struct crash_cause) cause;
@@ -193,9 +195,33 @@ void crash_cells_free(struct crash *);
  * wanted, is malloc'ed. */
 int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
 	      char **output, struct err *);
-/* The verdict on an image, of this run or an earlier one of the campaign. */
+/* … before it is judged by what is said; it is kept. */
+int crash_run_state(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
+		    char **output, struct err *);
+/* The same of an image, of this run or an earlier one of the campaign. */
 bool crash_known(struct crash *, uint64_t hash, struct crash_verdict *);
+/* … and judged, as far as that is known. */
+bool crash_known_state(struct crash *, const struct crash_state *, uint64_t hash,
+		       struct crash_verdict *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
+
+/* judge.c: operations, as the history is read. */
+void crash_op_event(struct crash_history *, const struct trace_event *, uint32_t thread);
+void crash_ops_done(struct crash_history *);
+/* Makes a state's verdict RUNNER_DIFFERS if what is said is not fine there. `run`: what it is compared with is
+ * looked for, if it is not known yet. */
+int crash_judge(struct crash *, const struct crash_state *, bool run, struct crash_verdict *,
+		struct err *);
+/* States with the same are judged alike; `hash` is the image's. */
+uint64_t crash_judge_key(const struct crash *, const struct crash_state *, uint64_t hash);
+/* Fails: the same image made it say this, then that. */
+int crash_judge_unsteady(const char *, const char *, struct err *);
+/* "operation 7 (id 7), which had ended, is gone" */
+char *crash_judge_what(struct crash *, const struct crash_state *, struct crash_verdict);
+/* What is said matters there. */
+bool crash_judge_can(const struct crash *, const struct crash_state *);
+/* What was said becomes: the first line that is wrong, what it should be, and what was said. */
+int crash_judge_explain(struct crash *, const struct crash_state *, char **output, struct err *);
 
 /* reads.c: what recovery reads of a state's image before it writes it, in the order of the first
  * reads, as numbers of lines; false: cannot be told. For crash_world.reads. */

@@ -242,6 +242,28 @@ static uint64_t first_loss(const struct search *s)
 	return first;
 }
 
+/* The first lost store, as a piece. */
+static uint32_t first_lost(const struct search *s)
+{
+	uint64_t event = first_loss(s);
+	for (size_t i = 0; i < s->state.at.n; i++) {
+		const struct crash_at *at = &s->state.at.p[i];
+		if (crash_piece_of(s->c->h, at->line, at->version + 1)->event == event)
+			return s->c->h->order[s->c->h->line.p[at->line].first + at->version];
+	}
+	return UINT32_MAX;
+}
+
+/* It fails as soon as the operation that made the first lost store has ended: nothing else need happen. */
+static bool fails_at_end(struct search *s, struct crash_state *back)
+{
+	const struct crash_history *h = s->c->h;
+	uint32_t lost = first_lost(s);
+	uint64_t end = lost == UINT32_MAX ? UINT64_MAX : crash_operation_end(h, &h->piece.p[lost]);
+	return s->c->opts.listen && end < s->state.event && earlier(s, end + 1, back) &&
+	       fails(s, back);
+}
+
 /*
  * Moves the crash back: `bad` pieces are there when it fails, `good` when it does not. Returns
  * the first piece of the event that makes the difference; UINT32_MAX if there is none, because
@@ -252,6 +274,11 @@ static uint32_t move_back(struct search *s)
 	const struct crash_history *h = s->c->h;
 	struct crash_state back = { 0 };
 	size_t good, bad;
+	if (fails_at_end(s, &back)) {
+		crash_state_copy(&s->state, &back);
+		crash_state_free(&back);
+		return UINT32_MAX;
+	}
 	crash_cursor_move(&s->c->searching, first_loss(s) + 1);
 	good = s->c->searching.piece;
 	crash_cursor_move(&s->c->searching, s->state.event);
@@ -259,6 +286,10 @@ static uint32_t move_back(struct search *s)
 	if (!earlier(s, moment(h, good), &back) || fails(s, &back)) {
 		if (back.at.n)
 			crash_state_copy(&s->state, &back);
+		crash_state_free(&back);
+		return UINT32_MAX;
+	}
+	if (good >= bad) { /* it is not a store that makes it fail */
 		crash_state_free(&back);
 		return UINT32_MAX;
 	}
@@ -273,10 +304,12 @@ static uint32_t move_back(struct search *s)
 		else
 			good = mid;
 	}
-	if (earlier(s, moment(h, bad), &back))
+	/* where an operation must have ended first, it does not fail that early */
+	bool early = earlier(s, moment(h, bad), &back) && (!s->c->opts.listen || fails(s, &back));
+	if (early)
 		crash_state_copy(&s->state, &back);
 	crash_state_free(&back);
-	return (uint32_t)good;
+	return early ? (uint32_t)good : UINT32_MAX;
 }
 
 /*
@@ -409,7 +442,10 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	if (crash_try(s->c, &cause->state, true, &v, &cause->output, s->err))
 		return -1;
 	cause->flaky = v.verdict != s->verdict.verdict || v.status != s->verdict.status;
+	cause->verdict.said = v.said;
 	s->c->counts.flaky += cause->flaky;
+	if (v.verdict == RUNNER_DIFFERS)
+		return crash_judge_explain(s->c, &cause->state, &cause->output, s->err);
 	return 0;
 }
 

@@ -122,8 +122,8 @@ static int try_state(struct crash *c, struct crash_suspect *s, const struct cras
 	struct crash_state prefix = { .event = p->state.event };
 	struct crash_verdict before, whole;
 	int bad = 0;
-	if (!crash_known(c, p->hash, &before) || !crash_failed(c, &p->state, before) ||
-	    !list_lost(c, s, &p->state, &own)) {
+	if (!crash_known_state(c, &p->state, p->hash, &before) ||
+	    !crash_failed(c, &p->state, before) || !list_lost(c, s, &p->state, &own)) {
 		crash_cause_free(&own);
 		return 0;
 	}
@@ -190,7 +190,7 @@ static void count_states(struct crash *c, size_t suspect, struct crash_proof *ou
 		if (p->suspect != suspect)
 			continue;
 		out->planned++;
-		if (!crash_known(c, p->hash, &v))
+		if (!crash_known_state(c, &p->state, p->hash, &v))
 			continue;
 		out->tested++;
 		out->accepted += v.verdict == RUNNER_OK;

@@ -80,6 +80,8 @@ char *report_verdict(const struct finding_crash *crash)
 		return xstrdup("hung: it did not end in time");
 	if (!strcmp(verdict, "flooded"))
 		return xstrdup("flooded: it wrote more output than is allowed");
+	if (!strcmp(verdict, "differs"))
+		return xstrdup("succeeded, but what is printed is wrong");
 	if (!strcmp(verdict, "failed") && !crash->status)
 		return xstrdup("failed with exit status 0: its output says so");
 	return xasprintf("%s with exit status %d", verdict, crash->status);

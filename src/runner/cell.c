@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -121,9 +122,14 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 	c->leaks = sandbox_leaks_new(&a->space, c->box);
 	if (runner_command_parse(&c->command, o->command, err) ||
 	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
-	    runner_judge_init(&c->judge, o->expect_exit, o->fail_regex, err) ||
+	    (o->probe && runner_command_parse(&c->probe, o->probe, err)) ||
+	    runner_judge_init(&c->judge, o, err) ||
 	    !(c->ready = sandbox_ready_new(o->port, o->ready, 0, err)))
 		return -1;
+	c->says = !o->listen ? NULL : o->probe ? &c->probe : o->client ? &c->client : &c->command;
+	c->errors = o->listen ? memfd_create("errors", MFD_CLOEXEC) : -1;
+	if (c->errors >= 0)
+		fcntl(c->errors, F_SETFL, O_APPEND);
 	c->stop_signal = sandbox_signal_named(stop);
 	if (!c->stop_signal && runner_command_parse(&c->stop, stop, err))
 		return -1;

@@ -28,6 +28,8 @@ static struct runner_opts *copy_opts(const struct runner_opts *from)
 	o->command = copy_text(from->command);
 	o->expect_exit = copy_text(from->expect_exit);
 	o->fail_regex = copy_text(from->fail_regex);
+	o->probe = copy_text(from->probe);
+	o->ignore = copy_text(from->ignore);
 	o->client = copy_text(from->client);
 	o->ready = copy_text(from->ready);
 	o->stop = copy_text(from->stop);
@@ -42,6 +44,8 @@ static void free_opts(struct runner_opts *o)
 	free((char *)o->command);
 	free((char *)o->expect_exit);
 	free((char *)o->fail_regex);
+	free((char *)o->probe);
+	free((char *)o->ignore);
 	free((char *)o->client);
 	free((char *)o->ready);
 	free((char *)o->stop);
@@ -63,9 +67,10 @@ int runner_check(const struct runner_opts *o, struct err *err)
 		if (*o->file[i].path != '/')
 			return err_set(err, EXIT_INTERNAL, "%s: not an absolute path",
 				       o->file[i].path);
-	if (check_command(o->command, err) || (o->client && check_command(o->client, err)))
+	if (check_command(o->command, err) || (o->client && check_command(o->client, err)) ||
+	    (o->probe && check_command(o->probe, err)))
 		return -1;
-	int bad = runner_judge_init(&j, o->expect_exit, o->fail_regex, err);
+	int bad = runner_judge_init(&j, o, err);
 	runner_judge_free(&j);
 	if (bad || !o->ready)
 		return bad;

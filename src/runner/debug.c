@@ -35,7 +35,7 @@ static bool judged(const struct runner *r, int status)
 {
 	struct judge j;
 	struct err ignored;
-	bool fine = !runner_judge_init(&j, r->opts->expect_exit, NULL, &ignored) && j.fine[status];
+	bool fine = !runner_judge_init(&j, r->opts, &ignored) && j.fine[status];
 	runner_judge_free(&j);
 	return fine;
 }

@@ -40,13 +40,14 @@ void runner_command_argv_free(char **argv);
 /* judge.c: which ends are fine. */
 struct judge {
 	bool fine[256]; /* exit statuses */
-	bool has_regex;
-	regex_t regex;
+	bool has_regex, has_ignore;
+	regex_t regex, ignore;
 };
-int runner_judge_init(struct judge *, const char *expect_exit, const char *fail_regex,
-		      struct err *);
+int runner_judge_init(struct judge *, const struct runner_opts *, struct err *);
 void runner_judge_free(struct judge *);
 bool runner_regex_in(const regex_t *, const struct buf *);
+/* The text without what is to be ignored. */
+struct buf runner_judge_heard(const struct judge *, const struct buf *text);
 
 /* image.c: one file of one cell, and what it should hold. */
 struct image {
@@ -64,8 +65,10 @@ bool runner_image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint
 struct cell {
 	const struct runner_opts *opts;
 	int sock, devnull;
-	struct command command, client, stop;
-	int stop_signal; /* 0: stop is a command */
+	struct command command, client, stop, probe;
+	const struct command *says; /* the one of these whose output is listened to; NULL: none */
+	int errors;                 /* memfd: its stderr */
+	int stop_signal;            /* 0: stop is a command */
 	struct judge judge;
 	struct sandbox_ready *ready;
 	char *preload;            /* the library; NULL: not needed, or not there */
@@ -96,7 +99,8 @@ struct proc {
 };
 struct spawn {
 	char **argv, **envp;
-	int fast; /* becomes FAST_FD; -1: none */
+	int fast;   /* becomes FAST_FD; -1: none */
+	int errors; /* its stderr; -1: as its stdout */
 };
 enum pump { PUMP_DONE, PUMP_ENDED, PUMP_TIMEOUT, PUMP_FLOODED };
 typedef bool pump_done(struct cell *, struct proc *);
@@ -119,6 +123,8 @@ int runner_cell_show(struct cell *, struct err *);
 int runner_cell_restore(struct cell *, struct runner_result *, struct err *);
 char **runner_cell_argv(const struct cell *, const struct command *);
 int runner_cell_start(struct cell *, struct proc *, const struct command *, int fast, struct err *);
+/* The command has done well: listens to the probe, if there is one. `server` (may be NULL) runs beside it. */
+void runner_cell_listen(struct cell *, struct proc *server, struct runner_result *);
 void runner_cell_judge(const struct cell *, const struct command *, const struct proc *, enum pump,
 		       struct runner_result *);
 /* The signal that ended it, else 0. A shell ends with 128 + n where its command was ended by n. */

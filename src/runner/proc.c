@@ -45,7 +45,7 @@ static void become(const struct cell *c, const struct spawn *s, int out)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(c->devnull, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
-	dup2(out, STDERR_FILENO);
+	dup2(s->errors >= 0 ? s->errors : out, STDERR_FILENO);
 	if (s->fast >= 0) {
 		dup2(s->fast, FAST_FD);
 		close_range(3, FAST_FD - 1, 0);

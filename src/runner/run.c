@@ -45,7 +45,10 @@ int runner_cell_start(struct cell *c, struct proc *p, const struct command *cmd,
 {
 	char **argv = runner_cell_argv(c, cmd);
 	struct env env = runner_env_new(c, fast >= 0);
-	int bad = runner_proc_start(c, p, &(struct spawn){ argv, env.p, fast }, err);
+	int errors = cmd == c->says ? c->errors : -1;
+	if (errors >= 0)
+		(void)!ftruncate(errors, 0);
+	int bad = runner_proc_start(c, p, &(struct spawn){ argv, env.p, fast, errors }, err);
 	runner_env_free(&env);
 	runner_command_argv_free(argv);
 	return bad;
@@ -79,11 +82,26 @@ static void keep_output(const struct buf *text, struct runner_result *r)
 	r->noutput = b.n;
 }
 
-void runner_cell_judge(const struct cell *c, const struct command *cmd, const struct proc *p,
-		       enum pump how, struct runner_result *r)
+/* What the one who is listened to said; where that is no use, with its complaints. */
+static void hear(const struct cell *c, const struct proc *p, struct runner_result *r)
+{
+	struct buf text = runner_judge_heard(&c->judge, &p->text);
+	if (r->verdict == RUNNER_OK) {
+		r->said = hash_bytes(text.p, text.n) | 1;
+	} else {
+		char chunk[4096];
+		off_t at = 0;
+		for (ssize_t n; (n = pread(c->errors, chunk, sizeof chunk, at)) > 0; at += n)
+			buf_add(&text, chunk, (size_t)n);
+	}
+	keep_output(&text, r);
+	buf_free(&text);
+}
+
+static void decide(const struct cell *c, const struct command *cmd, const struct proc *p,
+		   enum pump how, struct runner_result *r)
 {
 	int sig = how == PUMP_ENDED ? runner_end_signal(p->status, !cmd->word) : 0;
-	keep_output(&p->text, r);
 	r->status = 0;
 	if (how == PUMP_TIMEOUT) {
 		r->verdict = RUNNER_HUNG;
@@ -98,6 +116,35 @@ void runner_cell_judge(const struct cell *c, const struct command *cmd, const st
 			   (c->judge.has_regex && runner_regex_in(&c->judge.regex, &p->text));
 		r->verdict = bad ? RUNNER_FAILED : RUNNER_OK;
 	}
+}
+
+void runner_cell_judge(const struct cell *c, const struct command *cmd, const struct proc *p,
+		       enum pump how, struct runner_result *r)
+{
+	decide(c, cmd, p, how, r);
+	r->said = 0;
+	if (cmd == c->says)
+		hear(c, p, r);
+	else
+		keep_output(&p->text, r);
+}
+
+void runner_cell_listen(struct cell *c, struct proc *server, struct runner_result *r)
+{
+	struct proc p, *list[] = { &p, server };
+	struct err err;
+	double start = now_seconds();
+	if (r->verdict != RUNNER_OK || c->says != &c->probe)
+		return;
+	if (runner_cell_start(c, &p, &c->probe, -1, &err)) {
+		runner_broken(r, "%s", err.text);
+		return;
+	}
+	enum pump how = runner_proc_pump(c, list, server ? 2 : 1,
+					 runner_deadline_after(c->opts->timeout_ms), NULL);
+	runner_cell_judge(c, &c->probe, &p, how, r);
+	r->spent += now_seconds() - start;
+	runner_proc_close(&p);
 }
 
 static void plain_run(struct cell *c, struct runner_result *r)
@@ -180,6 +227,8 @@ void runner_cell_run(struct cell *c, struct runner_result *r)
 		runner_serve_run(c, r);
 	else if (!c->fast || !runner_fast_run(c, r))
 		plain_run(c, r);
+	if (!c->opts->client)
+		runner_cell_listen(c, NULL, r);
 	if (r->verdict != RUNNER_OK && sandbox_cell_full(c->box))
 		runner_broken(r, "the tmpfs that holds the images is full");
 	char *refused = sandbox_cell_refused(c->box);

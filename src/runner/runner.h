@@ -26,6 +26,7 @@ enum runner_verdict {
 	RUNNER_HUNG,    /* still running after the timeout */
 	RUNNER_FLOODED, /* wrote more than the output cap */
 	RUNNER_BROKEN,  /* could not be run: not the image's fault; see `why` */
+	RUNNER_DIFFERS, /* what it says is not what it should: for those who compare, see `said` */
 };
 const char *runner_verdict_name(enum runner_verdict); /* "ok", "failed", … */
 
@@ -66,7 +67,11 @@ struct runner_opts {
 	uint64_t memory;         /* bytes of private memory; 0: no limit */
 	const char *expect_exit; /* "0", "0,2-4": statuses that are fine; NULL: "0" */
 	const char *fail_regex;  /* extended; a match in the output is a failure; may be NULL */
-	bool fast;               /* fork server: stop the command at main and fork per image */
+	/* What is in the files: the standard output of this command, run on what the first one leaves (NULL:
+	 * that one's own), without the parts of lines that match. */
+	bool listen;
+	const char *probe, *ignore;
+	bool fast; /* fork server: stop the command at main and fork per image */
 	/* A server as recovery: it is started, the client judges, it is stopped. */
 	const char *client; /* NULL: no server */
 	unsigned port;      /* it is up when it listens here; 0: see ready */
@@ -80,7 +85,9 @@ struct runner_result {
 	double spent;  /* seconds from start to end of the command */
 	bool replaced; /* it unlinked or replaced a PM file */
 	bool strays;   /* it left processes running, which were killed */
-	char *output;  /* stdout and stderr as they came, at most 64 KiB; malloc'ed */
+	char *output; /* stdout and stderr as they came, at most 64 KiB; malloc'ed. With `listen`, if all
+			* is well, what was said */
+	uint64_t said; /* hash of what it said; 0: not asked for, or it failed */
 	size_t noutput;
 	char *trace;   /* backtrace, where runner_backtrace made one; malloc'ed, may be NULL */
 	char why[256]; /* RUNNER_BROKEN */

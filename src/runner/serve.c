@@ -61,9 +61,11 @@ static void judge_client(struct cell *c, struct proc *server, struct runner_resu
 	enum pump how =
 		runner_proc_pump(c, list, 2, runner_deadline_after(c->opts->timeout_ms), NULL);
 	runner_cell_judge(c, &c->client, &p, how, r);
+	runner_cell_listen(c, server, r);
 	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
 		runner_proc_pump(c, &server, 1, now_seconds() + GRACE_S, NULL);
-	join_output(r, &server->text);
+	if (r->verdict != RUNNER_OK || !c->says)
+		join_output(r, &server->text);
 	if (server->ended)
 		runner_cell_judge(c, &c->command, server, PUMP_ENDED, &early);
 	if (early.verdict != RUNNER_OK) { /* the cause of whatever the client said */

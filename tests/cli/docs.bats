@@ -48,6 +48,7 @@ has_rows() {
 	has_rows docs/CRASH.md model crash
 	has_rows docs/EXPLORE.md strategy explore
 	has_rows docs/CRASH.md view crash
+	has_rows docs/EQUIVALENCE.md judge crash
 	for verb in $(holdfast --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
 		grep -q "^| .*\`${verb}[\` ]" "$HOLDFAST_SOURCE/README.md"
 	done

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Judging by what the program says: operations are atomic and, once they have ended, durable.
+ *
+ * What a probe prints on a crash image must be what it prints with everything persistent at the begin
+ * of the operation in flight, or at its end:
+ *
+ *	operation 7            begin ─────────── crash ──────── end
+ *	                        ▲ not happened                   ▲ happened
+ *
+ * Between two operations there is nothing in flight: the end of the one and the begin of the next. What
+ * it prints there is looked up like the verdict on any other image: once for each.
+ *
+ * Where operations of several threads overlap, an image with one of them and without the other is
+ * fine as well, and cannot be made from the history: such states are not judged by what they say.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+#define SHOWN 4096 /* bytes of what was printed */
+#define FAR 64     /* operations that are looked at for the one that is gone */
+
+static const struct row {
+	const char *name, *about;
+} rows[] = {
+	{ "status", "by recovery's exit status" },
+	{ "output",
+	  "also by what it, or --probe, prints: an operation happens as a whole or not at all, and "
+	  "stays" },
+};
+
+const char *crash_judge_at(size_t i, const char **about)
+{
+	*about = i < sizeof rows / sizeof *rows ? rows[i].about : NULL;
+	return i < sizeof rows / sizeof *rows ? rows[i].name : NULL;
+}
+
+/* ---- operations ---- */
+
+static struct crash_op *last_of(struct crash_history *h, uint32_t thread)
+{
+	for (size_t i = h->op.n; i-- > 0;)
+		if (h->op.p[i].thread == thread)
+			return &h->op.p[i];
+	return NULL;
+}
+
+void crash_op_event(struct crash_history *h, const struct trace_event *e, uint32_t thread)
+{
+	struct crash_op *op = last_of(h, thread);
+	bool open = op && op->end == UINT64_MAX;
+	if (e->kind == TRACE_OP_BEGIN && open)
+		op->depth++;
+	else if (e->kind == TRACE_OP_BEGIN)
+		VEC_PUSH(&h->op, ((struct crash_op){ .begin = e->num,
+						     .end = UINT64_MAX,
+						     .id = e->arg[0],
+						     .thread = thread }));
+	else if (open && op->depth)
+		op->depth--;
+	else if (open)
+		op->end = e->num;
+}
+
+void crash_ops_done(struct crash_history *h)
+{
+	uint64_t latest = 0;
+	for (size_t i = 0; i < h->op.n; i++) {
+		h->op.p[i].latest = latest;
+		if (h->op.p[i].end > latest)
+			latest = h->op.p[i].end;
+	}
+}
+
+/* How many operations have begun before an event. */
+static size_t begun(const struct crash_history *h, uint64_t event)
+{
+	size_t lo = 0, hi = h->op.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (h->op.p[mid].begin < event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Between which two moments the operation in flight may or may not have happened. */
+struct span {
+	uint64_t from, to;
+	size_t ended; /* so many operations have ended before that */
+	size_t op;    /* in flight, or the last that ended; from 1, 0: none */
+	bool flying;
+};
+
+/* False: several are in flight, or it never ended. */
+static bool span_of(const struct crash_history *h, uint64_t event, struct span *s)
+{
+	size_t n = begun(h, event);
+	const struct crash_op *op = n ? &h->op.p[n - 1] : NULL;
+	uint64_t next = n < h->op.n ? h->op.p[n].begin : h->events;
+	*s = (struct span){ .to = next, .ended = n, .op = n };
+	if (!op)
+		return true;
+	if (op->latest >= event || op->end == UINT64_MAX)
+		return false;
+	s->flying = event <= op->end;
+	if (!s->flying) {
+		uint64_t ended = op->end > op->latest ? op->end : op->latest;
+		s->from = ended + 1;
+		return true;
+	}
+	s->from = op->begin;
+	s->to = op->end + 1;
+	s->ended = n - 1;
+	return op->latest < op->begin && next > op->end;
+}
+
+uint64_t crash_judge_key(const struct crash *c, const struct crash_state *s, uint64_t hash)
+{
+	struct span span;
+	if (!c->opts.listen)
+		return hash;
+	return hash_mix(hash, span_of(c->h, s->event, &span) ? span.from + 1 : 0);
+}
+
+/* ---- what is said ---- */
+
+/* With everything persistent before an event: 1 and what is said, 0 if it is not known or fails, -1. */
+static int said_at(struct crash *c, uint64_t event, bool run, uint64_t *said, struct err *err)
+{
+	struct crash_state s = { .event = event };
+	struct crash_verdict v;
+	crash_cursor_move(&c->judging, event);
+	if (!crash_known(c, crash_state_hash(&s, &c->judging), &v)) {
+		if (!run)
+			return 0;
+		if (crash_run_state(c, &s, false, &v, NULL, err))
+			return -1;
+	}
+	*said = v.said;
+	return v.verdict == RUNNER_OK;
+}
+
+/* The first of the operations that ended before the span without which the program would say this; from 1,
+ * 0: there is none, -1. */
+static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t said,
+		       struct err *err)
+{
+	for (size_t i = s->ended, back = 0; i > 0 && back < FAR; i--, back++) {
+		const struct crash_op *op = &c->h->op.p[i - 1];
+		uint64_t before;
+		if (op->latest >= op->begin)
+			return 0; /* it overlaps with another */
+		int known = said_at(c, op->begin, run, &before, err);
+		if (known < 0)
+			return -1;
+		if (known && before == said)
+			return (long)i;
+	}
+	return 0;
+}
+
+int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
+		struct err *err)
+{
+	uint64_t before, after;
+	struct span span;
+	if (!c->opts.listen || v->verdict != RUNNER_OK || !span_of(c->h, s->event, &span))
+		return 0;
+	int a = said_at(c, span.from, run, &before, err);
+	int b = a < 0 ? -1 : said_at(c, span.to, run, &after, err);
+	if (a < 0 || b < 0)
+		return -1;
+	if (!a || !b || v->said == before || v->said == after)
+		return 0;
+	long gone = gone_since(c, &span, run, v->said, err);
+	v->verdict = RUNNER_DIFFERS;
+	v->status = gone > 0 ? CRASH_LOST : CRASH_HALF;
+	return gone < 0 ? -1 : 0;
+}
+
+/* ---- in words ---- */
+
+char *crash_judge_what(struct crash *c, const struct crash_state *s, struct crash_verdict v)
+{
+	struct span span;
+	if (!span_of(c->h, s->event, &span) || !span.op)
+		return xstrdup("what is in the pool is neither what it was nor what it should be");
+	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
+	if (gone > 0 && (size_t)gone < span.ended)
+		return xasprintf("operations %ld to %zu, which had ended, are gone", gone,
+				 span.ended);
+	size_t op = gone > 0 ? (size_t)gone : span.op;
+	uint64_t id = c->h->op.p[op - 1].id;
+	if (gone > 0)
+		return xasprintf("operation %zu (id %" PRIu64 "), which had ended, is gone", op,
+				 id);
+	if (span.flying)
+		return xasprintf("operation %zu (id %" PRIu64
+				 ") has neither happened nor not happened",
+				 op, id);
+	return xasprintf("what the operations up to %zu (id %" PRIu64 ") had left is damaged", op,
+			 id);
+}
+
+bool crash_judge_can(const struct crash *c, const struct crash_state *s)
+{
+	struct span span;
+	return !c->opts.listen || span_of(c->h, s->event, &span);
+}
+
+/* Line `n` of a text, or NULL. */
+static char *line_of(const char *text, size_t n)
+{
+	for (; n && *text; n--) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return *text ? xasprintf("'%.*s'", (int)strcspn(text, "\n"), text) : NULL;
+}
+
+/* Up to which line two texts are the same. */
+static size_t same_lines(const char *a, const char *b)
+{
+	size_t n = 0;
+	for (; *a && *a == *b; a++, b++)
+		n += *a == '\n';
+	return n;
+}
+
+static const char *or_nothing(const char *line)
+{
+	return line ? line : "no such line";
+}
+
+int crash_judge_unsteady(const char *a, const char *b, struct err *err)
+{
+	size_t n = same_lines(a ? a : "", b ? b : "");
+	char *x = line_of(a ? a : "", n), *y = line_of(b ? b : "", n);
+	err_set(err, EXIT_PROGRAM,
+		"what is printed on the image of the normal end is not the same each time: line %zu is %s, then %s; "
+		"--ignore REGEX leaves out what may differ",
+		n + 1, or_nothing(x), or_nothing(y));
+	free(x);
+	free(y);
+	return -1;
+}
+
+static char *say(struct crash *c, uint64_t event, struct err *err)
+{
+	struct crash_state s = { .event = event };
+	struct crash_verdict v;
+	char *text = NULL;
+	if (crash_run_state(c, &s, true, &v, &text, err))
+		return NULL;
+	return text ? text : xstrdup("");
+}
+
+static char *compare(const struct span *s, const char *was, const char *before, const char *after)
+{
+	size_t n = same_lines(was, before), m = same_lines(was, after);
+	n = m > n ? m : n; /* the first line that is in neither */
+	char *w = line_of(was, n), *a = line_of(before, n), *b = line_of(after, n);
+	bool both = s->flying && strcmp(or_nothing(a), or_nothing(b)) != 0;
+	char *text = xasprintf("line %zu is %s; it should be %s%s%s%s\nall that was printed:\n%.*s",
+			       n + 1, or_nothing(w), or_nothing(b),
+			       both ? " if the operation happened, or " : "",
+			       both ? or_nothing(a) : "", both ? " if it did not" : "", SHOWN, was);
+	free(w);
+	free(a);
+	free(b);
+	return text;
+}
+
+int crash_judge_explain(struct crash *c, const struct crash_state *s, char **output,
+			struct err *err)
+{
+	struct span span;
+	if (!span_of(c->h, s->event, &span))
+		return 0;
+	char *before = say(c, span.from, err), *after = before ? say(c, span.to, err) : NULL;
+	if (after) {
+		char *text = compare(&span, *output ? *output : "", before, after);
+		free(*output);
+		*output = text;
+	}
+	int bad = after ? 0 : -1;
+	free(before);
+	free(after);
+	return bad;
+}
+
+int crash_replay(struct crash *c, struct runner *r, const char *witness, struct runner_result *out,
+		 struct err *err)
+{
+	static const struct crash_hooks none;
+	struct crash_state s = { 0 };
+	struct crash_verdict v;
+	crash_use(c, r);
+	c->hooks = &none;
+	int bad = crash_state_parse(c, witness, &s, err) ||
+		  crash_try(c, &s, true, &v, &out->output, err);
+	if (!bad && v.verdict == RUNNER_DIFFERS)
+		bad = crash_judge_explain(c, &s, &out->output, err);
+	if (!bad) {
+		out->verdict = v.verdict;
+		out->status = v.status;
+		out->noutput = out->output ? strlen(out->output) : 0;
+	}
+	crash_state_free(&s);
+	return bad ? -1 : 0;
+}

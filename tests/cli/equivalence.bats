@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Judging by what the program says: programs-crash/said.c, which nothing checks.
+load crash-common
+
+setup_file() {
+	export BIN=$BATS_FILE_TMPDIR/bin
+	mkdir -p "$BIN"
+	${CC:-cc} -g -O1 -mclflushopt -pthread -I "$HOLDFAST_SOURCE/include" -o "$BIN/said" "$PROGRAMS/said.c"
+}
+
+probe() {
+	echo "$BIN/said $pool dump $*"
+}
+
+# said REPORT OPTIONS… -- WAY…: a campaign on a new pool.
+said() {
+	local report=$1 options=()
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	rm -rf t "$pool"
+	crash_json "$report" -o t "${options[@]}" -- "$BIN/said" "$pool" "$@"
+}
+
+# "KIND LINE" of each finding, and of the marks of a way.
+found() {
+	jq -r '.findings[] | "\(.kind) \(.location.line)"' "$1"
+}
+
+expected() {
+	sed -n "s|.*@$1 \([a-z-]*\).*|\1|;T;=;p" "$PROGRAMS/said.c" | paste - - | sed 's|\(.*\)\t\(.*\)|\2 \1|'
+}
+
+@test "a correct program: nothing found, with a probe only" {
+	said r.json --probe "$(probe)" -- good
+	jq -e '.findings == [] and .incomplete == null and .stats.tested > 6' r.json
+	wait_nothing_left
+}
+
+@test "operations that are lost, or there in part, are found without any checker, once each" {
+	for way in forgets hasty transfers; do
+		said r.json --probe "$(probe)" -- "$way"
+		[ -n "$(expected "$way")" ]
+		diff <(found r.json) <(expected "$way")
+		jq -e '.findings[0].level == "error" and .findings[0].witness.verdict == "differs"' r.json
+	done
+}
+
+@test "a finding says which operation, and what should be there; it can be replayed" {
+	said r.json --probe "$(probe)" -- forgets
+	jq -e '.findings[0].message | endswith("is lost, operation 1 (id 10), which had ended, is gone")' r.json
+	jq -e '.findings[0].witness.output | startswith("line 2 is no such line; it should be '\''number 41'\''")' r.json
+	run -1 holdfast replay "$(first_id r.json)" t
+	output_has "line 2 is no such line; it should be 'number 41'"
+	output_has "what is in the pool is wrong again"
+	said r.json --probe "$(probe)" -- hasty
+	jq -e '.findings[0].message | endswith("operation 1 (id 10) has neither happened nor not happened")' r.json
+	jq -e '.findings[0].witness.output |
+		startswith("line 2 is '\''number 0'\''; it should be '\''number 41'\'' if the operation happened, or no such line if it did not")' r.json
+	# another command may look at the image
+	run -0 holdfast replay --recover "$(probe)" "$(first_id r.json)" t
+	output_has "number 0"
+}
+
+@test "test works with a probe alone; what check suspects is proved by it" {
+	rm -rf t
+	report_json test r.json -o t --probe "$(probe)" -- "$BIN/said" "$pool" forgets
+	jq -e '.findings | length == 1 and .[0].kind == "missing-flush-and-fence"' r.json
+	jq -e '.findings[0].verdict | .state == "proved" and (.text | endswith("operation 3 (id 30), which had ended, is gone"))' r.json
+}
+
+@test "what was said is kept: a campaign goes on without asking again" {
+	said whole.json --probe "$(probe)" -- hasty
+	rm -rf t "$pool"
+	crash_json r.json -o t --budget 4 --probe "$(probe)" -- "$BIN/said" "$pool" hasty
+	crash_json r.json --resume t
+	same_findings whole.json r.json
+	jq -e '.stats.resumed > 0' r.json
+	[ "$(jq .stats.tested r.json)" -lt "$(jq .stats.tested whole.json)" ]
+}
+
+@test "recovery and probe: both are run, and both judge" {
+	said r.json --recover "test -s $pool" --probe "$(probe)" -- transfers
+	diff <(found r.json) <(expected transfers)
+	# what recovery leaves is what the probe sees
+	said r.json --recover "cp /dev/null $pool" --probe "test ! -s $pool && echo nothing" -- transfers
+	jq -e '.findings == []' r.json
+	run -3 holdfast crash --fresh --recover "$BIN/said $pool dump fails" --probe "$(probe)" -o u -- "$BIN/said" "$pool" good
+	output_has "ends with status 5"
+}
+
+@test "--judge: recovery's own output, or no output at all" {
+	said r.json --judge output --recover "$(probe)" -- hasty
+	diff <(found r.json) <(expected hasty)
+	said r.json --judge status --recover "$(probe)" -- hasty
+	jq -e '.findings == []' r.json
+}
+
+@test "what is not the same each time is refused, and may be ignored" {
+	run -3 holdfast crash -o t --probe "$(probe time)" -- "$BIN/said" "$pool" good
+	output_has "not the same each time: line 5 is 'printed by "
+	output_has "--ignore REGEX"
+	said r.json --ignore 'printed by [0-9]*' --probe "$(probe time)" -- good
+	jq -e '.findings == []' r.json
+	said r.json --ignore 'printed by [0-9]*' --probe "$(probe time)" -- transfers
+	diff <(found r.json) <(expected transfers)
+	run -2 holdfast crash --ignore '(' --probe "$(probe)" t
+	output_has "bad regular expression"
+}
+
+@test "probes that fail, write, or never end" {
+	run -3 holdfast crash -o t --probe "$(probe fails)" -- "$BIN/said" "$pool" good
+	output_has "ends with status 5"
+	run -3 holdfast crash -o u --output-cap 1M --probe "$(probe endless)" -- "$BIN/said" "$pool" good
+	output_has "writes without end"
+	said r.json --probe "$(probe writes)" -- good
+	jq -e '.findings == []' r.json
+	run -3 holdfast crash -o v --timeout 300ms --probe "sleep 100" -- "$BIN/said" "$pool" good
+	output_has "does not end in time"
+	run -3 holdfast crash -o w --probe "no-such-probe" -- "$BIN/said" "$pool" good
+	wait_nothing_left
+}
+
+@test "without operations there is nothing to compare with" {
+	run -3 holdfast crash -o t --probe "$(probe)" -- "$BIN/said" "$pool" good unmarked
+	output_has "operations are not known"
+	output_has "HOLDFAST_OP_BEGIN"
+}
+
+@test "operations that overlap are judged when all have ended; what is not looked at is said" {
+	said r.json --probe "$(probe)" -- overlap
+	jq -e '[.findings[] | .kind] == ["half-operation"]' r.json
+	jq -e '.findings[0].message | contains("what the operations up to 2")' r.json
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * A list of numbers that grows by one in each operation, in several ways; nothing checks it. A line that
+ * is to be found bears @WAY KIND.
+ *
+ * usage: said POOL WAY [WORD]    three operations; none has marks with the word "unmarked"
+ *        said POOL dump [WORD]   prints the numbers; and what differs each time, or without end, by word
+ */
+#include <fcntl.h>
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "holdfast.h"
+
+struct list {
+	uint64_t n;
+	uint64_t left, right; /* a pair of accounts: their sum stays */
+	uint64_t gap[5];
+	uint64_t number[24][8]; /* a line each */
+};
+static struct list *list;
+
+static void persist(const void *p)
+{
+	_mm_clflushopt((void *)p);
+	_mm_sfence();
+}
+
+static void good(uint64_t i)
+{
+	list->number[list->n][0] = i;
+	persist(list->number[list->n]);
+	list->n++;
+	persist(&list->n);
+}
+
+/* It is not there for sure when the operation ends. */
+static void forgets(uint64_t i)
+{
+	list->number[list->n][0] = i;
+	persist(list->number[list->n]);
+	list->n++; /* @forgets lost-operation */
+}
+
+/* The list is longer before the number is there. */
+static void hasty(uint64_t i)
+{
+	list->number[list->n][0] = i; /* lost */
+	list->n++;                    /* @hasty half-operation */
+	persist(&list->n);
+	persist(list->number[list->n - 1]);
+}
+
+/* Each step is persistent, but a crash can come between the two. */
+static void transfers(uint64_t i)
+{
+	list->left -= i; /* @transfers half-operation */
+	persist(&list->left);
+	list->right += i;
+	persist(&list->right);
+}
+
+static const struct {
+	const char *word;
+	void (*go)(uint64_t);
+} ways[] = {
+	{ "good", good }, { "forgets", forgets }, { "hasty", hasty }, { "transfers", transfers }
+};
+
+static int dump(const char *word)
+{
+	if (!strcmp(word, "fails") && list->n == 3)
+		return 5;
+	for (unsigned long k = 0; !strcmp(word, "endless"); k++)
+		printf("%lu\n", k);
+	if (!strcmp(word, "writes"))
+		list->n = 0;
+	printf("%lu + %lu\n", list->left, list->right);
+	for (uint64_t i = 0; i < list->n && i < 24; i++)
+		printf("number %lu\n", list->number[i][0]);
+	if (!strcmp(word, "time"))
+		printf("printed by %d\n", getpid());
+	return 0;
+}
+
+static void *other(void *go)
+{
+	HOLDFAST_OP_BEGIN(100);
+	pthread_barrier_wait(go);
+	list->left = list->right = 7;
+	pthread_barrier_wait(go);
+	HOLDFAST_OP_END(100);
+	return NULL;
+}
+
+/* Two operations at the same time, of which one is not persistent when it ends. */
+static void overlap(void)
+{
+	pthread_barrier_t go;
+	pthread_t thread;
+	pthread_barrier_init(&go, NULL, 2);
+	pthread_create(&thread, NULL, other, &go);
+	HOLDFAST_OP_BEGIN(1);
+	pthread_barrier_wait(&go);
+	good(41);
+	pthread_barrier_wait(&go);
+	HOLDFAST_OP_END(1);
+	pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+	const char *word = argc > 3 ? argv[3] : "";
+	if (fd < 0 || ftruncate(fd, sizeof *list))
+		return 99;
+	list = mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!strcmp(argv[2], "dump"))
+		return dump(word);
+	if (!strcmp(argv[2], "overlap"))
+		overlap();
+	for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+		for (uint64_t i = 1; !strcmp(argv[2], ways[k].word) && i <= 3; i++) {
+			if (strcmp(word, "unmarked") != 0)
+				HOLDFAST_OP_BEGIN(10 * i);
+			ways[k].go(i + 40);
+			if (strcmp(word, "unmarked") != 0)
+				HOLDFAST_OP_END(10 * i);
+		}
+	return 0;
+}
