@@ -373,6 +373,7 @@ static struct check_facts facts_of(struct oracle_state *u, const struct check_gr
 		.same_bytes = g->k.extra != 0,
 		.same_statement = g->tally[PERSISTED] != 0,
 		.by_chance = g->tally[BY_CHANCE] || g->tally[STRAY],
+		.stray = g->tally[STRAY] && !g->tally[PERSISTED] && !g->tally[BY_CHANCE],
 		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
 		.awaited = is_awaited(u, statement),
 		.beside = is_beside(u->check, &g->k),
@@ -444,7 +445,6 @@ static struct finding *forgotten(struct oracle_state *u, const check_groups *gro
 				 struct check_group *g)
 {
 	struct check_facts facts = facts_of(u, g);
-	facts.stray = true;
 	if (is_lost(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
 		return NULL;
 	check_recovery_look(u->check, &g->k, &facts);

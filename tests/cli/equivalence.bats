@@ -102,11 +102,11 @@ expected() {
 
 @test "what is not the same each time is refused, and may be ignored" {
 	run -3 holdfast crash -o t --probe "$(probe time)" -- "$BIN/said" "$pool" good
-	output_has "not the same each time: line 5 is 'printed by "
+	output_has "not the same each time: line 5 is 'printed at "
 	output_has "--ignore REGEX"
-	said r.json --ignore 'printed by [0-9]*' --probe "$(probe time)" -- good
+	said r.json --ignore 'printed at [0-9.]*' --probe "$(probe time)" -- good
 	jq -e '.findings == []' r.json
-	said r.json --ignore 'printed by [0-9]*' --probe "$(probe time)" -- transfers
+	said r.json --ignore 'printed at [0-9.]*' --probe "$(probe time)" -- transfers
 	diff <(found r.json) <(expected transfers)
 	run -2 holdfast crash --ignore '(' --probe "$(probe)" t
 	output_has "bad regular expression"

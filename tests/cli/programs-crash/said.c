@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "holdfast.h"
@@ -84,8 +85,10 @@ static int dump(const char *word)
 	printf("%lu + %lu\n", list->left, list->right);
 	for (uint64_t i = 0; i < list->n && i < 24; i++)
 		printf("number %lu\n", list->number[i][0]);
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (!strcmp(word, "time"))
-		printf("printed by %d\n", getpid());
+		printf("printed at %ld.%09ld\n", now.tv_sec, now.tv_nsec);
 	return 0;
 }
 
