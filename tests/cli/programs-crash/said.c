@@ -22,7 +22,7 @@
 struct list {
 	uint64_t n, gap[7];
 	uint64_t left, right, more[6]; /* a pair of accounts: their sum stays */
-	uint64_t number[24][8]; /* a line each */
+	uint64_t number[24][8];        /* a line each */
 };
 static struct list *list;
 
