@@ -82,6 +82,17 @@ static int set_view(struct campaign_options *o, const char *name, const char *te
 	return any || o->runner.view ? 0 : not_a("view", name, text, err);
 }
 
+static int set_judge(struct campaign_options *o, const char *name, const char *text,
+		     struct err *err)
+{
+	const char *about, *word;
+	o->judge = text;
+	for (size_t i = 0; (word = crash_judge_at(i, &about)); i++)
+		if (strcmp(word, text) == 0)
+			return 0;
+	return not_a("way to judge", name, text, err);
+}
+
 static int set_port(struct campaign_options *o, const char *name, const char *text, struct err *err)
 {
 	(void)name;
@@ -113,7 +124,7 @@ static const struct row {
 	{ "fail-regex", TEXT, AT(runner.fail_regex) },
 	{ "probe", TEXT, AT(runner.probe) },
 	{ "ignore", TEXT, AT(runner.ignore) },
-	{ "judge", TEXT, AT(judge) },
+	{ "judge", .set = set_judge },
 	{ "recover-client", TEXT, AT(runner.client) },
 	{ "same-address", FLAG, AT(same_address) },
 	{ "fast-recover", FLAG, AT(runner.fast) },
@@ -157,7 +168,7 @@ static int set(struct campaign_options *o, const struct campaign_setting *s, str
 }
 
 /* Who is listened to, if anybody is: where there is no recovery, the probe is the command. */
-static void set_judge(struct campaign_options *o)
+static void choose_judge(struct campaign_options *o)
 {
 	o->runner.listen = o->judge ? strcmp(o->judge, "output") == 0 : o->runner.probe != NULL;
 	o->crash.listen = o->runner.listen;
@@ -177,7 +188,7 @@ int campaign_options_set(struct campaign_options *o, const struct campaign_setti
 	};
 	for (size_t i = 0; i < s->n && !bad; i++)
 		bad = set(o, &s->p[i], err);
-	set_judge(o);
+	choose_judge(o);
 	return bad;
 }
 

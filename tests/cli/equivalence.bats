@@ -79,7 +79,7 @@ expected() {
 	crash_json r.json -o t --budget 4 --probe "$(probe)" -- "$BIN/said" "$pool" hasty
 	crash_json r.json --resume t
 	same_findings whole.json r.json
-	jq -e ".stats.resumed >= 4" r.json
+	jq -e ".stats.resumed > 0" r.json
 }
 
 @test "recovery and probe: both are run, and both judge" {

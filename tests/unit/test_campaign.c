@@ -116,6 +116,9 @@ static const struct {
 	{ "output-cap", "16M", "16X" },
 	{ "expect-exit", "0,3-5", "3-" },
 	{ "fail-regex", "error", "(" },
+	{ "probe", "true", "no-such-program-anywhere" },
+	{ "ignore", "at [0-9]*", "(" },
+	{ "judge", "output", "loudness" },
 	{ "port", "7000", NULL },
 	{ "view", "auto", "mirror" },
 };
