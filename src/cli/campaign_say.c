@@ -8,7 +8,9 @@
 void campaign_say_view(const struct campaign *c)
 {
 	size_t n;
-	crash_files(campaign_crash(c), false, &n);
+	const struct runner_file *file = crash_files(campaign_crash(c), false, &n);
+	while (n && file[n - 1].beside)
+		n--;
 	const struct sandbox_view *view = runner_view(campaign_runner(c));
 	msg_info("recovery sees the image%s %s%s%s", n > 1 ? "s" : "", view->text,
 		 view->lacks ? ": " : "", view->lacks ? view->lacks : "");
