@@ -183,12 +183,12 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 			continue;
 		}
 		bool on_purpose = (purpose & word) != 0;
-		bool is_stray = !on_purpose && check_is_stray(u, s, w, purpose);
+		bool is_stray = !on_purpose && word & ~l->same && check_is_stray(u, s, w, purpose);
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;
 		meant |= on_purpose ? word : 0;
-		strayed |= is_stray ? word : 0;
+		strayed |= is_stray ? word & ~l->same : 0;
 	}
 	if (strayed)
 		stray(u, s, strayed);

@@ -107,6 +107,7 @@ is() {
 @test "what a flush of something else persists by chance was forgotten, unless somebody knows of both" {
 	is strayed
 	is relied
+	is unchanged
 	check_json r.json -- "$BIN/plain" pool fine strayed
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | contains(["beside", "stray"]))' r.json
 }

@@ -332,6 +332,31 @@ OFTEN void relied(struct apple *a)
 	water(a);
 }
 
+/* What is forgotten there has the value that is persistent already. */
+OFTEN void resow(struct apple *a)
+{
+	a->skin = 3;
+	settle(&a->skin, 8);
+}
+
+OFTEN void autumn(struct apple *a)
+{
+	*(volatile uint64_t *)&a->skin = 3;
+}
+
+OFTEN void october(struct apple *a)
+{
+	autumn(a);
+	fine(a + 1);
+}
+
+OFTEN void unchanged(struct apple *a)
+{
+	resow(a);
+	october(a);
+	summer(a);
+}
+
 /* ---- an object that is pointed to, and of which nothing is ever persisted ---- */
 
 OFTEN void published(struct apple *a)
@@ -388,7 +413,7 @@ static const struct {
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
 	     { "piled", piled },         { "aside", aside },         { "echoed", echoed },
-	     { "strayed", strayed },     { "relied", relied } };
+	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged } };
 
 int main(int argc, char **argv)
 {
