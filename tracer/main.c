@@ -128,6 +128,8 @@ static void fork_child(ThreadId tid)
 		sym_forked();
 	if (opt.loads)
 		loads_forget();
+	exits_forked();
+	pointers_shared();
 	if (opt.follow_forks) {
 		emit_fork_child();
 		return;
@@ -157,6 +159,8 @@ static void post_clo_init(void)
 static void say_exit(ULong status, ULong sig)
 {
 	ULong args[2] = { status, sig };
+	if (sig)
+		exits_process(VG_(get_running_tid)());
 	emit(TRACE_EXIT, 0, 0, 0, 2, args, NULL, 0);
 	if (sym_on) {
 		exec_end();

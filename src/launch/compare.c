@@ -25,7 +25,7 @@ static bool any(const struct run *r)
 	return true;
 }
 
-/* The first that fits. */
+/* After what the tracer has said that it does not see: the first that fits. */
 static const struct {
 	bool (*fits)(const struct run *);
 	const char *cause;
@@ -33,8 +33,24 @@ static const struct {
 	{ unfollowed, "a child process that was not recorded wrote to it (--follow-forks)" },
 	{ several, "processes wrote to the same place at the same time, in an order that is not "
 		   "known" },
-	{ any, "another program wrote to it, or the program did in a way that is not recorded" },
+	{ any, "another program wrote to it, or this one did in a way that is not recorded" },
 };
+
+static const char *likely_cause(const struct run *r)
+{
+	static const char *const unseen[] = {
+#define X(NAME, words) words,
+		TRACE_UNSEEN(X)
+#undef X
+	};
+	size_t i = 0;
+	for (size_t k = 0; k < TRACE_UNSEEN_COUNT; k++)
+		if (trace_live_unseen(r->live, (enum trace_unseen)k))
+			return unseen[k];
+	while (!causes[i].fits(r))
+		i++;
+	return causes[i].cause;
+}
 
 /* One that was killed may have stored what it could not tell any more. */
 static bool all_told(const struct trace_defs *defs)
@@ -70,12 +86,9 @@ void launch_compare(const struct trace_live *live, struct launch_result *res)
 	struct run r = { live, trace_live_defs(live) };
 	struct trace_difference d;
 	char what[256];
-	size_t i = 0;
 	if (res->stopped || !all_told(r.defs) || !trace_live_differs(live, &d))
 		return;
-	while (!causes[i].fits(&r))
-		i++;
 	describe(&d, what, sizeof what);
 	err_set(&res->differs, EXIT_PROGRAM, "%s is not what was recorded: %s; likely cause: %s",
-		trace_file(r.defs, d.file)->path, what, causes[i].cause);
+		trace_file(r.defs, d.file)->path, what, likely_cause(&r));
 }

@@ -130,7 +130,8 @@ enum trace_kind {
 	TRACE_DEF_END,     /* args: 0; the process ended in order, nothing follows */
 	TRACE_DEF_NODE, /* args: id, enum trace_node, dev, ino, fd or -1; payload: path, a zero byte, a
 	                 * link's target; wants an answer */
-	TRACE_DEF_LAST = TRACE_DEF_NODE,
+	TRACE_DEF_UNSEEN, /* args: enum trace_unseen: the program used what is not recorded */
+	TRACE_DEF_LAST = TRACE_DEF_UNSEEN,
 
 	/* Symbolic execution: only in the ring, only when asked for; nothing of it is stored. */
 	TRACE_SYM_FIRST = 96,
@@ -314,6 +315,18 @@ enum trace_site {
 	TRACE_SITE_MFENCE,
 	TRACE_SITE_SYSCALL,
 	TRACE_SITE_CLASSES,
+};
+
+/* Ways of writing to PM that are not recorded: X(NAME, "the likely cause of a difference"). */
+#define TRACE_UNSEEN(X)                                                                            \
+	X(IO_URING, "what it did by io_uring is not recorded")                                     \
+	X(MEMORY, "what it wrote into another process's memory is not recorded")
+
+enum trace_unseen {
+#define X(NAME, words) TRACE_UNSEEN_##NAME,
+	TRACE_UNSEEN(X)
+#undef X
+		TRACE_UNSEEN_COUNT,
 };
 
 enum trace_birth { TRACE_BIRTH_START, TRACE_BIRTH_FORK, TRACE_BIRTH_EXEC };

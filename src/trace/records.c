@@ -335,6 +335,22 @@ static enum taken take_range(struct trace_live *l, struct slot *s, struct trace_
 	return trace_live_range(l, s, r, err);
 }
 
+static enum taken take_unseen(struct trace_live *l, struct slot *s, struct trace_event *r,
+			      struct err *err)
+{
+	(void)s;
+	(void)err;
+	if (r->arg[0] >= TRACE_UNSEEN_COUNT)
+		return TAKEN_BAD;
+	l->unseen |= 1u << r->arg[0];
+	return TAKEN;
+}
+
+bool trace_live_unseen(const struct trace_live *l, enum trace_unseen what)
+{
+	return l->unseen & 1u << what;
+}
+
 static const struct {
 	take_fn *take;
 	int nargs;
@@ -349,6 +365,7 @@ static const struct {
 	[TRACE_DEF_RANGE - TRACE_DEF_SITE] = { take_range, 4 },
 	[TRACE_DEF_END - TRACE_DEF_SITE] = { take_end, 1 },
 	[TRACE_DEF_NODE - TRACE_DEF_SITE] = { take_node, 5 },
+	[TRACE_DEF_UNSEEN - TRACE_DEF_SITE] = { take_unseen, 1 },
 };
 
 /* Records of symbolic execution: how many arguments each has. */

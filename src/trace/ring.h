@@ -68,6 +68,7 @@ struct trace_live {
 	struct hmap newest;         /* pid -> newest process of that number */
 	struct live_mark mark;
 	struct live_verify *verify; /* NULL: files are not compared */
+	uint32_t unseen;            /* bits by enum trace_unseen */
 	unsigned turn;              /* slot to start the next round with */
 	uint64_t checked;           /* ms: when producers were last seen alive */
 	unsigned nap;               /* ms to wait next time */

@@ -273,6 +273,7 @@ struct trace_difference {
 };
 void trace_live_verify(struct trace_live *);
 bool trace_live_differs(const struct trace_live *, struct trace_difference *);
+bool trace_live_unseen(const struct trace_live *, enum trace_unseen); /* the program used it */
 uint32_t trace_live_unfollowed(const struct trace_live *); /* children that were never heard of */
 /*
  * Symbolic execution: `sym` gets the TRACE_SYM_ records; `num` is the number of the next event.

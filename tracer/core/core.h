@@ -30,6 +30,7 @@ extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int 
 extern Int VG_(safe_fd)(Int oldfd);
 extern Int VG_(fcntl)(Int fd, Int cmd, Addr arg);
 extern Long VG_(fsize)(Int fd);
+extern void VG_(discard_translations)(Addr start, ULong len, const HChar *who);
 extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
 extern Bool VG_(clo_trace_children);
 extern Int VG_(count_living_threads)(void);

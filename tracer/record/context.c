@@ -36,6 +36,7 @@ struct thread {
 	UInt alt_frames;     /* FRAME_ALT frames on the stack */
 	Bool signal_pending; /* a handler's frame waits for its stack pointer */
 	Addr alt_lo, alt_hi;
+	Addr signal_top; /* … and ends here */
 	Bool fence_needed;
 	XArray *watches; /* struct watch: watched functions that are running */
 };
@@ -278,12 +279,17 @@ void ctx_signal(ThreadId tid, Int sig, Bool alt)
 	if (record.top + 1 >= record.limit)
 		ctx_grow();
 	*++record.top = (struct frame){ (Addr)sig, 0, 0, 0, FRAME_SIGNAL | (alt ? FRAME_ALT : 0) };
-	threads.cur->signal_pending = True;
+	if (!threads.cur->signal_pending)
+		threads.cur->signal_top = VG_(get_SP)(tid);
 	if (alt) {
 		threads.cur->alt_frames++;
 		threads.cur->alt_lo = VG_(thread_get_altstack_min)(tid);
 		threads.cur->alt_hi = threads.cur->alt_lo + VG_(thread_get_altstack_size)(tid);
+		if (VG_(get_SP)(tid) < threads.cur->alt_lo ||
+		    VG_(get_SP)(tid) >= threads.cur->alt_hi)
+			threads.cur->signal_top = threads.cur->alt_hi;
 	}
+	threads.cur->signal_pending = True;
 }
 
 /* ---- threads ---- */
@@ -329,6 +335,8 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 	*t->base = (struct frame){ 0, ~(Addr)0xff, 0, 0, 0 };
 	t->top = t->base;
 	t->id = ++threads.last;
+	exits_clear_word(tid, record.clears);
+	record.clears = 0;
 	t->alt_frames = 0;
 	t->signal_pending = t->fence_needed = False;
 	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads.all[parent].id };
@@ -372,6 +380,8 @@ void ctx_run(ThreadId tid, ULong blocks)
 		for (struct frame *f = record.top; f > threads.cur->base && f->sp == 0; f--)
 			f->sp = VG_(get_SP)(tid) | (f->flags & FRAME_ALT ? 1 : 0);
 		threads.cur->signal_pending = False;
+		if (threads.cur->signal_top > VG_(get_SP)(tid))
+			kernel_pushed(tid, VG_(get_SP)(tid), threads.cur->signal_top);
 	}
 }
 

@@ -138,8 +138,11 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 		VG_(memcpy)(w + 3, (void *)a, size);
 	}
 	commit(words);
-	if (UNLIKELY(opt.loads))
-		loads_stored(a, size);
+	if (UNLIKELY(record.tell_stores)) {
+		pointers_stored(a, size);
+		if (opt.loads)
+			loads_stored(a, size);
+	}
 }
 
 /* Sends a record and waits until holdfast has answered it. */

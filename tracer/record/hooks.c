@@ -61,6 +61,13 @@ VG_REGPARM(1) void on_fence(ULong pack)
 	record.fence_needed = False;
 }
 
+/* The stack pointer was moved, not by a constant. */
+VG_REGPARM(1) void on_new_stack(Addr sp)
+{
+	if (region_find(sp) || region_find(sp - 1))
+		record.stacks = True; /* the block is left at once */
+}
+
 VG_REGPARM(2) void on_watched(ULong what, ULong site)
 {
 	ThreadId tid = VG_(get_running_tid)();

@@ -4,7 +4,10 @@
  *
  * Stores: after the store, a call of on_store() guarded by an inline look-up of the address's
  * granule; the bytes are read back from memory, which works for any width. Plain stores at an
- * address that comes from the stack pointer are left alone: stacks are not PM.
+ * address that comes from the stack pointer are left alone, since stacks are not PM; until one is. Whatever
+ * sets the stack pointer to anything but itself and a constant calls on_new_stack(), by the same
+ * look-up, and the rest of its block takes no store for one to a stack. If the new one is PM,
+ * all blocks are translated anew.
  *
  * Loads, with --hf-loads: before the load, a call of on_load() guarded by the same look-up. Loads
  * that VEX has removed because their result is unused are not recorded.
@@ -31,7 +34,9 @@ struct block {
 	IRExpr **def; /* what each temporary was made from */
 	Bool *is_sp;  /* temporaries that are the stack pointer plus a constant */
 	UInt ntemps;
-	Addr ip; /* of the current instruction */
+	Bool moved; /* the stack pointer was set to something else */
+	Bool leave; /* … by the current instruction */
+	Addr ip;    /* of the current instruction */
 	struct decoded insn;
 	Bool any; /* an instruction has begun */
 };
@@ -104,6 +109,41 @@ static Bool from_sp(const struct block *b, const IRExpr *addr)
 	       b->is_sp[addr->Iex.RdTmp.tmp];
 }
 
+static Bool to_stack(const struct block *b, const IRExpr *addr)
+{
+	return !record.stacks && !b->moved && from_sp(b, addr);
+}
+
+/* As the core does when code is unmapped: all is translated anew. */
+void stacks_are_pm(void)
+{
+	if (!record.stacks)
+		VG_(discard_translations)(0, ~0ull, "hf.stacks");
+	record.stacks = True;
+}
+
+/* Leaves the block at its next instruction if the new stack is PM, and throws away all. */
+static void leave_for_stack(struct block *b, Addr next)
+{
+	IRSB *sb = b->out;
+	IRExpr *now = assign(sb, Ity_I8, IRExpr_Load(Iend_LE, Ity_I8, u64((Addr)&record.stacks)));
+	now = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpNE8, now, IRExpr_Const(IRConst_U8(0))));
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMSTART), u64(0)));
+	addStmtToIRSB(sb, IRStmt_Put(OFF(CMLEN), u64(~0ull)));
+	addStmtToIRSB(sb, IRStmt_Exit(now, Ijk_InvalICache, IRConst_U64(next), OFF(RIP)));
+	b->leave = False;
+}
+
+static void do_put(struct block *b, IRStmt *st)
+{
+	IRExpr *sp = st->Ist.Put.data;
+	keep(b->out, st);
+	if (st->Ist.Put.offset != OFF(RSP) || record.stacks || from_sp(b, sp))
+		return;
+	b->moved = b->leave = True;
+	call(b->out, "on_new_stack", on_new_stack, 1, mkIRExprVec_1(sp), maybe_pm(b->out, sp));
+}
+
 /* Remembers what a temporary is made from, and whether it is SP-relative. */
 static void note_def(struct block *b, const IRStmt *st)
 {
@@ -122,7 +162,7 @@ static void note_def(struct block *b, const IRStmt *st)
 /* maskmovdqu and maskmovq load only in VEX's rendering of them. */
 static void add_load(struct block *b, IRExpr *addr, UInt size, IRExpr *guard)
 {
-	if (!opt.loads || from_sp(b, addr) || b->insn.insn == INSN_MASKED_NT_STORE)
+	if (!opt.loads || to_stack(b, addr) || b->insn.insn == INSN_MASKED_NT_STORE)
 		return;
 	guard = both(b->out, maybe_pm(b->out, addr), guard);
 	call(b->out, "on_load", on_load, 3, mkIRExprVec_3(addr, u64(b->ip), u64(size)), guard);
@@ -153,7 +193,7 @@ static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRE
 				: nt   ? TRACE_SITE_NT_STORE
 				       : TRACE_SITE_STORE;
 	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
-	if (from_sp(b, addr) && !nt)
+	if (to_stack(b, addr) && !nt)
 		return;
 	guard = both(b->out, maybe_pm(b->out, addr), guard);
 	call(b->out, "on_store", on_store, 2,
@@ -235,7 +275,7 @@ static void do_cas(struct block *b, IRStmt *st)
 		add_atomic_fence(b, size);
 	add_load(b, cas->addr, size, NULL);
 	keep(sb, st);
-	if (from_sp(b, cas->addr))
+	if (to_stack(b, cas->addr))
 		return;
 	done = assign(sb, Ity_I1, IRExpr_Binop(eq, IRExpr_RdTmp(cas->oldLo), cas->expdLo));
 	if (cas->dataHi) {
@@ -400,6 +440,8 @@ static void end_request(IRSB *sb)
 static void end_block(struct block *b, const VexGuestExtents *vge)
 {
 	IRSB *sb = b->out;
+	if (b->leave && sb->jumpkind == Ijk_Boring && sb->next->tag == Iex_Const)
+		leave_for_stack(b, sb->next->Iex.Const.con->Ico.U64);
 	switch (sb->jumpkind) {
 	case Ijk_NoDecode: /* clwb, clflushopt, and clflush behind several segment prefixes */
 	case Ijk_InvalICache:
@@ -441,6 +483,8 @@ static void do_imark(struct block *b, IRStmt *st)
 	Addr ip = st->Ist.IMark.addr;
 	if (b->any && b->insn.insn == INSN_CALL && ip == b->insn.target)
 		push_frame(b, u64(ip));
+	if (b->leave)
+		leave_for_stack(b, ip);
 	keep(b->out, st);
 	b->ip = ip;
 	decode(ip, &b->insn);
@@ -459,6 +503,7 @@ static void do_stmt(struct block *b, IRStmt *st)
 	case Ist_Dirty: do_dirty(b, st); return;
 	case Ist_WrTmp: do_wrtmp(b, st); return;
 	case Ist_LoadG: do_loadg(b, st); return;
+	case Ist_Put: do_put(b, st); return;
 	case Ist_MBE:
 		if (st->Ist.MBE.event == Imbe_Fence)
 			do_fence(b);
@@ -475,6 +520,8 @@ IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *lay
 			   NULL,
 			   NULL,
 			   (UInt)in->tyenv->types_used,
+			   False,
+			   False,
 			   0,
 			   { 0 },
 			   False };

@@ -14,6 +14,9 @@
  *   module.c      where the program's code is
  *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
+ *   pointers.c    what it writes without a word
+ *   exits.c       … when a thread has ended
+ *   remote.c      memory that is written as another process's is
  *   request.c     client requests: markers, and those of pmemcheck
  *   library.c     what calls of libpmemobj's functions say
  *   debuginfo.c   keeps Valgrind from reading debug information
@@ -50,13 +53,16 @@ Bool glob_any(XArray *globs, const HChar *text);
 
 /* ---- what these files share (emit.c) ---- */
 extern struct record {
-	Bool on;           /* False: record nothing (not started, told to stop, unfollowed child) */
+	Bool on;          /* False: record nothing (not started, told to stop, unfollowed child) */
+	Bool tell_stores; /* loads.c or pointers.c wants to know what is stored */
+	Bool stacks;      /* stacks may be PM: stores to them are looked at as well */
 	Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
 	struct frame *top;   /* current thread's innermost frame */
 	struct frame *limit; /* first frame that may not be used */
 	Bool exit_seen;      /* the program asked to exit, so it did not die from a signal */
 	Int exit_status;
 	ThreadId exit_tid;                   /* who asked */
+	Addr clears;                         /* word of the thread that is being made: exits.c */
 	void (*cpuid)(VexGuestAMD64State *); /* what on_cpuid stands in for */
 	const struct block_hooks *hooks;     /* NULL: nobody wants more in a block */
 } record;
@@ -149,6 +155,7 @@ void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd,
 		 Addr hint);
 void region_munmap(ThreadId tid, Addr a, SizeT len);
 void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot);
+void region_removed(ThreadId tid, Addr a, SizeT len); /* MADV_REMOVE: a hole in the file */
 void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_len);
 void region_register(Addr a, SizeT len);
 void region_unregister(Addr a, SizeT len);
@@ -212,7 +219,22 @@ void limits_after(UInt no, const UWord *args, SysRes res);
 void syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
 void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);
 void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
+void kernel_pushed(ThreadId tid, Addr lo, Addr hi);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
+
+/* ---- pointers.c, exits.c, remote.c ---- */
+void pointers_pre(ThreadId tid, UInt no, const UWord *args, UInt nargs);
+void pointers_post(ThreadId tid);
+void pointers_drop(ThreadId tid);
+void pointers_shared(void); /* another process may write to PM from now on */
+void pointers_stored(Addr a, SizeT size);
+void pointers_refresh(void);
+void exits_clear_word(ThreadId tid, Addr word);
+void exits_robust_list(ThreadId tid, Addr head);
+void exits_thread(ThreadId tid);  /* it is about to end */
+void exits_process(ThreadId tid); /* … and all others, before it */
+void exits_forked(void);
+void remote_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 
 /* Transactions without a number belong to the thread; numbered ones start above these. */
 #define TRANSACTION_OF(tid) ((ULong)1 << 63 | ctx_thread_id(tid))
@@ -273,6 +295,7 @@ extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
 #define WATCHED_ACT(what) ((enum library_act)((what) >> 32 & 0xff))
 #define WATCHED_RECORDED(what) ((what) >> 40)
 extern VG_REGPARM(2) void on_watched(ULong what, ULong site);
+extern VG_REGPARM(1) void on_new_stack(Addr sp);
 extern void on_cpuid(VexGuestAMD64State *st);
 
 /* ---- loads.c ---- */
@@ -283,6 +306,7 @@ void loads_stored(Addr a, SizeT size); /* forget that these bytes were loaded */
 void loads_forget(void);
 
 /* ---- instrument.c ---- */
+void stacks_are_pm(void); /* some are; called at a system call */
 /*
  * Who else instruments each block, besides recording: called while a block is
  * translated. `before` and `after` surround each statement of the program's; `flush` is called

@@ -257,6 +257,20 @@ void region_mprotect(ThreadId tid, Addr a, SizeT len, UInt prot)
 		event_at_syscall(tid, TRACE_PROTECT, 0, 3, args, NULL, 0);
 }
 
+void region_removed(ThreadId tid, Addr a, SizeT len)
+{
+	enum { KEEP_SIZE_AND_PUNCH_HOLE = 3 }; /* as fallocate calls it */
+	Addr end = a + VG_PGROUNDUP(len);
+	for (UInt i = lower(a); i < regions.n && regions.all[i].lo < end; i++) {
+		const struct region *r = &regions.all[i];
+		Addr lo = r->lo > a ? r->lo : a, hi = r->hi < end ? r->hi : end;
+		ULong args[4] = { r->file, KEEP_SIZE_AND_PUNCH_HOLE, r->off + (lo - r->lo),
+				  hi - lo };
+		if (r->file != NO_FILE && r->kind != REGION_PRIVATE)
+			event_at_syscall(tid, TRACE_FILE_ALLOCATE, 0, 4, args, NULL, 0);
+	}
+}
+
 struct move {
 	ThreadId tid;
 	Addr from, to;

@@ -7,6 +7,8 @@
 
 #define CHUNK 32768u /* payload of one FILE_WRITE record */
 #define CLONE_THREAD 0x10000
+#define CLONE_CHILD_CLEARTID 0x200000
+#define MADV_REMOVE 9
 
 static struct {
 	Bool family; /* more than one process is recorded */
@@ -29,20 +31,32 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 	emit(kind, flags, syscall_site(tid), ctx_node(), nargs, args, payload, size);
 }
 
-void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
+/* One record per page, since a payload is limited. */
+static void memory_written(Addr a, Addr end, UInt site)
 {
-	Addr end = a + len, stop;
-	if (part != Vg_CoreSysCall || !record.on)
-		return;
-	for (; (a = region_next(a)) < end; a = stop) {
+	for (Addr stop; (a = region_next(a)) < end; a = stop) {
 		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
 		if (stop > region_find(a)->hi)
 			stop = region_find(a)->hi;
 		if (stop > end)
 			stop = end;
-		ctx_switch(tid);
-		emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, syscall_site(tid), ctx_node());
+		emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, site, ctx_node());
 	}
+}
+
+void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
+{
+	if (part != Vg_CoreSysCall || !record.on || region_next(a) >= a + len)
+		return;
+	ctx_switch(tid);
+	memory_written(a, a + len, syscall_site(tid));
+}
+
+/* The frame of a signal handler, with the registers; and the core keeps something of its own behind it. */
+void kernel_pushed(ThreadId tid, Addr lo, Addr hi)
+{
+	if (record.on && region_next(lo) < hi)
+		memory_written(lo, hi, emit_site(VG_(get_IP)(tid), TRACE_SITE_OTHER, 0));
 }
 
 /* ---- writes to files that back PM ---- */
@@ -226,7 +240,12 @@ static Bool maps_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 		region_mmap(tid, r, a[1], (UInt)a[2], (UInt)a[3], (Int)a[4], a[5], a[0]);
 		return True;
 	case __NR_munmap: region_munmap(tid, a[0], a[1]); return True;
-	case __NR_mprotect: region_mprotect(tid, a[0], a[1], (UInt)a[2]); return True;
+	case __NR_mprotect:
+	case __NR_pkey_mprotect: region_mprotect(tid, a[0], a[1], (UInt)a[2]); return True;
+	case __NR_madvise:
+		if (a[2] == MADV_REMOVE)
+			region_removed(tid, a[0], a[1]);
+		return True;
 	case __NR_mremap: region_mremap(tid, a[0], a[1], r, a[2]); return True;
 	case __NR_msync:
 		if (region_ever())
@@ -245,6 +264,39 @@ static void exec_pre(ThreadId tid, const HChar *path)
 		event_at_syscall(tid, TRACE_EXEC, 0, 0, NULL, path, (UInt)VG_(strlen)(path));
 }
 
+/* Stacks that are PM: a thread's, a signal handler's. */
+static void stack_given(Addr lo, SizeT len)
+{
+	if (region_next(lo) < lo + len)
+		stacks_are_pm();
+}
+
+static void exit_pre(ThreadId tid, UInt no, Int status)
+{
+	if (no == __NR_exit && VG_(count_living_threads)() > 1) {
+		exits_thread(tid);
+		return;
+	}
+	record.exit_seen = True;
+	record.exit_tid = tid;
+	record.exit_status = status & 0xff;
+	exits_process(tid);
+}
+
+static void threads_post(ThreadId tid, UInt no, const UWord *a)
+{
+	const vki_stack_t *st = (const vki_stack_t *)a[0];
+	switch (no) {
+	case __NR_sigaltstack:
+		if (st && region_ever())
+			stack_given((Addr)st->ss_sp, st->ss_size);
+		break;
+	case __NR_set_robust_list: exits_robust_list(tid, a[0]); break;
+	case __NR_set_tid_address: exits_clear_word(tid, a[0]); break;
+	default: break;
+	}
+}
+
 static Bool is_fork(UInt no, const UWord *a)
 {
 	return no == __NR_fork || no == __NR_vfork || (no == __NR_clone && !(a[0] & CLONE_THREAD));
@@ -254,14 +306,19 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 {
 	if (!record.on)
 		return;
+	if (is_fork(no, a))
+		pointers_shared();
 	if (opt.follow_forks && is_fork(no, a))
 		calls.family = True;
 	if (calls.family)
 		emit_sync();
-	if (no == __NR_exit_group || (no == __NR_exit && VG_(count_living_threads)() == 1)) {
-		record.exit_seen = True;
-		record.exit_tid = tid;
-		record.exit_status = (Int)a[0] & 0xff;
+	if (region_ever())
+		pointers_pre(tid, no, a, nargs);
+	if (no == __NR_clone && !is_fork(no, a)) {
+		record.clears = a[0] & CLONE_CHILD_CLEARTID ? a[3] : 0;
+		stack_given(a[1] - 1, 1);
+	} else if (no == __NR_exit_group || no == __NR_exit) {
+		exit_pre(tid, no, (Int)a[0]);
 	} else if (no == __NR_execve) {
 		exec_pre(tid, (const HChar *)a[0]);
 	} else {
@@ -273,6 +330,8 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 {
 	ULong child = sr_Res(res);
+	threads_post(tid, no, a);
+	remote_post(tid, no, a, sr_Res(res));
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
 	names_post(tid, no, a, sr_Res(res));
@@ -284,6 +343,9 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 
 void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 {
-	if (record.on && !sr_isError(res))
+	if (!record.on)
+		return;
+	if (!sr_isError(res))
 		tell_post(tid, no, a, res);
+	pointers_post(tid);
 }
