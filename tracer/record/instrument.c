@@ -23,53 +23,7 @@
  *
  * Requests: whoever asks whether Valgrind is there is told that it is not.
  */
-#include "record.h"
-
-/* ---- small pieces of IR ---- */
-
-#define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
-
-struct block {
-	IRSB *out;
-	IRExpr **def; /* what each temporary was made from */
-	Bool *is_sp;  /* temporaries that are the stack pointer plus a constant */
-	UInt ntemps;
-	Bool moved; /* the stack pointer was set to something else */
-	Bool leave; /* … by the current instruction */
-	Addr ip;    /* of the current instruction */
-	struct decoded insn;
-	Bool any; /* an instruction has begun */
-};
-
-static IRExpr *u64(ULong v)
-{
-	return IRExpr_Const(IRConst_U64(v));
-}
-
-static IRExpr *assign(IRSB *sb, IRType ty, IRExpr *e)
-{
-	IRTemp t = newIRTemp(sb->tyenv, ty);
-	addStmtToIRSB(sb, IRStmt_WrTmp(t, e));
-	return IRExpr_RdTmp(t);
-}
-
-static IRExpr *binop64(IRSB *sb, IROp op, IRExpr *a, IRExpr *b)
-{
-	return assign(sb, Ity_I64, IRExpr_Binop(op, a, b));
-}
-
-static IRExpr *load64(IRSB *sb, IRExpr *addr)
-{
-	return assign(sb, Ity_I64, IRExpr_Load(Iend_LE, Ity_I64, addr));
-}
-
-static void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRExpr **args, IRExpr *guard)
-{
-	IRDirty *d = unsafeIRDirty_0_N(regparms, name, VG_(fnptr_to_fnentry)(fn), args);
-	if (guard)
-		d->guard = guard;
-	addStmtToIRSB(sb, IRStmt_Dirty(d));
-}
+#include "block.h"
 
 /* Copies a statement of the program. */
 static void keep(IRSB *sb, IRStmt *st)
@@ -379,49 +333,7 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	sb->jumpkind = Ijk_Boring;
 }
 
-/* ---- calls and returns ---- */
-
-static void push_frame(struct block *b, IRExpr *target)
-{
-	IRSB *sb = b->out;
-	IRExpr *next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&record.top)),
-			       u64(sizeof(struct frame)));
-	IRExpr *limit = load64(sb, u64((Addr)&record.limit));
-	IRExpr *full = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLE64U, limit, next));
-	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
-	call(sb, "ctx_grow", ctx_grow, 0, mkIRExprVec_0(), full);
-	next = binop64(sb, Iop_Add64, load64(sb, u64((Addr)&record.top)),
-		       u64(sizeof(struct frame)));
-#define FIELD(f) binop64(sb, Iop_Add64, next, u64(offsetof(struct frame, f)))
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, next, u64(b->ip)));
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(sp), sp));
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(target), target));
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, FIELD(node), u64(0))); /* and flags */
-#undef FIELD
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&record.top), next));
-}
-
-static void end_return(IRSB *sb)
-{
-	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
-	IRExpr *top = load64(sb, u64((Addr)&record.top));
-	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
-	IRExpr *odd = assign(sb, Ity_I1,
-			     IRExpr_Binop(Iop_CmpNE64, binop64(sb, Iop_Add64, fsp, u64(8)), sp));
-	addStmtToIRSB(sb, IRStmt_Store(Iend_LE, u64((Addr)&record.top),
-				       binop64(sb, Iop_Sub64, top, u64(sizeof(struct frame)))));
-	call(sb, "ctx_return", ctx_return, 1, mkIRExprVec_1(sp), odd);
-}
-
-/* longjmp ends in an indirect jump with the stack pointer above the current frame's. */
-static void end_indirect_jump(IRSB *sb)
-{
-	IRExpr *sp = assign(sb, Ity_I64, IRExpr_Get(OFF(RSP), Ity_I64));
-	IRExpr *top = load64(sb, u64((Addr)&record.top));
-	IRExpr *fsp = load64(sb, binop64(sb, Iop_Add64, top, u64(offsetof(struct frame, sp))));
-	IRExpr *left = assign(sb, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, fsp, sp));
-	call(sb, "ctx_resync", ctx_resync, 1, mkIRExprVec_1(sp), left);
-}
+/* ---- the end of a block ---- */
 
 /*
  * RUNNING_ON_VALGRIND gives its default, as it does outside of Valgrind. PMDK and others ask for it, and take other
@@ -449,12 +361,12 @@ static void end_block(struct block *b, const VexGuestExtents *vge)
 		    b->insn.insn == INSN_CLFLUSH)
 			end_flush(b, vge);
 		break;
-	case Ijk_Call: push_frame(b, sb->next); break;
-	case Ijk_Ret: end_return(sb); break;
+	case Ijk_Call: frames_push(b, sb->next); break;
+	case Ijk_Ret: frames_return(sb); break;
 	case Ijk_ClientReq: end_request(sb); break;
 	case Ijk_Boring:
 		if (sb->next->tag != Iex_Const)
-			end_indirect_jump(sb);
+			frames_jump(sb);
 		break;
 	default: break;
 	}
@@ -482,7 +394,7 @@ static void do_imark(struct block *b, IRStmt *st)
 {
 	Addr ip = st->Ist.IMark.addr;
 	if (b->any && b->insn.insn == INSN_CALL && ip == b->insn.target)
-		push_frame(b, u64(ip));
+		frames_push(b, u64(ip));
 	if (b->leave)
 		leave_for_stack(b, ip);
 	keep(b->out, st);

@@ -5,6 +5,7 @@
  *   options.c     what was asked for
  *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
  *   instrument.c  puts the calls into each superblock
+ *   frames.c      … those for calls and returns
  *   hooks.c       the functions that are called there
  *   context.c     the calling context of the current thread, in O(1)
  *   region.c      which addresses are persistent memory
