@@ -134,7 +134,8 @@ static void store_file(struct trace_image *im, struct image_file *f, uint64_t of
 	uint64_t end = f->size / CHUNK_PAGE * CHUNK_PAGE + (f->size % CHUNK_PAGE ? CHUNK_PAGE : 0);
 	if (off + n > f->size && off < end)
 		n = off < f->size ? f->size - off : 0;
-	write_file(im, f, off, src, n);
+	if (n)
+		write_file(im, f, off, src, n);
 }
 
 /* Moves all pages from index `from` on by `by` pages: collapse and insert. */

@@ -58,6 +58,7 @@ static void forget_files(struct trace_live *l, uint32_t first)
 	for (uint32_t i = 0; i < first; i++)
 		hmap_put(&l->file_of, hash_mix(l->file.p[i].dev, l->file.p[i].ino), i);
 	l->file.n = first;
+	l->ring->nfiles = first < RING_FILES ? first : RING_FILES;
 	trace_defs_cut_files(&l->defs, first);
 }
 
@@ -100,6 +101,7 @@ void trace_live_reset(struct trace_live *l)
 	}
 	trace_defs_free(&l->defs);
 	l->process.n = l->file.n = l->node.n = 0;
+	l->ring->nfiles = 0;
 	hmap_free(&l->file_of);
 	hmap_free(&l->node_of);
 	hmap_free(&l->forked);

@@ -145,10 +145,16 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 	}
 }
 
-/* Sends a record and waits until holdfast has answered it. */
 Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size)
 {
-	emit(kind, 0, 0, 0, nargs, args, payload, size);
+	return emit_request(kind, 0, 0, nargs, args, payload, size);
+}
+
+/* Sends a record and waits until holdfast has answered it. */
+Bool emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
+		  const void *payload, UInt size)
+{
+	emit(kind, 0, site, ctx, nargs, args, payload, size);
 	if (!record.on)
 		return False;
 	ring.requests++;
@@ -204,6 +210,17 @@ void emit_bell(void)
 ULong emit_position(void)
 {
 	return ring.head;
+}
+
+Bool emit_is_pm(ULong dev, ULong ino, ULong *born)
+{
+	UInt n = __atomic_load_n(&ring.shm->nfiles, __ATOMIC_ACQUIRE);
+	for (UInt i = n < RING_FILES ? n : RING_FILES; i-- > 0;)
+		if (ring.shm->file[i].dev == dev && ring.shm->file[i].ino == ino) {
+			*born = ring.shm->file[i].born;
+			return True;
+		}
+	return False;
 }
 
 Bool emit_is_output(ULong dev, ULong ino)

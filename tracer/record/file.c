@@ -92,6 +92,15 @@ UInt file_by_path(const HChar *path)
 	return file_lookup(st.dev, st.ino, -1, path);
 }
 
+void file_elsewhere(const struct vg_stat *st, Int fd)
+{
+	const HChar *path;
+	ULong born;
+	if (emit_is_pm(st->dev, st->ino, &born) && file_find(st, fd) == NO_FILE && born &&
+	    born == birth_of(fd, NULL) && VG_(resolve_filename)(fd, &path))
+		file_announce(fd, st, path);
+}
+
 /* The name is gone. The inode's number may be reused once nothing maps or opens it. */
 void file_unlinked(UInt file)
 {
@@ -121,6 +130,30 @@ UInt file_announce(Int fd, const struct vg_stat *st, const HChar *path)
 	return id;
 }
 
+/* Files that were made without a name, and may get one: linkat. */
+static struct {
+	ULong dev, ino;
+} * nameless;
+static UInt nnameless;
+
+static Bool may_get_name(const struct vg_stat *st)
+{
+	for (UInt i = 0; i < nnameless; i++)
+		if (nameless[i].dev == st->dev && nameless[i].ino == st->ino)
+			return True;
+	return False;
+}
+
+void file_may_get_name(Int fd)
+{
+	struct vg_stat st;
+	if (VG_(fstat)(fd, &st) != 0 || may_get_name(&st))
+		return;
+	nameless = VG_(realloc)("hf.nameless", nameless, (nnameless + 1) * sizeof *nameless);
+	nameless[nnameless].dev = st.dev;
+	nameless[nnameless++].ino = st.ino;
+}
+
 /* Is this a file whose shared mappings are persistent memory? */
 Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 {
@@ -130,7 +163,7 @@ Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 	if (!regular && !dax)
 		return False;
 	/* files without a name and the C library's semaphores are not persistent data */
-	if (st->nlink == 0 || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
+	if ((st->nlink == 0 && !may_get_name(st)) || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
 	    VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
 		return False;
 	return VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path);

@@ -169,10 +169,10 @@ void pointers_stored(Addr a, SizeT size)
 	}
 }
 
-/* A file was written to, which may be mapped there. */
-void pointers_refresh(void)
+/* A thread has written to a file, which may be mapped where others wait. */
+void pointers_refresh(ThreadId tid)
 {
 	for (UInt i = 0; i < pointers.used; i++)
-		if (pointers.all[i].tid != VG_INVALID_THREADID)
+		if (pointers.all[i].tid != VG_INVALID_THREADID && pointers.all[i].tid != tid)
 			peek(pointers.all[i].a, pointers.all[i].was, pointers.all[i].len);
 }

@@ -15,6 +15,7 @@
  *   module.c      where the program's code is
  *   loads.c       loads from persistent memory, if they are asked for
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
+ *   writes.c      … to files
  *   pointers.c    what it writes without a word
  *   exits.c       … when a thread has ended
  *   remote.c      memory that is written as another process's is
@@ -84,8 +85,10 @@ void emit_init(void);
 void emit_fork_child(void);
 void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
-void emit_bell(void);                      /* holdfast should look now */
-ULong emit_position(void);                 /* where the ring's head stands */
+void emit_bell(void);      /* holdfast should look now */
+ULong emit_position(void); /* where the ring's head stands */
+/* The newest file of these numbers that some process has announced as PM, and its time of birth. */
+Bool emit_is_pm(ULong dev, ULong ino, ULong *born);
 Bool emit_is_output(ULong dev, ULong ino); /* holdfast's own stdout or stderr */
 Bool emit_nobody(void);                    /* holdfast is gone, or does not want to hear any more */
 void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
@@ -96,6 +99,9 @@ void emit_thread(UInt thread); /* whose events follow */
 void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
 	  const void *payload, UInt size);
 Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size);
+/* The same, as an event at an instruction. */
+Bool emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
+		  const void *payload, UInt size);
 void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx);
 /* The id of an instruction; the definition is sent when it is first seen. */
 UInt emit_site(Addr ip, enum trace_site class, UInt size);
@@ -161,8 +167,9 @@ void region_mremap(ThreadId tid, Addr from, SizeT old_len, Addr to, SizeT new_le
 void region_register(Addr a, SizeT len);
 void region_unregister(Addr a, SizeT len);
 void region_forget_all(void);
-Bool region_ever(void);         /* was there PM at any time? */
-Bool region_of_file(UInt file); /* is it mapped? */
+Bool region_ever(void);                   /* was there PM at any time? */
+Bool region_of_file(UInt file);           /* is it mapped? */
+Addr region_mapped(UInt file, ULong off); /* where; 0: that byte is not */
 
 /* ---- file.c, module.c ---- */
 struct file {
@@ -184,6 +191,9 @@ UInt file_announce(Int fd, const struct vg_stat *, const HChar *path);
 Bool file_is_pm(const struct vg_stat *, const HChar *path); /* if mapped so that stores reach it */
 Bool file_is_loaded(Int fd, const struct vg_stat *, const HChar *path);
 void file_unlinked(UInt file);
+void file_may_get_name(Int fd); /* made without one: O_TMPFILE */
+void file_elsewhere(const struct vg_stat *,
+		    Int fd); /* announces it if it is PM for another process */
 void module_scan(void);
 void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
 void module_unmapped(ThreadId tid, Addr lo, Addr hi);
@@ -223,13 +233,16 @@ void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 void kernel_pushed(ThreadId tid, Addr lo, Addr hi);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
 
-/* ---- pointers.c, exits.c, remote.c ---- */
+/* ---- writes.c, pointers.c, exits.c, remote.c ---- */
+void writes_pre(ThreadId tid, UInt no, const UWord *args);
+void writes_post(ThreadId tid, UInt no, const UWord *args, UWord result);
+void writes_done(ThreadId tid, UInt no, const UWord *args); /* and if it failed, too */
 void pointers_pre(ThreadId tid, UInt no, const UWord *args, UInt nargs);
 void pointers_post(ThreadId tid);
 void pointers_drop(ThreadId tid);
 void pointers_shared(void); /* another process may write to PM from now on */
 void pointers_stored(Addr a, SizeT size);
-void pointers_refresh(void);
+void pointers_refresh(ThreadId tid);
 void exits_clear_word(ThreadId tid, Addr word);
 void exits_robust_list(ThreadId tid, Addr head);
 void exits_thread(ThreadId tid);  /* it is about to end */

@@ -167,6 +167,17 @@ Bool region_of_file(UInt file)
 	return False;
 }
 
+Addr region_mapped(UInt file, ULong off)
+{
+	for (UInt i = 0; i < regions.n; i++) {
+		const struct region *r = &regions.all[i];
+		if (r->file == file && r->kind == REGION_PM && off >= r->off &&
+		    off - r->off < r->hi - r->lo)
+			return r->lo + (off - r->off);
+	}
+	return 0;
+}
+
 void region_forget_all(void)
 {
 	regions.n = 0;

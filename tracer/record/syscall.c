@@ -5,10 +5,10 @@
  */
 #include "record.h"
 
-#define CHUNK 32768u /* payload of one FILE_WRITE record */
 #define CLONE_THREAD 0x10000
 #define CLONE_CHILD_CLEARTID 0x200000
 #define MADV_REMOVE 9
+#define O_TMPFILE 0x410000
 
 static struct {
 	Bool family; /* more than one process is recorded */
@@ -57,62 +57,6 @@ void kernel_pushed(ThreadId tid, Addr lo, Addr hi)
 {
 	if (record.on && region_next(lo) < hi)
 		memory_written(lo, hi, emit_site(VG_(get_IP)(tid), TRACE_SITE_OTHER, 0));
-}
-
-/* ---- writes to files that back PM ---- */
-
-static void wrote_bytes(ThreadId tid, UInt file, ULong off, const UChar *p, SizeT len)
-{
-	Bool pm = file_at(file)->pm;
-	if (!pm && !node_room(tid, file, len))
-		return;
-	while (len) {
-		UInt n = len > CHUNK ? CHUNK : (UInt)len;
-		ULong args[2] = { file, off };
-		event_at_syscall(tid, pm ? TRACE_FILE_WRITE : TRACE_NODE_WRITE, 0, 2, args, p, n);
-		off += n;
-		p += n;
-		len -= n;
-	}
-}
-
-static void wrote_vector(ThreadId tid, UInt file, ULong off, Addr iov, UWord n, SizeT len)
-{
-	struct vki_iovec *v = (struct vki_iovec *)iov;
-	for (UWord i = 0; i < n && len; i++) {
-		SizeT k = v[i].iov_len < len ? v[i].iov_len : len;
-		wrote_bytes(tid, file, off, v[i].iov_base, k);
-		off += k;
-		len -= k;
-	}
-}
-
-/* write, pwrite, writev, …: `off` is -1 for the file's own position, already moved. */
-static void wrote(ThreadId tid, Int fd, UWord buf, UWord count, Long off, SizeT done, Bool vector)
-{
-	UInt file = done ? file_changed(fd) : NO_FILE;
-	if (file == NO_FILE)
-		return;
-	if (off == -1)
-		off = VG_(lseek)(fd, 0, VKI_SEEK_CUR) - (Long)done;
-	else if (VG_(fcntl)(fd, VKI_F_GETFL, 0) & VKI_O_APPEND)
-		off = VG_(fsize)(fd) - (Long)done; /* Linux appends even in pwrite() */
-	if (vector)
-		wrote_vector(tid, file, (ULong)off, buf, count, done);
-	else
-		wrote_bytes(tid, file, (ULong)off, (const UChar *)buf, done);
-}
-
-/* Bytes that went from file to file inside the kernel: holdfast reads them back. */
-static void copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
-{
-	UInt file = done ? file_changed(fd) : NO_FILE;
-	Bool pm = file != NO_FILE && file_at(file)->pm;
-	if (file == NO_FILE || (!pm && !node_room(tid, file, done)))
-		return;
-	ULong end = off_after ? *off_after : (ULong)VG_(lseek)(fd, 0, VKI_SEEK_CUR);
-	ULong args[4] = { file | (pm ? 0 : TRACE_RANGE_NODE), (ULong)fd, end - done, done };
-	emit_and_wait(TRACE_DEF_RANGE, 4, args, NULL, 0);
 }
 
 /* ---- reads of files that back PM, or might ---- */
@@ -175,26 +119,10 @@ static void opened(ThreadId tid, Int fd, UWord flags)
 {
 	UInt file = file_opened(fd);
 	file_event(tid, TRACE_FILE_OPEN, file, 2, flags, 0, 0);
+	if ((flags & O_TMPFILE) == O_TMPFILE && !(flags & VKI_O_EXCL))
+		file_may_get_name(fd);
 	if (flags & VKI_O_TRUNC)
 		change_event(tid, False, file_changed(fd), 0, 0, 0);
-}
-
-/* Before the contents of a file are changed. */
-static void files_pre(ThreadId tid, UInt no, const UWord *a)
-{
-	switch (no) {
-	case __NR_write:
-	case __NR_writev:
-	case __NR_pwrite64:
-	case __NR_pwritev:
-	case __NR_pwritev2:
-	case __NR_ftruncate:
-	case __NR_fallocate:
-	case __NR_sendfile: node_touched(tid, (Int)a[0]); break;
-	case __NR_splice:
-	case __NR_copy_file_range: node_touched(tid, (Int)a[2]); break;
-	default: break;
-	}
 }
 
 static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
@@ -217,14 +145,6 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_sync_file_range:
 		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 2, a[1], a[2]);
 		break;
-	case __NR_write: wrote(tid, (Int)a[0], a[1], 0, -1, r, False); break;
-	case __NR_writev: wrote(tid, (Int)a[0], a[1], a[2], -1, r, True); break;
-	case __NR_pwrite64: wrote(tid, (Int)a[0], a[1], 0, (Long)a[3], r, False); break;
-	case __NR_pwritev:
-	case __NR_pwritev2: wrote(tid, (Int)a[0], a[1], a[2], (Long)a[3], r, True); break;
-	case __NR_sendfile: copied(tid, (Int)a[0], NULL, r); break;
-	case __NR_splice:
-	case __NR_copy_file_range: copied(tid, (Int)a[2], (const ULong *)a[3], r); break;
 	default: return False;
 	}
 	return True;
@@ -322,7 +242,7 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 	} else if (no == __NR_execve) {
 		exec_pre(tid, (const HChar *)a[0]);
 	} else {
-		files_pre(tid, no, a);
+		writes_pre(tid, no, a);
 		names_pre(tid, no, a);
 	}
 }
@@ -335,6 +255,7 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
 	names_post(tid, no, a, sr_Res(res));
+	writes_post(tid, no, a, sr_Res(res));
 	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)))
 		return;
 	if (child && is_fork(no, a))
@@ -347,5 +268,6 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 		return;
 	if (!sr_isError(res))
 		tell_post(tid, no, a, res);
+	writes_done(tid, no, a);
 	pointers_post(tid);
 }
