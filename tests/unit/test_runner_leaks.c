@@ -16,7 +16,10 @@ static bool fast; /* with the fork server */
 
 static struct runner *leak_rig(unsigned cells)
 {
-	char *command = xasprintf("%s {pool}", act);
+	char *command = xasprintf("%s {pool}", act),
+	     *port = xasprintf("%d", 10000 + getpid() % 20000);
+	setenv("LEAK_PORT", port, 1);
+	free(port);
 	struct runner *r =
 		rig((struct runner_opts){ .command = command, .fast = fast, .cells = cells });
 	free(command);
