@@ -106,7 +106,7 @@ END
 	build_corpus raw/kvserver/BUG_KVSERVER_IN_PLACE
 	local server=$BIN/raw/kvserver/BUG_KVSERVER_IN_PLACE
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	printf 'put 1234567890123456789 1234567890123456789\nupd 1234567890123456789     123456789012345\n' >seed
+	printf 'put 1234567890123456789 1234567890123456789\nupd 1234567890123456789  123456789012345678\n' >seed
 	run -1 refused explore -j 1 -o x --max-paths 100 --max-findings 1 --budget 100 --json r.json --seed seed \
 		--packet 'put 1234567890123456789 1234567890123456789\n' --packet 'upd 1234567890123456789 $1:19\n' \
 		--range 0x20-0x39 --recover "$server recover $pool" -- "$server" serve "$pool" "$port"
