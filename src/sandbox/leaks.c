@@ -2,8 +2,7 @@
 /*
  * What a run may leave behind besides files, and how the next one is kept from seeing it. All its
  * processes have been killed. To have a thing new for each run, or to look whether it has changed and
- * put it right only then: what that costs, measured on a run that does nothing (0.8 ms of CPU, 1.2 ms
- * in all), decides:
+ * put it right only then: what that costs decides. Roughly, on a run that does nothing (0.8 ms of CPU):
  *
  *    what                     new each time   looked at   here
  *    System V IPC, queues     x 1.05          x 1.01      new for each run
@@ -13,7 +12,7 @@
  *    mounts                   x 1.1, and an   x 1.01      looked at; undone if anything is left; if
  *                             overlay twice               that fails, the cell is worn
  *
- * All together it is 1.09 times what it was without; 1.0 for a run that also makes a file.
+ * All together, measured in CPU: 1.09 times what it was without; 1.04 for a run that also makes a file.
  * The fork server lives from run to run in one IPC namespace, so there that is looked at, too.
  * "Looked at" costs a few system calls: the kernel reports changes of the mount table and of
  * interfaces, addresses and routes to those who ask, and counts sockets and IPC objects. What it
