@@ -115,7 +115,7 @@ def paths_until(bench, label, strategy):
     for name, data in case.files.items():
         (bench.dir / name).write_bytes(data)
     (bench.dir / "pool").unlink(missing_ok=True)
-    request = case.request(str(corpus_binary(bench, label["program"], label["flag"])), str(bench.dir), judge.free_port())
+    request = case.request(corpus.Tree(), str(corpus_binary(bench, label["program"], label["flag"])), str(bench.dir), judge.free_port())
     stats = stats_of(bench, "--strategy", strategy, *holdfast.explore_options(request))
     findings = [(f["witness"]["path"], holdfast.neutral(f, "input")) for f in json.loads(bench.report.read_text())["findings"]]
     paths = [path for path, f in findings if judge.shows(f, label, judge.marker(label))]

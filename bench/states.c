@@ -154,8 +154,8 @@ static void part(struct crash *c, const struct crash_state *s, size_t n)
 	uint64_t hashes = 0;
 	struct err err;
 	for (size_t i = 0; i < n; i++) {
-		crash_cursor_move(&c->cursor, s[i].event);
-		hashes ^= crash_state_hash(&s[i], &c->cursor);
+		crash_cursor_move(&c->building, s[i].event);
+		hashes ^= crash_state_hash(&s[i], &c->building);
 		if (crash_materialise(c, 0, &s[i], &err))
 			die(&err);
 	}
