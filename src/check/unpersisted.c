@@ -150,20 +150,34 @@ static void note_writers(struct oracle_state *u, const struct model_writer *writ
 			check_pair_hit(&u->writers, writer[i].where, writer[k].where, 1);
 }
 
-/* The program goes on as if these bytes were persistent, and they become so by the flush of something else. */
-static void stray(struct oracle_state *u, const struct model_step *s, uint64_t left)
+typedef void charge_one(struct oracle_state *, const struct model_step *, model_where);
+
+/* Charges bytes of a line to the statements that wrote them last, and notes those that did before. */
+static void charge(struct oracle_state *u, const struct model_step *s, uint64_t bytes,
+		   charge_one *one)
 {
 	size_t n;
 	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
-	struct model_step one = *s;
-	for (size_t i = n; i-- > 0 && left;) {
-		one.mask = writer[i].mask & left;
-		if (!one.mask)
+	struct model_step part = *s;
+	for (size_t i = n; i-- > 0 && bytes;) {
+		part.mask = writer[i].mask & bytes;
+		if (!part.mask)
 			continue;
-		left &= ~one.mask;
-		hit(u, FINDING_LATE_PERSIST, &one, writer[i].where);
-		note_writers(u, writer, i, one.mask);
+		bytes &= ~part.mask;
+		one(u, &part, writer[i].where);
+		note_writers(u, writer, i, part.mask);
 	}
+	for (int w = 0; w < MODEL_WORDS; w++) { /* of writers that are no longer known */
+		part.mask = bytes & 0xffull << (w * 8);
+		if (part.mask)
+			one(u, &part, s->line->store[w]);
+	}
+}
+
+/* The program goes on as if these bytes were persistent, and they become so by the flush of something else. */
+static void stray(struct oracle_state *u, const struct model_step *s, model_where where)
+{
+	hit(u, FINDING_LATE_PERSIST, s, where);
 }
 
 static void persist(struct oracle_state *u, const struct model_step *s)
@@ -191,7 +205,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		strayed |= is_stray ? word & ~l->same : 0;
 	}
 	if (strayed)
-		stray(u, s, strayed);
+		charge(u, s, strayed, stray);
 	l->meant |= meant;
 	check_file_persisted(u->check, l->key);
 }
@@ -237,23 +251,7 @@ static uint64_t lost_bytes(struct oracle_state *u, const struct model_step *s)
 
 static void gone(struct oracle_state *u, const struct model_step *s)
 {
-	uint64_t lost = lost_bytes(u, s), left = lost;
-	size_t n;
-	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
-	struct model_step one = *s;
-	for (size_t i = n; i-- > 0 && left;) {
-		one.mask = writer[i].mask & left;
-		if (!one.mask)
-			continue;
-		left &= ~one.mask;
-		lose(u, &one, writer[i].where);
-		note_writers(u, writer, i, one.mask);
-	}
-	for (int w = 0; w < MODEL_WORDS; w++) { /* of writers that were forgotten */
-		one.mask = left & 0xffull << (w * 8);
-		if (one.mask)
-			lose(u, &one, s->line->store[w]);
-	}
+	charge(u, s, lost_bytes(u, s), lose);
 }
 
 /* ---- findings ---- */

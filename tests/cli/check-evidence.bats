@@ -108,6 +108,7 @@ is() {
 	is strayed
 	is relied
 	is unchanged
+	is crowded
 	check_json r.json -- "$BIN/plain" pool fine strayed
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | contains(["beside", "stray"]))' r.json
 }

@@ -332,6 +332,34 @@ OFTEN void relied(struct apple *a)
 	water(a);
 }
 
+/* So many have written to the line since that the first of them is no longer among those kept. */
+OFTEN void plant(struct apple *a)
+{
+	a->skin = 9; /* @crowded missing-flush */
+	__asm__ volatile("");
+}
+
+OFTEN void winter(struct apple *a)
+{
+	plant(a);
+	fine(a + 1);
+}
+
+OFTEN void crowd(struct apple *a)
+{
+	volatile uint8_t *p = (volatile uint8_t *)&a->core;
+	p[0] = 1, p[1] = 1, p[2] = 1, p[3] = 1, p[4] = 1, p[5] = 1, p[6] = 1, p[7] = 1;
+	p[8] = 1, p[9] = 1, p[10] = 1, p[11] = 1, p[12] = 1, p[13] = 1, p[14] = 1, p[15] = 1;
+	a->stem = 2;
+	settle(&a->stem, 8);
+}
+
+OFTEN void crowded(struct apple *a)
+{
+	winter(a);
+	crowd(a);
+}
+
 /* What is forgotten there has the value that is persistent already. */
 OFTEN void resow(struct apple *a)
 {
@@ -413,7 +441,8 @@ static const struct {
 	     { "piecemeal", piecemeal }, { "nibbled", nibbled },     { "hinted", hinted },
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
 	     { "piled", piled },         { "aside", aside },         { "echoed", echoed },
-	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged } };
+	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged },
+	     { "crowded", crowded } };
 
 int main(int argc, char **argv)
 {
