@@ -85,12 +85,8 @@ static int set_view(struct campaign_options *o, const char *name, const char *te
 static int set_judge(struct campaign_options *o, const char *name, const char *text,
 		     struct err *err)
 {
-	const char *about, *word;
 	o->judge = text;
-	for (size_t i = 0; (word = crash_judge_at(i, &about)); i++)
-		if (strcmp(word, text) == 0)
-			return 0;
-	return not_a("way to judge", name, text, err);
+	return names_known(crash_judge_at, text, "") ? 0 : not_a("way to judge", name, text, err);
 }
 
 static int set_port(struct campaign_options *o, const char *name, const char *text, struct err *err)

@@ -28,17 +28,17 @@ static void take_names(struct crash_cursor *c)
 			c->name[c->names.p[i].file] = c->names.p[i].path;
 }
 
-static void take_hash(struct crash_cursor *c)
+static void take_rest(struct crash_cursor *c)
 {
 	bool nodes = trace_nodes(trace_defs(c->h->reader));
-	c->hash = c->lines;
+	c->rest = 0;
 	for (uint32_t i = 0; i < c->h->file.n; i++)
 		if (c->name[i] || i < c->h->npm)
-			c->hash += file_hash(i, c->size[i], c->name[i]);
+			c->rest += file_hash(i, c->size[i], c->name[i]);
 	for (size_t i = 0; nodes && i < c->names.n; i++) {
 		const struct crash_name *n = &c->names.p[i];
 		if (n->file == CRASH_NO_FILE || c->name[n->file] != n->path)
-			c->hash += name_hash(n);
+			c->rest += name_hash(n);
 	}
 }
 
@@ -53,7 +53,8 @@ void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)
 	for (uint32_t i = 0; i < h->file.n; i++)
 		c->size[i] = h->file.p[i].size;
 	take_names(c);
-	take_hash(c);
+	take_rest(c);
+	c->hash = c->lines + c->rest;
 }
 
 void crash_cursor_free(struct crash_cursor *c)
@@ -127,7 +128,7 @@ static void backwards(struct crash_cursor *c, uint64_t event)
 void crash_cursor_move(struct crash_cursor *c, uint64_t event)
 {
 	const struct crash_history *h = c->h;
-	size_t renamed;
+	size_t renamed, change = c->change;
 	if (event > c->at)
 		forwards(c, event);
 	else
@@ -136,6 +137,8 @@ void crash_cursor_move(struct crash_cursor *c, uint64_t event)
 	renamed = BISECT(i, h->renamed.n, h->renamed.p[i] < event);
 	if (renamed != c->renamed)
 		take_names(c);
+	if (renamed != c->renamed || change != c->change)
+		take_rest(c);
 	c->renamed = renamed;
-	take_hash(c);
+	c->hash = c->lines + c->rest;
 }

@@ -163,7 +163,7 @@ struct crash_cursor {
 	uint32_t *slot;              /* per line: its index in open + 1, or 0 */
 	VEC(uint32_t) open;          /* lines with lo < hi, in no particular order */
 	uint64_t hash;               /* of the image with every line at hi … */
-	uint64_t lines;              /* … that is, of the lines, and of all the rest */
+	uint64_t lines, rest;        /* … that is, of the lines, and of sizes and names */
 	uint64_t *size;              /* per file */
 	const char **name;           /* per file, the first; NULL: it has none */
 	crash_names names;           /* all */
