@@ -75,20 +75,6 @@ void crash_ops_done(struct crash_history *h)
 	}
 }
 
-/* How many operations have begun before an event. */
-static size_t begun(const struct crash_history *h, uint64_t event)
-{
-	size_t lo = 0, hi = h->op.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (h->op.p[mid].begin < event)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* Between which two moments the operation in flight may or may not have happened. */
 struct span {
 	uint64_t from, to;
@@ -100,7 +86,7 @@ struct span {
 /* False: several are in flight, or it never ended. */
 static bool span_of(const struct crash_history *h, uint64_t event, struct span *s)
 {
-	size_t n = begun(h, event);
+	size_t n = BISECT(i, h->op.n, h->op.p[i].begin < event); /* that have begun before */
 	const struct crash_op *op = n ? &h->op.p[n - 1] : NULL;
 	uint64_t next = n < h->op.n ? h->op.p[n].begin : h->events;
 	*s = (struct span){ .to = next, .ended = n, .op = n };
