@@ -25,6 +25,7 @@ void report_recording_free(struct report_recording *r)
 {
 	srcloc_trace_free(r->loc);
 	trace_maps_free(r->maps);
+	trace_deps_free(r->deps);
 	free(r);
 }
 
@@ -40,11 +41,16 @@ int report_recording_each(struct report_recording *r, uint64_t to, report_record
 {
 	struct trace_event ev;
 	int more;
+	if (!r->deps)
+		r->deps = trace_deps_new();
 	while ((more = trace_next(r->reader, &ev, err)) > 0) {
 		bool late = ev.kind == TRACE_UNMAP; /* it speaks of what was there */
 		srcloc_trace_feed(r->loc, &ev);
 		r->moved += ev.kind == TRACE_MODULE_LOAD || ev.kind == TRACE_MODULE_UNLOAD;
 		if (!late && trace_maps_apply(r->maps, &ev, err))
+			return -1;
+		r->dep = (struct trace_dep){ 0 };
+		if (trace_deps_event(r->deps, &ev, &r->dep, err) < 0)
 			return -1;
 		use(r, &ev, arg);
 		if (late && trace_maps_apply(r->maps, &ev, err))
@@ -122,6 +128,7 @@ enum report_style report_recording_style(const char *name)
 		{ "mode", REPORT_HEX },   { "a0", REPORT_HEX },    { "a1", REPORT_HEX },
 		{ "a2", REPORT_HEX },     { "a3", REPORT_HEX },    { "a4", REPORT_HEX },
 		{ "a5", REPORT_HEX },     { "node", REPORT_NODE }, { "replaced", REPORT_NODE },
+		{ "to", REPORT_HEX },     { "call", REPORT_HEX },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].name, name))
@@ -133,6 +140,11 @@ bool report_recording_has_bytes(const struct trace_event *ev)
 {
 	return ev->kind == TRACE_STORE || ev->kind == TRACE_FILE_WRITE ||
 	       ev->kind == TRACE_NODE_WRITE;
+}
+
+bool report_recording_has_labels(const struct trace_event *ev)
+{
+	return ev->kind == TRACE_DEP || ev->kind == TRACE_BRANCH;
 }
 
 void report_recording_hex(struct buf *out, const uint8_t *p, size_t n)

@@ -17,6 +17,8 @@ struct report_recording {
 	const struct trace_defs *defs;
 	struct srcloc_trace *loc;
 	struct trace_maps *maps;
+	struct trace_deps *deps;
+	struct trace_dep dep; /* of the current event, if it has any */
 	uint64_t moved; /* changes of the mapped modules: what was said of addresses is void */
 };
 
@@ -50,8 +52,9 @@ enum report_style {
 	REPORT_SIGNAL
 };
 enum report_style report_recording_style(const char *name);
-/* A payload is bytes in stores and writes, text in all others. */
+/* A payload is bytes in stores and writes, labels where dependences are told, text in all others. */
 bool report_recording_has_bytes(const struct trace_event *);
+bool report_recording_has_labels(const struct trace_event *);
 void report_recording_hex(struct buf *, const uint8_t *, size_t);
 extern const char *const report_recording_flags[]; /* names, by bit; ended by NULL */
 

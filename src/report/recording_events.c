@@ -175,6 +175,21 @@ static void add_flags(struct buf *out, unsigned flags)
 	buf_puts(out, "]");
 }
 
+/* The loads that it comes from, by their numbers. */
+static void add_from(struct buf *out, const char *what, const struct trace_label *l, unsigned n)
+{
+	if (n)
+		buf_puts(out, what);
+	for (unsigned i = 0; i < n; i++)
+		buf_printf(out, " %" PRIu64, l[i].num);
+}
+
+static void add_dependences(struct buf *out, const struct report_recording *d)
+{
+	add_from(out, ", from", d->dep.data, d->dep.ndata);
+	add_from(out, ", address from", d->dep.addr, d->dep.naddr);
+}
+
 static void event_text(struct report_recording *d, struct events *e, const struct trace_event *ev)
 {
 	const char *flavour = report_recording_flavour(d, ev), *kind = trace_kind_name(ev->kind);
@@ -196,11 +211,12 @@ static void event_text(struct report_recording *d, struct events *e, const struc
 	if (report_recording_has_bytes(ev)) {
 		buf_printf(out, ", %u byte%s", ev->size, ev->size == 1 ? "" : "s");
 		add_value(out, ev);
-	} else if (ev->size) {
+	} else if (ev->size && !report_recording_has_labels(ev)) {
 		add_text(out, ev);
 	}
-	if (ev->flags)
+	if (ev->flags && !report_recording_has_labels(ev))
 		add_flags(out, ev->flags);
+	add_dependences(out, d);
 	if (ev->ip) {
 		buf_puts(out, "  at ");
 		buf_puts(out, path_of(d, e, ev));

@@ -130,7 +130,7 @@ static void add_payload(cJSON *o, const struct trace_event *ev)
 		report_recording_hex(&b, ev->data, ev->size);
 		buf_add(&b, "", 1);
 		cJSON_AddStringToObject(o, "data", b.p);
-	} else if (ev->size) {
+	} else if (ev->size && !report_recording_has_labels(ev)) {
 		buf_add(&b, ev->data, ev->size);
 		buf_add(&b, "", 1);
 		report_add_text(o, "text", b.p);
@@ -138,6 +138,21 @@ static void add_payload(cJSON *o, const struct trace_event *ev)
 			report_add_text(o, "to", b.p + strlen(b.p) + 1);
 	}
 	buf_free(&b);
+}
+
+static void add_from(cJSON *o, const char *name, const struct trace_label *l, unsigned n)
+{
+	cJSON *a = n ? cJSON_AddArrayToObject(o, name) : NULL;
+	for (unsigned i = 0; i < n; i++)
+		cJSON_AddItemToArray(a, cJSON_CreateNumber((double)l[i].num));
+}
+
+static void add_dependences(cJSON *o, const struct trace_dep *dep)
+{
+	if (dep->activation)
+		add_number(o, "activation", dep->activation);
+	add_from(o, "from", dep->data, dep->ndata);
+	add_from(o, "address_from", dep->addr, dep->naddr);
 }
 
 void report_recording_event_json(const struct report_recording *d, const struct trace_event *ev,
@@ -155,9 +170,10 @@ void report_recording_event_json(const struct report_recording *d, const struct 
 	add_payload(o, ev);
 	cJSON *flags = cJSON_AddArrayToObject(o, "flags");
 	for (size_t i = 0; report_recording_flags[i]; i++)
-		if (ev->flags & 1u << i)
+		if (ev->flags & 1u << i && !report_recording_has_labels(ev))
 			cJSON_AddItemToArray(
 				flags, cJSON_CreateStringReference(report_recording_flags[i]));
+	add_dependences(o, &d->dep);
 	add_hex(o, "ip", ev->ip);
 	cJSON_AddRawToObject(o, "stack", stack);
 	add_line(out, o, "\n");

@@ -109,7 +109,11 @@ enum trace_cpu {
 	X(NODE_LOST, "node-lost", 1, "node")                                                       \
 	X(NODE_WRITE, "node-write", 2, "node offset")                                              \
 	X(NODE_TRUNCATE, "node-truncate", 2, "node size")                                          \
-	X(NODE_ALLOCATE, "node-allocate", 4, "node mode offset len")
+	X(NODE_ALLOCATE, "node-allocate", 4, "node mode offset len")                               \
+	X(FRAME, "frame", 3, "activation parent call")                                             \
+	X(DEP, "dep", 0, "")                                                                       \
+	X(BRANCH, "branch", 1, "to")                                                               \
+	X(LABELS_LOST, "labels-lost", 0, "")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -271,6 +275,16 @@ struct sym_control {
 	uint64_t block[SYM_MAX_BLOCKS]; /* tool: guest address; SYM_BLOCK_SLOW: the slow version */
 };
 #define SYM_BLOCK_SLOW ((uint64_t)1 << 62)
+
+/*
+ * Dependences, with --hf-deps. Every LOAD is a label: its ordinal among those of its process. DEP has the labels of the
+ * next STORE or LOAD of its process, BRANCH those of its condition: 32-bit distances back, 1 is the newest LOAD.
+ */
+#define TRACE_LABELS 8u                     /* at most, of a value */
+#define TRACE_DEP_DATA(flags) ((flags)&15u) /* how many; first in the payload */
+#define TRACE_DEP_ADDR(flags) ((flags) >> 4 & 15u)
+#define TRACE_DEP_FLAGS(data, addr) ((data) | (addr) << 4)
+#define TRACE_BRANCH_INDIRECT 128u /* flag of BRANCH: a jump or call through a pointer */
 
 /* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
 enum trace_flag {

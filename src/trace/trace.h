@@ -145,6 +145,35 @@ const struct trace_read *trace_reads_overwritten(const struct trace_reads *, siz
 void trace_reads_free(struct trace_reads *);
 
 /*
+ * Dependences between accesses to PM, of a run that was recorded with --deps: of each access and each branch, which
+ * loads of PM it comes from, and in which activation of a function it was. All events must be given, in order.
+ */
+struct trace_label {  /* a load of PM that something depends on */
+	uint64_t num; /* its LOAD event */
+	uint64_t addr, ip;
+	uint32_t size, ctx, thread, activation;
+};
+struct trace_activation {
+	uint32_t id, parent; /* parent 0: none */
+	uint64_t call;       /* the call instruction in the parent, or a signal's number */
+};
+struct trace_dep {
+	uint32_t activation;   /* 0: not known */
+	unsigned ndata, naddr; /* of a BRANCH, `data` is its condition */
+	struct trace_label data[TRACE_LABELS], addr[TRACE_LABELS];
+};
+struct trace_deps;
+struct trace_deps *trace_deps_new(void);
+/* 1: the event is a STORE, LOAD or BRANCH, and *dep is filled; 0: another; -1: nonsense. */
+int trace_deps_event(struct trace_deps *, const struct trace_event *, struct trace_dep *dep,
+		     struct err *err);
+/* One of those in which the thread of the newest event is; NULL: it is in no such. */
+const struct trace_activation *trace_deps_activation(const struct trace_deps *, uint32_t process,
+						     uint32_t id);
+bool trace_deps_any(const struct trace_deps *); /* the events so far were recorded with --deps */
+void trace_deps_free(struct trace_deps *);
+
+/*
  * Names over time: which of them there were before any event, and what they stood for.
  *
  * A *thing* is a PM file, another file, a folder or a symbolic link. An *entry* is a name in a folder,
