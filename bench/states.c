@@ -49,8 +49,8 @@ static void points(const char *dir, size_t k)
 	size_t n = c->points.v.n, mark = 0, ends = 0;
 	for (size_t i = 0; i < k; i++) {
 		uint64_t event = c->points.v.p[(2 * i + 1) * n / (2 * k)].event;
-		for (; mark < c->h->mark.n && c->h->mark.p[mark].event < event; mark++)
-			ends += c->h->mark.p[mark].kind == TRACE_TX_END;
+		for (; mark < c->h->mark.n && crash_mark_at(c->h, mark).event < event; mark++)
+			ends += crash_mark_at(c->h, mark).kind == TRACE_TX_END;
 		printf("%" PRIu64 " %zu\n", event, ends);
 	}
 	crash_free(c);
@@ -82,13 +82,13 @@ static uint64_t travel(struct walk *w, size_t lines)
 	if (event < w->first + (w->end - w->first) / 8)
 		on = true;
 	w->number++;
-	while (lines && p > 1 && p < h->piece.n) {
-		const struct crash_piece *at = &h->piece.p[on ? p++ : --p];
-		if (w->seen[at->line] != w->number) {
-			w->seen[at->line] = w->number;
+	while (lines && p > 1 && p < h->pieces) {
+		struct crash_piece at = crash_piece_at(h, on ? p++ : --p);
+		if (w->seen[at.line] != w->number) {
+			w->seen[at.line] = w->number;
 			lines--;
 		}
-		event = on ? at->event + 1 : at->event;
+		event = on ? at.event + 1 : at.event;
 	}
 	return event < w->first ? w->first : event > w->end ? w->end : event;
 }
@@ -109,7 +109,7 @@ static size_t settle(struct walk *w, const struct crash_state *s, size_t from, s
 	const struct crash_history *h = w->cursor.h;
 	size_t changed = 0;
 	for (size_t i = from; i < to + s->at.n + w->last.at.n; i++) {
-		uint32_t line = i < to             ? h->piece.p[i].line
+		uint32_t line = i < to             ? crash_piece_at(h, i).line
 				: i < to + s->at.n ? s->at.p[i - to].line
 						   : w->last.at.p[i - to - s->at.n].line;
 		uint32_t version = crash_state_get(s, &w->cursor, line);

@@ -142,6 +142,7 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 		h->blob.n += len;
 	}
 	VEC_PUSH(&h->piece, p);
+	h->pieces++;
 	b->unit.p[line].hi++;
 	if (!b->listed.p[line]) {
 		b->listed.p[line] = 1;
@@ -385,7 +386,7 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 				srcloc_trace_feed(src, &e);
 			trace_tree_apply(h->tree, &e);
 			h->events = e.num + 1;
-			if (feed(b, &e, err) || (h->piece.n > MOST_PIECES && too_long(err))) {
+			if (feed(b, &e, err) || (h->pieces > MOST_PIECES && too_long(err))) {
 				more = -1;
 				break;
 			}

@@ -43,24 +43,19 @@ bool crash_same_statement(struct crash *c, uint32_t a, uint32_t b)
 
 static bool is_of(struct crash *c, uint32_t piece, uint32_t example)
 {
-	return crash_same_statement(c, c->h->piece.p[piece].place, c->h->piece.p[example].place);
+	return crash_same_statement(c, crash_piece_at(c->h, piece).place,
+				    crash_piece_at(c->h, example).place);
 }
 
 /* ---- a cause in a state ---- */
 
-uint32_t crash_number_of(const struct crash_history *h, uint32_t piece)
-{
-	const struct crash_line *l = &h->line.p[h->piece.p[piece].line];
-	return (uint32_t)BISECT(i, l->n, h->order[l->first + i] < piece) + 1;
-}
-
 /* The first lost piece of a line that is of this statement, or UINT32_MAX. */
 static uint32_t lost_in(struct crash *c, const struct crash_at *at, uint32_t example)
 {
-	const struct crash_line *l = &c->h->line.p[at->line];
-	for (uint32_t k = at->version; k < c->searching.hi[at->line]; k++)
-		if (is_of(c, c->h->order[l->first + k], example))
-			return c->h->order[l->first + k];
+	uint32_t place = crash_piece_at(c->h, example).place;
+	for (uint32_t k = at->version + 1; k <= c->searching.hi[at->line]; k++)
+		if (crash_same_statement(c, crash_piece_of(c->h, at->line, k).place, place))
+			return crash_piece_index(c->h, at->line, k);
 	return UINT32_MAX;
 }
 
@@ -72,7 +67,7 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 	while (i-- > least && i > from)
 		if (is_of(c, (uint32_t)i, example) &&
 		    crash_number_of(h, (uint32_t)i) <=
-			    crash_state_get(s, &c->searching, h->piece.p[i].line))
+			    crash_state_get(s, &c->searching, crash_piece_at(h, i).line))
 			return true;
 	return false;
 }

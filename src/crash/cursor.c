@@ -102,11 +102,14 @@ static void step_change(struct crash_cursor *c, const struct crash_change *ch, b
 static void forwards(struct crash_cursor *c, uint64_t event)
 {
 	const struct crash_history *h = c->h;
-	for (; c->piece < h->piece.n && h->piece.p[c->piece].event < event; c->piece++)
+	for (; c->piece < h->pieces && crash_piece_at(h, c->piece).event < event; c->piece++)
 		step_piece(c, &h->piece.p[c->piece], true);
-	for (; c->raise < h->raise.n && h->raise.p[c->raise].event < event; c->raise++) {
-		c->lo[h->raise.p[c->raise].line] = h->raise.p[c->raise].lo;
-		note(c, h->raise.p[c->raise].line);
+	for (; c->raise < h->raise.n; c->raise++) {
+		struct crash_raise r = crash_raise_at(h, c->raise);
+		if (r.event >= event)
+			break;
+		c->lo[r.line] = r.lo;
+		note(c, r.line);
 	}
 	for (; c->change < h->change.n && h->change.p[c->change].event < event; c->change++)
 		step_change(c, &h->change.p[c->change], true);
@@ -117,11 +120,14 @@ static void backwards(struct crash_cursor *c, uint64_t event)
 	const struct crash_history *h = c->h;
 	for (; c->change && h->change.p[c->change - 1].event >= event; c->change--)
 		step_change(c, &h->change.p[c->change - 1], false);
-	for (; c->raise && h->raise.p[c->raise - 1].event >= event; c->raise--) {
-		c->lo[h->raise.p[c->raise - 1].line] = h->raise.p[c->raise - 1].before;
-		note(c, h->raise.p[c->raise - 1].line);
+	for (; c->raise; c->raise--) {
+		struct crash_raise r = crash_raise_at(h, c->raise - 1);
+		if (r.event < event)
+			break;
+		c->lo[r.line] = r.before;
+		note(c, r.line);
 	}
-	for (; c->piece && h->piece.p[c->piece - 1].event >= event; c->piece--)
+	for (; c->piece && crash_piece_at(h, c->piece - 1).event >= event; c->piece--)
 		step_piece(c, &h->piece.p[c->piece - 1], false);
 }
 

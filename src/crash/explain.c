@@ -23,52 +23,64 @@ struct fate {
 	uint64_t end;          /* of its operation; UINT64_MAX: no such thing */
 };
 
-#define FIRST_AFTER(v, number) BISECT(k, (v).n, (v).p[k].event <= (number))
+/* The first flush, mark or raise after an event. */
+#define FIRST_AFTER(kind, h, number)                                                               \
+	BISECT(k, (h)->kind.n, crash_##kind##_at((h), k).event <= (number))
 
-uint64_t crash_operation_end(const struct crash_history *h, const struct crash_piece *p)
+uint64_t crash_operation_end(const struct crash_history *h, uint32_t piece)
 {
+	struct crash_piece p;
 	if (!h->operations)
 		return UINT64_MAX;
-	for (size_t i = FIRST_AFTER(h->mark, p->event); i < h->mark.n; i++) {
-		const struct crash_mark *m = &h->mark.p[i];
-		if (m->thread == p->thread && (m->kind == TRACE_OP_END || m->kind == TRACE_TX_END))
-			return m->event;
+	p = crash_piece_at(h, piece);
+	for (size_t i = FIRST_AFTER(mark, h, p.event); i < h->mark.n; i++) {
+		struct crash_mark m = crash_mark_at(h, i);
+		if (m.thread == p.thread && (m.kind == TRACE_OP_END || m.kind == TRACE_TX_END))
+			return m.event;
 	}
 	return UINT64_MAX;
 }
 
-static const struct crash_flush *flush_after(const struct crash_history *h,
-					     const struct crash_piece *p, uint64_t end)
+/* The first flush of its line after a piece, before `end`. */
+static bool flush_after(const struct crash_history *h, const struct crash_piece *p, uint64_t end,
+			struct crash_flush *out)
 {
-	for (size_t i = FIRST_AFTER(h->flush, p->event);
-	     i < h->flush.n && h->flush.p[i].event < end; i++)
-		if (h->flush.p[i].line == p->line)
-			return &h->flush.p[i];
-	return NULL;
+	for (size_t i = FIRST_AFTER(flush, h, p->event); i < h->flush.n; i++) {
+		*out = crash_flush_at(h, i);
+		if (out->event >= end || out->line == p->line)
+			return out->event < end;
+	}
+	return false;
 }
 
 uint32_t crash_flush_of(const struct crash_history *h, uint32_t piece)
 {
-	const struct crash_piece *p = &h->piece.p[piece];
-	const struct crash_flush *f = flush_after(h, p, crash_operation_end(h, p));
-	return f ? f->place : UINT32_MAX;
+	struct crash_piece p = crash_piece_at(h, piece);
+	struct crash_flush f;
+	return flush_after(h, &p, crash_operation_end(h, piece), &f) ? f.place : UINT32_MAX;
 }
 
 static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 {
-	const struct crash_piece *p = &h->piece.p[piece];
+	struct crash_piece p = crash_piece_at(h, piece);
 	uint32_t number = crash_number_of(h, piece);
-	struct fate f = { .end = crash_operation_end(h, p) };
-	const struct crash_flush *flush = flush_after(h, p, f.end);
-	f.flush = flush ? flush->event + 1 : 0;
-	for (size_t i = FIRST_AFTER(h->mark, p->event);
-	     i < h->mark.n && h->mark.p[i].event < f.end && !f.fence; i++)
-		if (h->mark.p[i].thread == p->thread && h->mark.p[i].kind == TRACE_FENCE)
-			f.fence = h->mark.p[i].event + 1;
-	for (size_t i = FIRST_AFTER(h->raise, p->event);
-	     i < h->raise.n && h->raise.p[i].event < f.end && !f.covered; i++)
-		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
-			f.covered = h->raise.p[i].event + 1;
+	struct fate f = { .end = crash_operation_end(h, piece) };
+	struct crash_flush flush;
+	f.flush = flush_after(h, &p, f.end, &flush) ? flush.event + 1 : 0;
+	for (size_t i = FIRST_AFTER(mark, h, p.event); i < h->mark.n && !f.fence; i++) {
+		struct crash_mark m = crash_mark_at(h, i);
+		if (m.event >= f.end)
+			break;
+		if (m.thread == p.thread && m.kind == TRACE_FENCE)
+			f.fence = m.event + 1;
+	}
+	for (size_t i = FIRST_AFTER(raise, h, p.event); i < h->raise.n && !f.covered; i++) {
+		struct crash_raise r = crash_raise_at(h, i);
+		if (r.event >= f.end)
+			break;
+		if (r.line == p.line && r.lo >= number)
+			f.covered = r.event + 1;
+	}
 	return f;
 }
 
@@ -80,30 +92,35 @@ static bool is_barrier(const struct crash_mark *m, const struct crash_piece *p)
 
 uint64_t crash_cover_of(const struct crash_history *h, uint32_t piece)
 {
-	const struct crash_piece *p = &h->piece.p[piece];
+	struct crash_piece p = crash_piece_at(h, piece);
 	uint32_t number = crash_number_of(h, piece);
-	size_t i = BISECT(k, h->raise.n, h->raise.p[k].event < p->event);
-	for (; i < h->raise.n; i++)
-		if (h->raise.p[i].line == p->line && h->raise.p[i].lo >= number)
-			return h->raise.p[i].event;
+	size_t i = BISECT(k, h->raise.n, crash_raise_at(h, k).event < p.event);
+	for (; i < h->raise.n; i++) {
+		struct crash_raise r = crash_raise_at(h, i);
+		if (r.line == p.line && r.lo >= number)
+			return r.event;
+	}
 	return h->events;
 }
 
 bool crash_is_abandoned(const struct crash_history *h, uint32_t piece, uint64_t cover)
 {
-	const struct crash_piece *p = &h->piece.p[piece];
-	size_t i = FIRST_AFTER(h->mark, p->event);
-	if (cover == h->events || cover >= crash_operation_end(h, p))
+	struct crash_piece p = crash_piece_at(h, piece);
+	size_t i = FIRST_AFTER(mark, h, p.event);
+	if (cover == h->events || cover >= crash_operation_end(h, piece))
 		return true;
-	while (i < h->mark.n && h->mark.p[i].event <= cover && !is_barrier(&h->mark.p[i], p))
-		i++;
-	if (i < h->mark.n && h->mark.p[i].event <= cover)
-		return h->mark.p[i].event != cover;
-	i = BISECT(k, h->flush.n, h->flush.p[k].event < cover);
-	for (; i < h->flush.n && h->flush.p[i].event == cover; i++)
-		if (h->flush.p[i].thread == p->thread) /* it needs no fence */
+	for (; i < h->mark.n; i++) {
+		struct crash_mark m = crash_mark_at(h, i);
+		if (m.event > cover)
+			break;
+		if (is_barrier(&m, &p))
+			return m.event != cover;
+	}
+	i = BISECT(k, h->flush.n, crash_flush_at(h, k).event < cover);
+	for (; i < h->flush.n && crash_flush_at(h, i).event == cover; i++)
+		if (crash_flush_at(h, i).thread == p.thread) /* it needs no fence */
 			return false;
-	return p->event != cover; /* nor does a store that is persistent at once */
+	return p.event != cover; /* nor does a store that is persistent at once */
 }
 
 static enum finding_kind kind_of(const struct crash_cause *cause, const struct fate *f)
@@ -135,7 +152,7 @@ static enum finding_kind shown_kind(const struct crash_cause *cause, enum findin
 static char *short_place(struct crash *c, uint32_t piece)
 {
 	const struct srcloc_frame *f =
-		finding_main_frame(crash_path(c, c->h->piece.p[piece].place));
+		finding_main_frame(crash_path(c, crash_piece_at(c->h, piece).place));
 	char text[512];
 	return xstrdup(f ? srcloc_text(f, text, sizeof text) : "?");
 }
@@ -143,12 +160,12 @@ static char *short_place(struct crash *c, uint32_t piece)
 /* The instruction itself, and when: for two stores that the statement does not tell apart. */
 static char *exact_place(struct crash *c, uint32_t piece)
 {
-	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
+	const struct finding_place *path = crash_path(c, crash_piece_at(c->h, piece).place);
 	struct srcloc_frame f = path->n ? path->frame[0] : (struct srcloc_frame){ 0 };
 	char text[512];
 	f.file = NULL;
 	return xasprintf("%s, event %" PRIu64, srcloc_text(&f, text, sizeof text),
-			 c->h->piece.p[piece].event);
+			 crash_piece_at(c->h, piece).event);
 }
 
 /* The two stores of a cause in words; either may be NULL. */
@@ -179,19 +196,19 @@ static char *what_recovery_does(struct crash *c, const struct crash_cause *cause
 
 static char *data_of(const struct crash *c, uint32_t piece)
 {
-	const struct crash_piece *p = &c->h->piece.p[piece];
-	const struct crash_line *l = &c->h->line.p[p->line];
+	struct crash_piece p = crash_piece_at(c->h, piece);
+	const struct crash_line *l = &c->h->line.p[p.line];
 	const char *path = c->h->file.p[l->file].path, *base = strrchr(path, '/');
-	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p->off,
-			 p->len & ~CRASH_ZERO);
+	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p.off,
+			 p.len & ~CRASH_ZERO);
 }
 
 static void add_related(struct crash *c, struct finding *f, const char *role, uint32_t piece,
 			char *message)
 {
-	const struct crash_piece *p = &c->h->piece.p[piece];
-	struct finding_related r = { .role = role, .message = message, .event = p->event };
-	r.place = finding_place_clone(crash_path(c, p->place));
+	struct crash_piece p = crash_piece_at(c->h, piece);
+	struct finding_related r = { .role = role, .message = message, .event = p.event };
+	r.place = finding_place_clone(crash_path(c, p.place));
 	VEC_PUSH(&f->related, r);
 }
 
@@ -200,7 +217,7 @@ static void add_step(struct crash *c, struct finding *f, const char *what, uint3
 	char *text = short_place(c, piece);
 	VEC_PUSH(&f->steps,
 		 ((struct finding_step){
-			 .event = c->h->piece.p[piece].event, .what = what, .text = text }));
+			 .event = crash_piece_at(c->h, piece).event, .what = what, .text = text }));
 }
 
 static char *message(struct crash *c, const struct crash_cause *cause)
@@ -232,7 +249,7 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 {
 	char *a, *b, *text = NULL;
 	name_stores(c, cause, &a, &b);
-	uint64_t before = a ? c->h->piece.p[cause->persisted].event : 0;
+	uint64_t before = a ? crash_piece_at(c->h, cause->persisted).event : 0;
 
 	if (kind == FINDING_ATOMICITY)
 		text = xasprintf("make the stores %s%s%s take effect together, or let recovery "
@@ -299,14 +316,14 @@ static void add_steps(struct crash *c, struct finding *f, const struct crash_cau
 static void add_also(struct crash *c, struct finding *f, const struct crash_cause *cause)
 {
 	for (size_t i = 0; i < cause->also.n && f->related.n < MOST_RELATED; i++) {
-		uint32_t place = c->h->piece.p[cause->also.p[i]].place;
+		uint32_t place = crash_piece_at(c->h, cause->also.p[i]).place;
 		bool said = false;
 		for (size_t k = 0; k < cause->lost.n && !said; k++)
 			said = crash_same_statement(c, place,
-						    c->h->piece.p[cause->lost.p[k]].place);
+						    crash_piece_at(c->h, cause->lost.p[k]).place);
 		for (size_t k = 0; k < i && !said; k++)
 			said = crash_same_statement(c, place,
-						    c->h->piece.p[cause->also.p[k]].place);
+						    crash_piece_at(c->h, cause->also.p[k]).place);
 		if (!said)
 			add_related(c, f, "also-lost", cause->also.p[i],
 				    xstrdup("it is in the same line and may be lost as well"));
@@ -331,7 +348,8 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	f->count = cause->count;
 	f->event = cause->state.event;
 	if (main_piece != UINT32_MAX) {
-		f->place = finding_place_clone(crash_path(c, c->h->piece.p[main_piece].place));
+		f->place =
+			finding_place_clone(crash_path(c, crash_piece_at(c->h, main_piece).place));
 		f->data = data_of(c, main_piece);
 	}
 	if (cause->persisted != UINT32_MAX)

@@ -108,7 +108,7 @@ bool crash_gen_covered(const struct crash_gen *gen)
 	if (gen->point + 1 == gen->w->points->v.n)
 		return false;
 	until = gen->w->points->v.p[gen->point + 1].event;
-	return (c->raise == h->raise.n || h->raise.p[c->raise].event >= until) &&
+	return (c->raise == h->raise.n || crash_raise_at(h, c->raise).event >= until) &&
 	       (c->change == h->change.n || h->change.p[c->change].event >= until) &&
 	       (c->renamed == h->renamed.n || h->renamed.p[c->renamed] >= until);
 }
@@ -142,7 +142,7 @@ uint32_t crash_gen_hi(const struct crash_gen *gen, uint32_t line)
 
 uint64_t crash_gen_stored(const struct crash_gen *gen, uint32_t line, uint32_t k)
 {
-	return crash_piece_of(gen->w->h, line, k)->event;
+	return crash_piece_of(gen->w->h, line, k).event;
 }
 
 uint32_t crash_gen_version_at(const struct crash_gen *gen, uint32_t line, uint64_t event)
@@ -213,7 +213,7 @@ static void thin_out(struct crash_gen *gen, const uint32_t *open, size_t n)
 	struct group *group = xmalloc(n * sizeof *group);
 	for (size_t i = 0; i < n; i++)
 		group[i] = (struct group){
-			crash_piece_of(gen->w->h, open[i], gen->w->cursor.lo[open[i]] + 1)->place,
+			crash_piece_of(gen->w->h, open[i], gen->w->cursor.lo[open[i]] + 1).place,
 			open[i]
 		};
 	qsort(group, n, sizeof *group, by_place);
@@ -252,7 +252,7 @@ const uint32_t *crash_gen_some(struct crash_gen *gen, size_t *n)
 
 static bool same_event(const struct crash_history *h, uint32_t line, uint32_t a, uint32_t b)
 {
-	return crash_piece_of(h, line, a)->event == crash_piece_of(h, line, b)->event;
+	return crash_piece_of(h, line, a).event == crash_piece_of(h, line, b).event;
 }
 
 unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out[CRASH_PICK])

@@ -131,9 +131,58 @@ size_t crash_history_memory(const struct crash_history *h)
 	       h->piece.n * sizeof *h->order + h->line_at.cap * 17;
 }
 
-const struct crash_piece *crash_piece_of(const struct crash_history *h, uint32_t line, uint32_t k)
+struct crash_piece crash_piece_at(const struct crash_history *h, size_t i)
 {
-	return &h->piece.p[h->order[h->line.p[line].first + k - 1]];
+	return h->piece.p[i];
+}
+
+uint32_t crash_piece_index(const struct crash_history *h, uint32_t line, uint32_t k)
+{
+	return h->order[h->line.p[line].first + k - 1];
+}
+
+struct crash_piece crash_piece_of(const struct crash_history *h, uint32_t line, uint32_t k)
+{
+	return crash_piece_at(h, crash_piece_index(h, line, k));
+}
+
+uint32_t crash_number_of(const struct crash_history *h, uint32_t i)
+{
+	uint32_t line = crash_piece_at(h, i).line;
+	return (uint32_t)BISECT(k, h->line.p[line].n,
+				crash_piece_index(h, line, (uint32_t)k + 1) < i) +
+	       1;
+}
+
+size_t crash_event_begin(const struct crash_history *h, size_t i)
+{
+	uint64_t event = crash_piece_at(h, i).event;
+	while (i && crash_piece_at(h, i - 1).event == event)
+		i--;
+	return i;
+}
+
+size_t crash_event_end(const struct crash_history *h, size_t i)
+{
+	uint64_t event = crash_piece_at(h, i).event;
+	while (i < h->pieces && crash_piece_at(h, i).event == event)
+		i++;
+	return i;
+}
+
+struct crash_flush crash_flush_at(const struct crash_history *h, size_t i)
+{
+	return h->flush.p[i];
+}
+
+struct crash_raise crash_raise_at(const struct crash_history *h, size_t i)
+{
+	return h->raise.p[i];
+}
+
+struct crash_mark crash_mark_at(const struct crash_history *h, size_t i)
+{
+	return h->mark.p[i];
 }
 
 void crash_contents(const struct crash_history *h, uint32_t line, uint32_t version, uint8_t *out)
@@ -146,16 +195,16 @@ void crash_contents(const struct crash_history *h, uint32_t line, uint32_t versi
 	else
 		initial(h, l, out);
 	for (uint32_t k = from * CRASH_CHECKPOINT + 1; k <= version; k++)
-		apply(h, crash_piece_of(h, line, k), out);
+		apply(h, &h->piece.p[crash_piece_index(h, line, k)], out);
 }
 
 uint64_t crash_contents_hash(const struct crash_history *h, uint32_t line, uint32_t version)
 {
-	return version ? crash_piece_of(h, line, version)->hash : h->line.p[line].hash;
+	return version ? crash_piece_of(h, line, version).hash : h->line.p[line].hash;
 }
 
 uint32_t crash_version_at(const struct crash_history *h, uint32_t line, uint64_t event)
 {
 	return (uint32_t)BISECT(i, h->line.p[line].n,
-				crash_piece_of(h, line, (uint32_t)i + 1)->event < event);
+				crash_piece_of(h, line, (uint32_t)i + 1).event < event);
 }

@@ -114,6 +114,7 @@ struct crash_history {
 	struct trace_image *initial;   /* initial contents */
 	uint64_t events;               /* in the trace */
 	char *damage;                  /* NULL: none */
+	size_t pieces;                 /* how many */
 	VEC(struct crash_piece) piece; /* in the order of events */
 	VEC(struct crash_line) line;
 	VEC(struct crash_raise) raise;
@@ -145,8 +146,19 @@ struct crash_history *crash_history_new(struct trace_reader *, const struct mode
 					struct srcloc_trace *src, struct err *);
 void crash_history_free(struct crash_history *);
 size_t crash_history_memory(const struct crash_history *);
-/* The k-th piece of a line, k from 1. */
-const struct crash_piece *crash_piece_of(const struct crash_history *, uint32_t line, uint32_t k);
+/* Pieces are numbered from 0 in the order of events, and in each line from 1: number i of all, … */
+struct crash_piece crash_piece_at(const struct crash_history *, size_t i);
+/* … number k of a line, … */
+struct crash_piece crash_piece_of(const struct crash_history *, uint32_t line, uint32_t k);
+/* … the number among all of number k of a line, and the number in its line of number i of all. */
+uint32_t crash_piece_index(const struct crash_history *, uint32_t line, uint32_t k);
+uint32_t crash_number_of(const struct crash_history *, uint32_t i);
+/* The first piece of the event of piece i, and the first of a later event; h->pieces: there is none. */
+size_t crash_event_begin(const struct crash_history *, size_t i);
+size_t crash_event_end(const struct crash_history *, size_t i);
+struct crash_flush crash_flush_at(const struct crash_history *, size_t i);
+struct crash_raise crash_raise_at(const struct crash_history *, size_t i);
+struct crash_mark crash_mark_at(const struct crash_history *, size_t i);
 /* The line's contents at a version; `out` has as many bytes as its file's unit. */
 void crash_contents(const struct crash_history *, uint32_t line, uint32_t version, uint8_t *out);
 /* The hash of these contents. */

@@ -122,7 +122,7 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 	from = im->piece < c->building.piece ? im->piece : c->building.piece;
 	to = im->piece < c->building.piece ? c->building.piece : im->piece;
 	for (; from < to; from++) {
-		uint32_t line = c->h->piece.p[from].line;
+		uint32_t line = crash_piece_at(c->h, from).line;
 		if (im->version[line] != c->building.hi[line] &&
 		    put_line(c, cell, line, crash_state_get(s, &c->building, line), err))
 			return -1;

@@ -240,8 +240,6 @@ bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t se
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
-/* Which piece of its line it is, from 1. */
-uint32_t crash_number_of(const struct crash_history *, uint32_t piece);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */
 uint32_t crash_flush_of(const struct crash_history *, uint32_t piece);
 /* explain.c: the event that guarantees a piece; that of the end of the run if nothing does. */
@@ -250,7 +248,7 @@ uint64_t crash_cover_of(const struct crash_history *, uint32_t piece);
  * ended, or a fence or sync of the thread has come and gone. Whoever guarantees it then does so by chance. */
 bool crash_is_abandoned(const struct crash_history *, uint32_t piece, uint64_t cover);
 /* The end of the operation that made a piece; UINT64_MAX: there is none. */
-uint64_t crash_operation_end(const struct crash_history *, const struct crash_piece *);
+uint64_t crash_operation_end(const struct crash_history *, uint32_t piece);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
 /* place.c: the call path of a place, with helpers marked; lives as long as the crash. */
 const struct finding_place *crash_path(struct crash *, uint32_t place);

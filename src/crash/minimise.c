@@ -50,27 +50,11 @@ static bool prefix_fails(struct search *s, uint64_t event)
 
 /* ---- the window ---- */
 
-/* The number of the piece that begins the event of piece i. */
-static size_t event_begin(const struct crash_history *h, size_t i)
-{
-	while (i && h->piece.p[i - 1].event == h->piece.p[i].event)
-		i--;
-	return i;
-}
-
-static size_t event_end(const struct crash_history *h, size_t i)
-{
-	uint64_t event = h->piece.p[i].event;
-	while (i < h->piece.n && h->piece.p[i].event == event)
-		i++;
-	return i;
-}
-
 /* The earliest moment at which n pieces are there: no later fence has guaranteed any of them. Before
  * there is PM nothing is crashed, though files may have been written. */
 static uint64_t moment(const struct crash_history *h, size_t n)
 {
-	uint64_t at = n ? h->piece.p[n - 1].event + 1 : 0;
+	uint64_t at = n ? crash_piece_at(h, n - 1).event + 1 : 0;
 	return at > h->start ? at : h->start;
 }
 
@@ -83,9 +67,9 @@ static size_t boundary(struct search *s, size_t good, size_t bad)
 	const struct crash_history *h = s->c->h;
 	for (;;) {
 		size_t lo = good < bad ? good : bad, hi = good < bad ? bad : good;
-		size_t mid = event_begin(h, lo + (hi - lo) / 2);
+		size_t mid = crash_event_begin(h, lo + (hi - lo) / 2);
 		if (mid <= lo)
-			mid = event_end(h, lo);
+			mid = crash_event_end(h, lo);
 		if (mid >= hi)
 			return lo;
 		if (prefix_fails(s, moment(h, mid)))
@@ -100,7 +84,7 @@ static uint32_t window_begin(struct search *s, size_t n)
 	const struct crash_history *h = s->c->h;
 	size_t step = 1, good = n;
 	while (good) {
-		good = event_begin(h, good > step ? good - step : 0);
+		good = crash_event_begin(h, good > step ? good - step : 0);
 		if (!prefix_fails(s, moment(h, good)))
 			break;
 		n = good;
@@ -114,9 +98,9 @@ static uint32_t window_end(struct search *s, size_t n)
 	const struct crash_history *h = s->c->h;
 	size_t step = 1, bad = n, good;
 	for (; step < FAR; step *= 2) {
-		if (bad >= h->piece.n)
+		if (bad >= h->pieces)
 			return UINT32_MAX;
-		good = bad + step < h->piece.n ? event_end(h, bad + step - 1) : h->piece.n;
+		good = bad + step < h->pieces ? crash_event_end(h, bad + step - 1) : h->pieces;
 		if (!prefix_fails(s, moment(h, good)))
 			return (uint32_t)boundary(s, good, bad);
 		bad = good;
@@ -128,11 +112,11 @@ static uint32_t window_end(struct search *s, size_t n)
 static bool fails_without(struct search *s, uint32_t piece, size_t n)
 {
 	struct crash_state state = { .event = moment(s->c->h, n) };
-	uint32_t line = s->c->h->piece.p[piece].line;
+	uint32_t line = crash_piece_at(s->c->h, piece).line;
 	bool bad;
 	crash_cursor_move(&s->c->searching, state.event);
 	crash_state_set(&state, &s->c->searching, line,
-			crash_version_at(s->c->h, line, s->c->h->piece.p[piece].event));
+			crash_version_at(s->c->h, line, crash_piece_at(s->c->h, piece).event));
 	bad = fails(s, &state);
 	crash_state_free(&state);
 	return bad;
@@ -141,7 +125,7 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 /* The program's own, not a library's on its behalf: that one has an order of its own. */
 static bool own_store(struct crash *c, uint32_t piece)
 {
-	const struct finding_place *path = crash_path(c, c->h->piece.p[piece].place);
+	const struct finding_place *path = crash_path(c, crash_piece_at(c->h, piece).place);
 	const struct srcloc_frame *f = finding_main_frame(path);
 	return f && f->module && path->frame[0].module && !strcmp(f->module, path->frame[0].module);
 }
@@ -156,14 +140,14 @@ static void find_window(struct search *s, struct crash_cause *cause)
 	cause->prefix = true;
 	cause->persisted = window_begin(s, n);
 	if (cause->persisted != UINT32_MAX)
-		n = event_end(h, cause->persisted);
+		n = crash_event_end(h, cause->persisted);
 	end = window_end(s, n);
 	if (end != UINT32_MAX)
 		VEC_PUSH(&cause->lost, end);
 	if (end != UINT32_MAX && cause->persisted != UINT32_MAX &&
-	    h->piece.p[cause->persisted].line != h->piece.p[end].line &&
+	    crash_piece_at(h, cause->persisted).line != crash_piece_at(h, end).line &&
 	    own_store(s->c, cause->persisted) && own_store(s->c, end))
-		cause->wrong_order = !fails_without(s, cause->persisted, event_end(h, end));
+		cause->wrong_order = !fails_without(s, cause->persisted, crash_event_end(h, end));
 	s->state.event = moment(h, n);
 	s->state.at.n = 0;
 }
@@ -236,7 +220,7 @@ static uint64_t first_loss(const struct search *s)
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < s->state.at.n; i++) {
 		const struct crash_at *at = &s->state.at.p[i];
-		uint64_t event = crash_piece_of(s->c->h, at->line, at->version + 1)->event;
+		uint64_t event = crash_piece_of(s->c->h, at->line, at->version + 1).event;
 		first = event < first ? event : first;
 	}
 	return first;
@@ -248,8 +232,8 @@ static uint32_t first_lost(const struct search *s)
 	uint64_t event = first_loss(s);
 	for (size_t i = 0; i < s->state.at.n; i++) {
 		const struct crash_at *at = &s->state.at.p[i];
-		if (crash_piece_of(s->c->h, at->line, at->version + 1)->event == event)
-			return s->c->h->order[s->c->h->line.p[at->line].first + at->version];
+		if (crash_piece_of(s->c->h, at->line, at->version + 1).event == event)
+			return crash_piece_index(s->c->h, at->line, at->version + 1);
 	}
 	return UINT32_MAX;
 }
@@ -259,7 +243,7 @@ static bool fails_at_end(struct search *s, struct crash_state *back)
 {
 	const struct crash_history *h = s->c->h;
 	uint32_t lost = first_lost(s);
-	uint64_t end = lost == UINT32_MAX ? UINT64_MAX : crash_operation_end(h, &h->piece.p[lost]);
+	uint64_t end = lost == UINT32_MAX ? UINT64_MAX : crash_operation_end(h, lost);
 	return s->c->opts.listen && end < s->state.event && earlier(s, end + 1, back) &&
 	       fails(s, back);
 }
@@ -294,9 +278,9 @@ static uint32_t move_back(struct search *s)
 		return UINT32_MAX;
 	}
 	for (;;) {
-		size_t mid = event_begin(h, good + (bad - good) / 2);
+		size_t mid = crash_event_begin(h, good + (bad - good) / 2);
 		if (mid <= good)
-			mid = event_end(h, good);
+			mid = crash_event_end(h, good);
 		if (mid >= bad)
 			break;
 		if (earlier(s, moment(h, mid), &back) && fails(s, &back))
@@ -323,8 +307,8 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	const struct crash_history *h = s->c->h;
 	struct crash_at at = s->state.at.p[i];
 	struct crash_state all = { 0 };
-	uint32_t first = h->line.p[at.line].first, lo, hi;
-	VEC_PUSH(&cause->lost, h->order[first + at.version]);
+	uint32_t lo, hi;
+	VEC_PUSH(&cause->lost, crash_piece_index(h, at.line, at.version + 1));
 	crash_cursor_move(&s->c->searching, s->state.event);
 	lo = s->c->searching.lo[at.line];
 	hi = s->c->searching.hi[at.line];
@@ -332,11 +316,11 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	all.at.p[i].version = lo;
 	if (lo < at.version && fails(s, &all))
 		for (uint32_t k = lo; k < at.version; k++)
-			VEC_PUSH(&cause->also, h->order[first + k]);
+			VEC_PUSH(&cause->also, crash_piece_index(h, at.line, k + 1));
 	else if (lo < at.version)
-		VEC_PUSH(&cause->with, h->order[first + at.version - 1]);
+		VEC_PUSH(&cause->with, crash_piece_index(h, at.line, at.version));
 	for (uint32_t k = at.version + 1; k < hi; k++)
-		VEC_PUSH(&cause->also, h->order[first + k]);
+		VEC_PUSH(&cause->also, crash_piece_index(h, at.line, k + 1));
 	crash_state_free(&all);
 }
 
@@ -359,7 +343,7 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 	if (cause->persisted == UINT32_MAX && cause->with.n)
 		cause->persisted = cause->with.p[0]; /* a store that is torn, or part of a line */
 	else if (cause->persisted != UINT32_MAX)
-		cause->neither = prefix_fails(s, s->c->h->piece.p[cause->persisted].event);
+		cause->neither = prefix_fails(s, crash_piece_at(s->c->h, cause->persisted).event);
 }
 
 /* ---- known and new causes ---- */
@@ -370,8 +354,8 @@ static bool same_lost(struct crash *c, const struct crash_cause *a, const struct
 	uint32_t fa, fb;
 	if (!a->lost.n || !b->lost.n)
 		return a->lost.n == b->lost.n;
-	if (crash_same_statement(c, c->h->piece.p[a->lost.p[0]].place,
-				 c->h->piece.p[b->lost.p[0]].place))
+	if (crash_same_statement(c, crash_piece_at(c->h, a->lost.p[0]).place,
+				 crash_piece_at(c->h, b->lost.p[0]).place))
 		return true;
 	fa = crash_flush_of(c->h, a->lost.p[0]);
 	fb = crash_flush_of(c->h, b->lost.p[0]);
@@ -384,8 +368,8 @@ static bool same_persisted(struct crash *c, const struct crash_cause *a,
 {
 	if (a->persisted == UINT32_MAX || b->persisted == UINT32_MAX)
 		return a->persisted == b->persisted;
-	return crash_same_statement(c, c->h->piece.p[a->persisted].place,
-				    c->h->piece.p[b->persisted].place);
+	return crash_same_statement(c, crash_piece_at(c->h, a->persisted).place,
+				    crash_piece_at(c->h, b->persisted).place);
 }
 
 static bool same_failure(const struct crash_cause *a, struct crash_verdict v)

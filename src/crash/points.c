@@ -65,24 +65,24 @@ static bool wanted(const struct merge *m, uint8_t kind)
 static bool next(struct merge *m, struct crash_point *out, bool *take)
 {
 	const struct crash_history *h = m->h;
-	uint64_t p = m->piece < h->piece.n ? h->piece.p[m->piece].event : UINT64_MAX;
-	uint64_t f = m->flush < h->flush.n ? h->flush.p[m->flush].event : UINT64_MAX;
-	uint64_t k = m->mark < h->mark.n ? h->mark.p[m->mark].event : UINT64_MAX;
+	uint64_t p = m->piece < h->pieces ? crash_piece_at(h, m->piece).event : UINT64_MAX;
+	uint64_t f = m->flush < h->flush.n ? crash_flush_at(h, m->flush).event : UINT64_MAX;
+	uint64_t k = m->mark < h->mark.n ? crash_mark_at(h, m->mark).event : UINT64_MAX;
 	if (p == UINT64_MAX && f == UINT64_MAX && k == UINT64_MAX)
 		return false;
 	if (f < p && f < k) {
-		*out = (struct crash_point){ f, h->flush.p[m->flush++].place };
+		*out = (struct crash_point){ f, crash_flush_at(h, m->flush++).place };
 		*take = m->persists && m->stored;
 	} else if (k < p) {
-		const struct crash_mark *mark = &h->mark.p[m->mark++];
-		*out = (struct crash_point){ k, mark->place };
-		*take = wanted(m, mark->kind);
+		struct crash_mark mark = crash_mark_at(h, m->mark++);
+		*out = (struct crash_point){ k, mark.place };
+		*take = wanted(m, mark.kind);
 	} else {
-		bool pm = h->line.p[h->piece.p[m->piece].line].file < h->npm;
-		*out = (struct crash_point){ p, h->piece.p[m->piece].place };
+		bool pm = h->line.p[crash_piece_at(h, m->piece).line].file < h->npm;
+		*out = (struct crash_point){ p, crash_piece_at(h, m->piece).place };
 		*take = m->stores && pm;
 		m->stored = m->stored || pm;
-		while (m->piece < h->piece.n && h->piece.p[m->piece].event == p)
+		while (m->piece < h->pieces && crash_piece_at(h, m->piece).event == p)
 			m->piece++;
 		return true;
 	}

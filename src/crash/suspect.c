@@ -85,9 +85,9 @@ static bool proves(struct crash *c, const struct crash_cause *cause, struct cras
 	if (cause->prefix || cause->flaky || !cause->lost.n)
 		return false;
 	for (size_t i = 0; i < cause->lost.n; i++) {
-		const struct crash_piece *p = &c->h->piece.p[cause->lost.p[i]];
-		if (!is_suspected(c, s, p->place) ||
-		    (p->event != s->event &&
+		struct crash_piece p = crash_piece_at(c->h, cause->lost.p[i]);
+		if (!is_suspected(c, s, p.place) ||
+		    (p.event != s->event &&
 		     !crash_is_abandoned(c->h, cause->lost.p[i],
 					 crash_cover_of(c->h, cause->lost.p[i]))))
 			return false;
@@ -104,12 +104,11 @@ static bool list_lost(struct crash *c, struct crash_suspect *s, const struct cra
 	crash_cursor_move(&c->searching, state->event);
 	for (size_t i = 0; i < state->at.n; i++) {
 		const struct crash_at *at = &state->at.p[i];
-		const uint32_t *order = &c->h->order[c->h->line.p[at->line].first];
-		for (uint32_t k = at->version; k < c->searching.hi[at->line]; k++)
-			if (!is_suspected(c, s, c->h->piece.p[order[k]].place))
+		for (uint32_t k = at->version + 1; k <= c->searching.hi[at->line]; k++)
+			if (!is_suspected(c, s, crash_piece_of(c->h, at->line, k).place))
 				return false;
 		if (out->lost.n < MOST_NAMED)
-			VEC_PUSH(&out->lost, order[at->version]);
+			VEC_PUSH(&out->lost, crash_piece_index(c->h, at->line, at->version + 1));
 	}
 	return true;
 }
@@ -168,7 +167,7 @@ int crash_suspects_confirm(struct crash *c, struct err *err)
 static bool has_part(struct crash *c, const struct crash_cause *cause, struct crash_suspect *s)
 {
 	for (size_t i = 0; i < cause->lost.n && !cause->prefix; i++)
-		if (is_suspected(c, s, c->h->piece.p[cause->lost.p[i]].place))
+		if (is_suspected(c, s, crash_piece_at(c->h, cause->lost.p[i]).place))
 			return true;
 	return false;
 }

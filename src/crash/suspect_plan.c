@@ -52,14 +52,6 @@ struct planner {
 
 /* ---- which stores ---- */
 
-static size_t event_end(const struct crash_history *h, size_t i)
-{
-	uint64_t event = h->piece.p[i].event;
-	while (i < h->piece.n && h->piece.p[i].event == event)
-		i++;
-	return i;
-}
-
 /* The suspicions by place: lists, of which first[place] is the beginning, from 1. */
 struct link {
 	uint32_t suspect, next;
@@ -89,7 +81,7 @@ static void collect(struct planner *p)
 	crash_stores_of(p->h, l.first, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct crash_store *s = &all.p[i];
-		uint64_t event = p->h->piece.p[s->piece].event;
+		uint64_t event = crash_piece_at(p->h, s->piece).event;
 		bool open = crash_is_abandoned(p->h, s->piece, s->cover);
 		for (uint32_t at = l.first[s->place]; at; at = l.v.p[at - 1].next) {
 			uint32_t suspect = l.v.p[at - 1].suspect;
@@ -170,11 +162,11 @@ static bool has_place(const struct crash_suspect *s, uint32_t place)
 /* The next store to the piece's line that is not suspected. */
 static uint64_t next_other(const struct planner *p, const struct crash_suspect *s, uint32_t piece)
 {
-	uint32_t line = p->h->piece.p[piece].line;
+	uint32_t line = crash_piece_at(p->h, piece).line;
 	for (uint32_t k = crash_number_of(p->h, piece) + 1; k <= p->h->line.p[line].n; k++) {
-		const struct crash_piece *at = crash_piece_of(p->h, line, k);
-		if (!has_place(s, at->place))
-			return at->event;
+		struct crash_piece at = crash_piece_of(p->h, line, k);
+		if (!has_place(s, at.place))
+			return at.event;
 	}
 	return UINT64_MAX;
 }
@@ -187,8 +179,8 @@ static void wish(struct planner *p, uint64_t event, uint32_t piece, uint32_t sus
 /* Failure points in (from, to) with a store of another event before them: the first, and the middle one. */
 static void wish_points(struct planner *p, uint32_t piece, uint32_t suspect, uint64_t to)
 {
-	size_t after = event_end(p->h, piece);
-	uint64_t from = after < p->h->piece.n ? p->h->piece.p[after].event : UINT64_MAX;
+	size_t after = crash_event_end(p->h, piece);
+	uint64_t from = after < p->h->pieces ? crash_piece_at(p->h, after).event : UINT64_MAX;
 	size_t first = BISECT(k, p->points->v.n, p->points->v.p[k].event <= from);
 	size_t last = BISECT(k, p->points->v.n, p->points->v.p[k].event < to);
 	if (first >= last)
@@ -204,14 +196,14 @@ static void wish_moments(struct planner *p, const struct crash_store *s, uint32_
 	const struct crash_history *h = p->h;
 	uint64_t last = s->cover, alone = h->events, end;
 	uint32_t piece = s->piece;
-	for (size_t i = piece, to = event_end(h, piece); i < to; i++) {
+	for (size_t i = piece, to = crash_event_end(h, piece); i < to; i++) {
 		uint64_t other = next_other(p, &p->all->v.p[suspect], (uint32_t)i);
 		alone = other < alone ? other : alone;
 	}
 	if (alone < last)
 		wish(p, alone, piece, suspect, RANK_ALONE);
 	wish(p, last, piece, suspect, RANK_LAST);
-	end = crash_operation_end(h, &h->piece.p[piece]);
+	end = crash_operation_end(h, piece);
 	if (end < last)
 		wish(p, end, piece, suspect, RANK_OPERATION);
 	wish_points(p, piece, suspect, last);
@@ -230,8 +222,9 @@ static int by_line(const void *a, const void *b)
 /* The store's lines lack it. What is guaranteed by now, or not made yet, cannot be lost. */
 static void lose(struct planner *p, uint32_t piece)
 {
-	for (size_t i = piece, to = event_end(p->h, piece); i < to; i++) {
-		uint32_t line = p->h->piece.p[i].line, number = crash_number_of(p->h, (uint32_t)i);
+	for (size_t i = piece, to = crash_event_end(p->h, piece); i < to; i++) {
+		uint32_t line = crash_piece_at(p->h, i).line,
+			 number = crash_number_of(p->h, (uint32_t)i);
 		if (number > p->at_state.lo[line] && number <= p->at_state.hi[line])
 			VEC_PUSH(&p->at, ((struct crash_at){ line, number - 1 }));
 	}

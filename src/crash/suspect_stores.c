@@ -25,12 +25,13 @@ struct walk {
 /* What happens up to an event, which is not included. */
 static void guarantee(struct walk *w, uint64_t until)
 {
-	for (; w->raise < w->h->raise.n && w->h->raise.p[w->raise].event < until; w->raise++) {
-		const struct crash_raise *r = &w->h->raise.p[w->raise];
-		uint32_t *first = &w->first[r->line];
-		while (*first && w->wait.p[*first - 1].number <= r->lo) {
+	for (; w->raise < w->h->raise.n && crash_raise_at(w->h, w->raise).event < until;
+	     w->raise++) {
+		struct crash_raise r = crash_raise_at(w->h, w->raise);
+		uint32_t *first = &w->first[r.line];
+		while (*first && w->wait.p[*first - 1].number <= r.lo) {
 			struct crash_store *s = &w->out->p[w->wait.p[*first - 1].store];
-			s->cover = r->event < s->cover ? r->event : s->cover;
+			s->cover = r.event < s->cover ? r.event : s->cover;
 			*first = w->wait.p[*first - 1].next;
 		}
 	}
@@ -54,16 +55,16 @@ void crash_stores_of(const struct crash_history *h, const uint32_t *wanted, cras
 	w.number = xcalloc(h->line.n + 1, sizeof *w.number);
 	w.first = xcalloc(h->line.n + 1, sizeof *w.first);
 	w.last = xcalloc(h->line.n + 1, sizeof *w.last);
-	for (uint32_t i = 0; i < h->piece.n; i++) {
-		const struct crash_piece *p = &h->piece.p[i];
-		guarantee(&w, p->event);
-		w.number[p->line]++;
-		if (!wanted[p->place])
+	for (uint32_t i = 0; i < h->pieces; i++) {
+		struct crash_piece p = crash_piece_at(h, i);
+		guarantee(&w, p.event);
+		w.number[p.line]++;
+		if (!wanted[p.place])
 			continue;
-		if (event != p->event)
-			VEC_PUSH(out, ((struct crash_store){ h->events, p->place, i }));
-		event = p->event;
-		enqueue(&w, p->line);
+		if (event != p.event)
+			VEC_PUSH(out, ((struct crash_store){ h->events, p.place, i }));
+		event = p.event;
+		enqueue(&w, p.line);
 	}
 	guarantee(&w, UINT64_MAX);
 	free(w.number);

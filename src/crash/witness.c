@@ -33,13 +33,12 @@ static bool overlap(const struct crash_piece *a, const struct crash_piece *b)
 }
 
 /* Some later piece of the line, up to the crash, stores to these bytes again. */
-static bool stored_again(const struct crash_cursor *at, const struct crash_piece *p)
+static bool stored_again(const struct crash_cursor *at, uint32_t piece)
 {
-	for (uint32_t k = at->hi[p->line]; k; k--) {
-		const struct crash_piece *later = crash_piece_of(at->h, p->line, k);
-		if (later == p)
-			return false;
-		if (overlap(p, later))
+	struct crash_piece p = crash_piece_at(at->h, piece);
+	for (uint32_t k = at->hi[p.line], own = crash_number_of(at->h, piece); k > own; k--) {
+		struct crash_piece later = crash_piece_of(at->h, p.line, k);
+		if (overlap(&p, &later))
 			return true;
 	}
 	return false;
@@ -49,22 +48,22 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 		 void (*each)(void *, const struct crash_lost *), void *arg)
 {
 	const struct crash_history *h = at->h;
-	const struct crash_piece *p = &h->piece.p[piece];
-	const struct crash_line *l = &h->line.p[p->line];
+	struct crash_piece p = crash_piece_at(h, piece);
+	const struct crash_line *l = &h->line.p[p.line];
 	uint8_t has[4096], should[4096];
 	struct crash_lost lost = {
 		.file = l->file,
 		.path = h->file.p[l->file].path,
-		.off = l->off + p->off,
-		.event = p->event,
-		.len = p->len & ~CRASH_ZERO,
-		.place = p->place,
-		.again = stored_again(at, p),
+		.off = l->off + p.off,
+		.event = p.event,
+		.len = p.len & ~CRASH_ZERO,
+		.place = p.place,
+		.again = stored_again(at, piece),
 	};
-	crash_contents(h, p->line, crash_state_get(s, at, p->line), has);
-	crash_contents(h, p->line, at->hi[p->line], should);
-	memcpy(lost.has, has + p->off, lost.len < 8 ? lost.len : 8);
-	memcpy(lost.should, should + p->off, lost.len < 8 ? lost.len : 8);
+	crash_contents(h, p.line, crash_state_get(s, at, p.line), has);
+	crash_contents(h, p.line, at->hi[p.line], should);
+	memcpy(lost.has, has + p.off, lost.len < 8 ? lost.len : 8);
+	memcpy(lost.should, should + p.off, lost.len < 8 ? lost.len : 8);
 	each(arg, &lost);
 }
 
@@ -81,9 +80,8 @@ int crash_diff(struct crash *c, const char *witness,
 	crash_cursor_init(&at, c->h);
 	crash_cursor_move(&at, s.event);
 	for (size_t i = 0; i < s.at.n; i++) {
-		const struct crash_line *l = &c->h->line.p[s.at.p[i].line];
-		for (uint32_t k = s.at.p[i].version; k < at.hi[s.at.p[i].line]; k++)
-			VEC_PUSH(&lost, c->h->order[l->first + k]);
+		for (uint32_t k = s.at.p[i].version + 1; k <= at.hi[s.at.p[i].line]; k++)
+			VEC_PUSH(&lost, crash_piece_index(c->h, s.at.p[i].line, k));
 	}
 	if (lost.n)
 		qsort(lost.p, lost.n, sizeof *lost.p, by_number);

@@ -39,7 +39,7 @@ static void plan(struct bench *b, size_t act)
 	struct finding_store all = { .site = SUSPECT };
 	open_batch(&b->batch);
 	h = b->batch.h;
-	while (h->raise.n && h->raise.p[h->raise.n - 1].event >= event(b, b->tale->act.n))
+	while (h->raise.n && crash_raise_at(h, h->raise.n - 1).event >= event(b, b->tale->act.n))
 		h->raise.n--;
 	tale_points(b->tale, 1, &b->points);
 	crash_suspects_add(&b->all, h, &all, 1, event(b, act));
@@ -200,10 +200,10 @@ static void states_lose_suspected_stores_only(void **state)
 			const struct crash_state *s = &b.all.plan.p[k].state;
 			assert_true(s->at.n > 0);
 			for (size_t l = 0; l < s->at.n; l++) {
-				const struct crash_piece *lost = crash_piece_of(
-					b.batch.h, s->at.p[l].line, s->at.p[l].version + 1);
-				assert_int_equal(lost->place, b.all.v.p[0].place.p[0]);
-				assert_true(lost->event < s->event);
+				struct crash_piece lost = crash_piece_of(b.batch.h, s->at.p[l].line,
+									 s->at.p[l].version + 1);
+				assert_int_equal(lost.place, b.all.v.p[0].place.p[0]);
+				assert_true(lost.event < s->event);
 			}
 		}
 		tear_down(&b);
@@ -225,9 +225,10 @@ static void covers_are_those_of_a_search(void **state)
 		memset(all, 1, b.h->place.n * sizeof *all);
 		crash_stores_of(b.h, all, &stores);
 		for (size_t k = 0; k < stores.n; k++) {
-			uint64_t event = b.h->piece.p[stores.p[k].piece].event, first = b.h->events;
+			uint64_t event = crash_piece_at(b.h, stores.p[k].piece).event,
+				 first = b.h->events;
 			for (uint32_t p = stores.p[k].piece;
-			     p < b.h->piece.n && b.h->piece.p[p].event == event; p++) {
+			     p < b.h->pieces && crash_piece_at(b.h, p).event == event; p++) {
 				uint64_t cover = crash_cover_of(b.h, p);
 				first = cover < first ? cover : first;
 			}
