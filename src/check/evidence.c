@@ -33,7 +33,7 @@ static bool left_out(const struct check_facts *f)
 /* What a flush for something else covers again and again is likely to be part of the same object. */
 static bool beside(const struct check_facts *f)
 {
-	return f->beside && f->stray && !f->published && !f->perhaps;
+	return f->beside && (f->stray || f->replaced) && !f->published && !f->perhaps;
 }
 
 static bool perhaps(const struct check_facts *f)
@@ -72,6 +72,11 @@ static bool stray(const struct check_facts *f)
 	return f->stray;
 }
 
+static bool replaced(const struct check_facts *f)
+{
+	return f->replaced;
+}
+
 static bool recovery_reads(const struct check_facts *f)
 {
 	return f->recovery_reads;
@@ -107,6 +112,8 @@ static const struct row {
 	  "a fence right after it waits for nothing, as if its flush were missing" },
 	{ "stray", stray, 1,
 	  "fences passed it by, and the flush that covers it later is made for something else" },
+	{ "replaced", replaced, 1,
+	  "fences passed it by, and others, who persist what they store, overwrite it" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
 	{ "atomic", atomic, -3, "an atomic instruction stores a small number, as into a lock" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },

@@ -132,6 +132,12 @@ bool check_is_stray(struct oracle_state *, const struct model_step *, int word, 
 /* All the statement's stores were forgotten, as far as can be told from who flushed them. */
 struct check_group;
 bool check_was_forgotten(struct oracle_state *, const struct check_group *);
+/* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
+void check_note_replaced(struct oracle_state *, const struct model_step *);
+/* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
+uint64_t check_was_replaced(struct oracle_state *, const struct check_group *);
+/* lock.c, likewise: counts TURNS and ONWARD. */
+void check_note_lock(struct oracle_state *, const struct model_step *);
 
 bool check_same_function(const struct srcloc_frame *, const struct srcloc_frame *);
 /* One of the two works for the other: both are in one function, or one's function is among the
@@ -148,11 +154,12 @@ struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, writers;
-	struct pairs awaited; /* a store, the fence in vain that follows it */
-	struct hmap wide;     /* places whose atomic instructions stored what no lock holds */
-	struct hmap storing;  /* functions that store to PM, as far as places were looked at */
-	model_where places;   /* … so many */
-	struct hmap atom;     /* word -> its newest change by an atomic instruction */
+	struct pairs awaited;  /* a store, the fence in vain that follows it */
+	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
+	struct hmap wide;      /* places whose atomic instructions stored what no lock holds */
+	struct hmap storing;   /* functions that store to PM, as far as places were looked at */
+	model_where places;    /* … so many */
+	struct hmap atom;      /* word -> its newest change by an atomic instruction */
 	VEC(uint32_t) tally;
 };
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that
@@ -270,6 +277,7 @@ struct check_facts {
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
 	bool by_chance; /* some were persisted, but together with something else or by a library */
 	bool stray; /* … all of them, after fences, by functions that have nothing to do with it */
+	bool replaced; /* fences passed it by, and others overwrote it */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;

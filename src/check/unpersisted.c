@@ -59,57 +59,10 @@ static bool excused(struct check *c, const struct model_step *s, int w)
 	return (killed || interrupted) && model_when(s->line->when[w], e->num) + 1 >= since;
 }
 
-/* ---- stores that atomic instructions take turns with ---- */
-
-#define LOCK_VALUE (1 << 22) /* a lock holds a small number: a count, a flag, a thread's id */
-
-static bool is_lock_value(const struct trace_event *e)
-{
-	int64_t value = 0;
-	if (e->size > 8)
-		return false;
-	memcpy(&value, e->data, e->size);
-	if (e->size < 8)
-		value = (int64_t)((uint64_t)value << (64 - 8 * e->size)) >> (64 - 8 * e->size);
-	return value > -LOCK_VALUE && value < LOCK_VALUE;
-}
-
-/*
- * A lock goes back to its old value: an atomic instruction changes it from A to B, its thread stores
- * something else meanwhile, and an atomic or a plain store makes it A again; or the very same change
- * is made once more. A head or an index, which goes back now and then as well, mostly goes on to
- * other values. `atom` keeps the newest atomic change of each word, as hashes of A and B.
- */
-static void note_turn(struct oracle_state *u, const struct model_step *s, unsigned w)
-{
-	uint64_t word = s->line->key * MODEL_WORDS + w, old = 0;
-	uint16_t from = s->line->newest[w], to = model_value_hash(s->mask, s->ev->data, w);
-	bool known = hmap_get(&u->atom, word, &old);
-	uint16_t was = (uint16_t)(old >> 16), is = (uint16_t)old;
-	bool back = known && to == was, again = known && from == was && to == is;
-	bool worked = s->thread->store_num > model_when(s->line->when[w], s->ev->num) + 1;
-	if (again || (back && worked)) {
-		oracle_tally(u, s->where)[TURNS]++;
-		if (s->line->store[w] != s->where)
-			oracle_tally(u, s->line->store[w])[TURNS]++;
-	} else if (known && !back) {
-		oracle_tally(u, s->where)[ONWARD]++;
-	}
-	if (s->ev->flags & TRACE_F_ATOMIC)
-		hmap_put(&u->atom, word, (uint64_t)from << 16 | to);
-}
-
 static void store(struct oracle_state *u, const struct model_step *s)
 {
-	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
-	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
-	uint8_t last = model_place(u->check->model, s->line->store[w])->class;
-	if (!s->ev->data || !(atomic || last == TRACE_SITE_ATOMIC))
-		return;
-	if (!is_lock_value(s->ev))
-		hmap_put(&u->wide, s->where, 1);
-	else if (s->line->open | s->line->ever)
-		note_turn(u, s, w);
+	check_note_lock(u, s);
+	check_note_replaced(u, s);
 }
 
 /* A store fence that has nothing to wait for was meant for the store before it. */
@@ -306,14 +259,19 @@ static struct finding *transient(struct oracle_state *u, struct check_group *g)
 	return f;
 }
 
+/* How much a group says: stores that are lost, that are persistent by chance, that were overwritten. */
+static int says(const struct check_group *g)
+{
+	return g->k.kind == FINDING_DIRTY_OVERWRITE ? 0 : g->k.kind == FINDING_LATE_PERSIST ? 1 : 2;
+}
+
 /* One finding for the file of this group, with all that was stored there; NULL: it has one. */
 static struct finding *whole_file(struct oracle_state *u, const check_groups *groups, size_t i)
 {
 	struct check_group g = groups->p[i];
 	for (size_t j = 0; j < groups->n; j++) {
 		const struct cause *other = &groups->p[j].k;
-		if (j == i || other->kind == FINDING_LATE_PERSIST ||
-		    !check_same_file(other->key, g.k.key))
+		if (j == i || says(&groups->p[j]) < 2 || !check_same_file(other->key, g.k.key))
 			continue;
 		if (j < i)
 			return NULL;
@@ -427,15 +385,35 @@ static struct finding *explain(struct oracle_state *u, const struct check_group 
 	return f;
 }
 
-/* Another group of the same statement: it is lost, too. */
-static bool is_lost(struct oracle_state *u, const check_groups *groups, const struct check_group *g)
+/* Another group of the same statement says more. */
+static bool is_said(struct oracle_state *u, const check_groups *groups, const struct check_group *g)
 {
 	const uint32_t *statement = u->check->statement.p;
 	for (size_t i = 0; i < groups->n; i++)
-		if (&groups->p[i] != g && groups->p[i].k.kind != FINDING_LATE_PERSIST &&
+		if (says(&groups->p[i]) > says(g) &&
 		    statement[groups->p[i].k.where] == statement[g->k.where])
 			return true;
 	return false;
+}
+
+/* What was overwritten although nobody had persisted it; NULL: little speaks for it. */
+static struct finding *replaced(struct oracle_state *u, const check_groups *groups,
+				struct check_group *g)
+{
+	struct check_facts facts = facts_of(u, g);
+	uint64_t by = check_was_replaced(u, g);
+	facts.same_bytes = false; /* of what came later */
+	facts.replaced = true;
+	check_recovery_look(u->check, &g->k, &facts);
+	if (!by || is_said(u, groups, g) || check_evidence(&facts) == CHECK_TRANSIENT)
+		return NULL;
+	g->k.kind = FINDING_MISSING_FLUSH;
+	struct finding *f = check_group_finding(
+		u->check, g, "the store was not flushed before something else was stored there");
+	check_cause_relate(u->check, f, "overwritten", "by a store that is persisted", by);
+	f->level = FINDING_WARNING;
+	f->advice = xstrdup(check_advice(u->check, g->k.kind));
+	return explain(u, g, &facts, f);
 }
 
 /* What was forgotten, and is persistent by chance; NULL: it was not, or is a lock. */
@@ -443,7 +421,7 @@ static struct finding *forgotten(struct oracle_state *u, const check_groups *gro
 				 struct check_group *g)
 {
 	struct check_facts facts = facts_of(u, g);
-	if (is_lost(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
+	if (is_said(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
 		return NULL;
 	check_recovery_look(u->check, &g->k, &facts);
 	if (check_evidence(&facts) == CHECK_TRANSIENT)
@@ -462,6 +440,8 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 	struct check_group *g = &groups->p[i];
 	if (g->k.kind == FINDING_LATE_PERSIST)
 		return forgotten(u, groups, g);
+	if (g->k.kind == FINDING_DIRTY_OVERWRITE)
+		return replaced(u, groups, g);
 	struct check_facts facts = facts_of(u, g);
 	if (check_evidence(&facts) == CHECK_TRANSIENT &&
 	    !check_file_was_persisted(u->check, g->k.key))

@@ -113,6 +113,14 @@ is() {
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | contains(["beside", "stray"]))' r.json
 }
 
+@test "what others overwrite before it was persistent was forgotten, unless somebody knows of both" {
+	is replaced
+	is tended
+	check_json r.json -- "$BIN/plain" pool fine replaced
+	jq -e '.findings[0] | .level == "warning" and ([.why[].row] | contains(["beside", "replaced"]))
+		and any(.related[]; .role == "overwritten")' r.json
+}
+
 @test "an object that a pointer leads to and that is never persisted is an error" {
 	is published
 	check_json r.json -- "$BIN/plain" pool fine published

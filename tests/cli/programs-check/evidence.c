@@ -360,6 +360,46 @@ OFTEN void crowded(struct apple *a)
 	crowd(a);
 }
 
+/* What is set in May is overwritten in June, and then persisted: until then a crash loses it. */
+OFTEN void bud(struct apple *a)
+{
+	a->skin = 5; /* @replaced missing-flush */
+	__asm__ volatile("");
+}
+
+OFTEN void may(struct apple *a)
+{
+	bud(a);
+	fine(a + 1);
+}
+
+OFTEN void redden(struct apple *a)
+{
+	a->skin = 6;
+	settle(&a->skin, 8);
+	water(a);
+}
+
+OFTEN void june(struct apple *a)
+{
+	redden(a);
+	__asm__ volatile("");
+}
+
+OFTEN void replaced(struct apple *a)
+{
+	may(a);
+	june(a);
+}
+
+/* One who knows both makes the object in steps. */
+OFTEN void tended(struct apple *a)
+{
+	bud(a);
+	fine(a + 1);
+	redden(a);
+}
+
 /* What is forgotten there has the value that is persistent already. */
 OFTEN void resow(struct apple *a)
 {
@@ -442,7 +482,7 @@ static const struct {
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
 	     { "piled", piled },         { "aside", aside },         { "echoed", echoed },
 	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged },
-	     { "crowded", crowded } };
+	     { "crowded", crowded },     { "replaced", replaced },   { "tended", tended } };
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores that nobody persists before others overwrite them: a field that is set when its object is made, say, and
+ * not flushed with it. In the end the file is right, for those who change the field later persist it; until then a
+ * crash loses it.
+ *
+ * The thread has gone through a fence with the store open; whoever overwrites it is neither the function that
+ * stored, nor works for it or for its caller; and persists what it stores there.
+ */
+#include "check/internal.h"
+
+void check_note_replaced(struct oracle_state *u, const struct model_step *s)
+{
+	const struct model_line *l = s->line;
+	uint64_t old = l->open & ~l->same & s->mask;
+	if (!old || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx ||
+	    model_ops(u->check->model)->unit > TRACE_LINE)
+		return;
+	MODEL_EACH_WORD (w, old) {
+		bool fresh;
+		if (l->store[w] == s->where ||
+		    model_pending(u->check->model, l) & 0xffull << (w * 8) ||
+		    !check_fenced_since(u->check, s, (int)w) ||
+		    check_by_pmdk(u->check, l->store[w]))
+			continue;
+		struct cause *k = check_cause_hit(u, FINDING_DIRTY_OVERWRITE, l->store[w], &fresh);
+		check_pair_hit(&u->replaced, l->store[w], s->where, 1);
+		if (fresh) {
+			check_cause_example(u->check, k, s, (int)w);
+			k->store_where = l->store[w];
+		}
+	}
+}
+
+/* On some call path the statement's stores are; on others they may well be persisted. */
+static bool ever_persisted(struct oracle_state *u, const struct check_group *g)
+{
+	for (size_t i = 0; i < g->member.n; i++) {
+		const uint32_t *t = oracle_tally(u, g->member.p[i].where);
+		if (t[PERSISTED] || t[BY_CHANCE])
+			return true;
+	}
+	return false;
+}
+
+uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g)
+{
+	const uint32_t *statement = u->check->statement.p;
+	const struct model_line *l = model_line_of_key(u->check->model, g->k.key);
+	uint64_t by = 0;
+	if (!l || !(l->meant >> g->k.byte & 1) || ever_persisted(u, g))
+		return 0;
+	for (size_t i = 0; i < u->replaced.v.n; i++) {
+		const struct pair *p = &u->replaced.v.p[i];
+		if (statement[p->a] != statement[g->k.where])
+			continue;
+		if (check_shares_path(u->check, p->a, p->b))
+			return 0;
+		by = by ? by : (uint64_t)p->b + 1;
+	}
+	return by;
+}
