@@ -37,8 +37,8 @@
 
 #define PATH_HEAD 24 /* frames of a long call path that are shown, … */
 #define PATH_TAIL 6  /* … and at its end */
-#define MANY 12      /* findings: with so many there is a table of files */
-#define CALLERS 8    /* of a store that a crash is about */
+#define MANY 8    /* findings: with so many they are told in short, and there is a table of files */
+#define CALLERS 8 /* of a store that a crash is about */
 
 static const char *const level_color[] = {
 	[FINDING_ERROR] = "1;31",
@@ -272,14 +272,19 @@ static void put_whole(const struct text_out *o, const struct finding *f)
 	put_facts(o, f);
 }
 
-/* What is not about lost data needs no more, where there is much. */
+/* What is not an error needs no more, where there is much; `show` has the rest. */
 static void put_short(const struct text_out *o, const struct finding *f)
 {
 	const struct srcloc_frame *at = finding_main_frame(&f->place);
-	size_t columns = strlen("called by");
+	size_t columns = label_columns(f);
 	put_title(o, f);
 	if (at)
 		put_at(o, at, 0);
+	for (size_t i = 0; i < f->related.n; i++)
+		if (!strcmp(f->related.p[i].role, "writer"))
+			put_related(o, f, &f->related.p[i], columns);
+	report_text_verdict(o, f, columns);
+	report_text_why(o, f, columns);
 	report_text_paths(o, f, columns);
 	report_text_labelled(o, "fix", columns, f->advice);
 	report_text_labelled(o, "id", columns, f->id);

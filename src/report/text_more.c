@@ -94,15 +94,44 @@ static enum finding_proof proof_of(const struct finding *f)
 	return f->verdict ? f->verdict->proof : FINDING_PROOFS;
 }
 
-/* The same in the same function; a crash or an input is a story of its own. */
+static bool same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/* A crash or an input is a story of its own. */
+static bool has_story(const struct finding *f)
+{
+	return f->crash || f->input;
+}
+
+/* The same in the same file; errors, in the same function. */
 static bool alike(const struct finding *f, const struct finding *g)
 {
 	const struct srcloc_frame *a = finding_main_frame(&f->place);
 	const struct srcloc_frame *b = finding_main_frame(&g->place);
 	return f->kind == g->kind && f->level == g->level && proof_of(f) == proof_of(g) &&
-	       !f->crash && !g->crash && !f->input && !g->input && a && b && a->function &&
-	       b->function && a->file && b->file && !strcmp(a->function, b->function) &&
-	       !strcmp(a->file, b->file);
+	       !has_story(f) && !has_story(g) && a && b && same(a->file, b->file) &&
+	       (f->level != FINDING_ERROR || same(a->function, b->function));
+}
+
+/* " (before it: list.c:12, list.c:15)": earlier writers of the same bytes. */
+static void put_writers(const struct text_out *o, const struct finding *f)
+{
+	const char *sep = " (before it: ";
+	for (size_t i = 0; i < f->related.n; i++) {
+		const struct finding_related *r = &f->related.p[i];
+		const struct srcloc_frame *at = finding_main_frame(&r->place);
+		if (strcmp(r->role, "writer") || !at)
+			continue;
+		char *where = report_where(at, false);
+		fputs(sep, o->f);
+		report_text_put(o, where, SIZE_MAX);
+		free(where);
+		sep = ", ";
+	}
+	if (*sep == ',')
+		fputc(')', o->f);
 }
 
 /* "  also  list.c:20  3f9c0a…  n->next = head;" */
@@ -119,6 +148,7 @@ static void put_alike(const struct text_out *o, const struct finding *f)
 		fputs("  ", o->f);
 		report_text_put(o, line + strspn(line, " \t"), TEXT_NAME_WIDTH);
 	}
+	put_writers(o, f);
 	fputc('\n', o->f);
 	free(where);
 }
@@ -131,7 +161,7 @@ void report_text_many(const struct text_out *o, const struct finding_set *set,
 		const struct finding *f = set->v.p[i];
 		if (put[i] || f->suppressed || f->level == FINDING_NOTE)
 			continue;
-		(f->level == FINDING_PERFORMANCE && !f->crash && !f->input ? brief : whole)(o, f);
+		(f->level == FINDING_ERROR || has_story(f) ? whole : brief)(o, f);
 		for (size_t k = i + 1; k < set->v.n; k++) {
 			const struct finding *g = set->v.p[k];
 			if (!put[k] && !g->suppressed && alike(f, g)) {
