@@ -39,6 +39,18 @@ enum binary_writes { BINARY_WRITES_UNKNOWN, BINARY_WRITES_NO, BINARY_WRITES_YES 
 /* Does the function that holds addr store through a pointer: neither to its stack nor to a variable? */
 enum binary_writes binary_writes_through_pointer(const char *path, uint64_t addr);
 
+/* ---- any flow graph ---- */
+struct binary_way {
+	uint32_t from, to;
+};
+/* Node i depends on the nodes on[first[i] .. first[i + 1]), which are sorted. */
+struct binary_control {
+	uint32_t *first, *on;
+};
+/* Of `n` nodes and the ways between them. A node without a way on leads out, as does a way to n. */
+void binary_control(uint32_t n, const struct binary_way *way, size_t nways, struct binary_control *);
+void binary_control_free(struct binary_control *);
+
 /* ---- a program: several files at their places ---- */
 struct binary_view;
 struct binary_view *binary_view_new(const char *cache);
@@ -74,6 +86,13 @@ bool binary_view_block(const struct binary_view *, uint64_t ip, uint64_t *lo, ui
 /* Totals, for the live line: basic blocks and PM-modifying instructions of the first file loaded. */
 size_t binary_view_blocks(const struct binary_view *);
 size_t binary_view_pm(const struct binary_view *);
+/*
+ * Control dependence (control.c). Blocks have numbers in a view. The blocks whose last instruction decides
+ * whether a block is executed, directly: those that it depends on. Returns how many, at most `max`.
+ */
+#define BINARY_NO_BLOCK UINT64_MAX
+uint64_t binary_view_block_number(const struct binary_view *, uint64_t ip);
+size_t binary_view_controls(struct binary_view *, uint64_t block, uint64_t *out, size_t max);
 /* All instructions of the first file with their priorities, by address. */
 void binary_view_each(const struct binary_view *,
 		      void (*each)(void *, uint64_t ip, uint32_t priority, enum binary_mark),

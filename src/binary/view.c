@@ -45,6 +45,10 @@ void binary_view_free(struct binary_view *v)
 	VEC_FREE(&v->fact);
 	VEC_FREE(&v->pending);
 	VEC_FREE(&v->evidence);
+	for (size_t i = 0; i < v->control.n; i++)
+		binary_control_free(&v->control.p[i]);
+	VEC_FREE(&v->control);
+	hmap_free(&v->control_of);
 	binary_flow_free(v->flow);
 	imap_free(&v->map);
 	hmap_free(&v->ignored);

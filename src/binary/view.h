@@ -65,6 +65,9 @@ struct binary_view {
 	uint8_t *dirty; /* a byte a unit */
 	uint32_t nunit;
 	bool new_files, new_calls, new_weights;
+	/* control dependence, unit by unit, as it is asked for */
+	VEC(struct binary_control) control;
+	struct hmap control_of;
 	/* units in order, callees first, cycles together */
 	uint32_t *call_first, *call_to; /* units called by each unit */
 	uint32_t *order, *cycle_first, *cycle_of, ncycle;
