@@ -48,7 +48,8 @@ struct binary_control {
 	uint32_t *first, *on;
 };
 /* Of `n` nodes and the ways between them. A node without a way on leads out, as does a way to n. */
-void binary_control(uint32_t n, const struct binary_way *way, size_t nways, struct binary_control *);
+void binary_control(uint32_t n, const struct binary_way *way, size_t nways,
+		    struct binary_control *);
 void binary_control_free(struct binary_control *);
 
 /* ---- a program: several files at their places ---- */

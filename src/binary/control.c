@@ -29,7 +29,7 @@ struct graph {
 	uint32_t *first, *to;     /* ways on, by node */
 	uint32_t *pfirst, *pfrom; /* ways to it */
 	uint32_t *order;          /* nodes in post-order of the walk back from the exit */
-	uint32_t *number;         /* where they are in it, from 1; 0: it does not lead to the exit */
+	uint32_t *number; /* where they are in it, from 1; 0: it does not lead to the exit */
 	uint32_t norder;
 	uint32_t *up; /* the immediate post-dominator; NONE: not known */
 };
@@ -166,7 +166,8 @@ static void depend(const struct graph *g, struct binary_control *out)
 	VEC_FREE(&pair);
 }
 
-void binary_control(uint32_t n, const struct binary_way *way, size_t nways, struct binary_control *out)
+void binary_control(uint32_t n, const struct binary_way *way, size_t nways,
+		    struct binary_control *out)
 {
 	struct graph g = { .n = n };
 	g.first = xcalloc((size_t)n + 2, sizeof *g.first);
@@ -264,8 +265,7 @@ static const struct binary_control *unit_control(struct binary_view *v, uint32_t
 		return &v->control.p[at];
 	if (unit_ways(v, file, unit, &ways))
 		add_unknown(f, unit, &ways);
-	binary_control(f->unit_first[unit + 1] - f->unit_first[unit],
-		       ways.p, ways.n, &c);
+	binary_control(f->unit_first[unit + 1] - f->unit_first[unit], ways.p, ways.n, &c);
 	VEC_FREE(&ways);
 	hmap_put(&v->control_of, key, v->control.n);
 	VEC_PUSH(&v->control, c);

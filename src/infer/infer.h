@@ -15,6 +15,9 @@
 #define HOLDFAST_INFER_INFER_H
 
 #include "base/base.h"
+#include "finding/finding.h"
+#include "model/model.h"
+#include "srcloc/srcloc.h"
 #include "trace/trace.h"
 
 #define INFER_NO_END UINT64_MAX
@@ -56,5 +59,62 @@ const char *infer_op_name(const struct infer_ops *, const struct infer_op *);
 /* The way that found them; NULL: there are none. */
 const struct infer_way *infer_ops_way(const struct infer_ops *);
 void infer_ops_free(struct infer_ops *);
+
+/*
+ * Likely invariants: which orders of stores the program seems to rely on, read off the dependences between its
+ * accesses to PM (WITCHER, SOSP '21, 4.3). A *dependence* is between two words of PM, in one operation; a
+ * *statement* is a place in the source that stores; a *belief* is about two statements that stored to such words:
+ *
+ *	R(key[j]) depends on R(token[j])     seen in lookup(): the key is read only if the token is set
+ *	        key[j] ◀── insert:14, token[j] ◀── insert:18
+ *	insert:14 is persistent before insert:18 is stored      41 of 41 times
+ */
+enum infer_rule { INFER_RO1, INFER_RO2, INFER_RO3, INFER_RA1, INFER_RULES };
+struct infer_rule_info {
+	const char *name;
+	const char *seen;   /* of words X and Y, in the run */
+	const char *belief; /* that follows */
+	const char *broken; /* the state to try */
+	bool swapped;       /* Y is the one to be persistent first */
+	bool atomic;        /* neither may be there without the other */
+};
+const struct infer_rule_info *infer_rule(enum infer_rule);
+
+struct infer_belief {
+	enum infer_rule rule;
+	uint32_t first,
+		second; /* statements: the first is persistent before the second is stored */
+	uint64_t seen;  /* dependences that suggest it */
+	uint64_t event; /* … one of them: the later access */
+	/* Cases: operations store at both. Of a rule that is atomic, held: in one line, or by one event. */
+	uint64_t held, broken;
+	uint64_t
+		broke; /* the event of a case: the second was stored, and the first was not persistent */
+	/* Of those that broke, the odd ones: the words themselves depend on each other, and the same two call paths
+	 * kept the order INFER_MANY times, and nearly always. */
+	uint64_t odd;
+	uint64_t odd_first, odd_second; /* events of the first of them */
+	uint64_t usual;                 /* how often these call paths kept it */
+};
+#define INFER_MANY 20u /* cases that make a habit … */
+#define INFER_RARE 20u /* … from which one in so many, at most, may depart */
+
+/* Reads the trace twice; the reader stands elsewhere afterwards. `src` has been fed with all events, or is NULL.
+ * NULL and err: it cannot be read, or has no dependences (EXIT_USAGE). */
+struct infer_beliefs;
+struct infer_beliefs *infer_beliefs_read(struct trace_reader *, const struct infer_ops *,
+					 const struct model_ops *, struct srcloc_trace *src,
+					 struct err *);
+/* The best supported first: by cases that held, then by dependences. */
+const struct infer_belief *infer_beliefs_all(const struct infer_beliefs *, size_t *n);
+/* The statement of an instruction in its calling context; INFER_NO_STATEMENT: it stores nothing. */
+#define INFER_NO_STATEMENT UINT32_MAX
+uint32_t infer_statement(const struct infer_beliefs *, uint32_t process, uint32_t site,
+			 uint32_t ctx);
+const struct finding_place *infer_statement_place(const struct infer_beliefs *, uint32_t statement);
+/* "node->next" where the source and its debug information tell, else NULL; the beliefs' own. */
+const char *infer_statement_target(struct infer_beliefs *, uint32_t statement);
+const char *infer_beliefs_stale(const struct infer_beliefs *, size_t i); /* see srcloc */
+void infer_beliefs_free(struct infer_beliefs *);
 
 #endif

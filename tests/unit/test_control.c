@@ -103,9 +103,8 @@ static struct random_graph draw(uint64_t *rng)
 	for (uint32_t i = 0; i < g.n; i++) {
 		uint64_t ways = 1 + splitmix64(rng) % 3;
 		for (uint64_t k = 0; k < ways; k++)
-			g.way[g.ways++] = (struct binary_way){
-				i, (uint32_t)(splitmix64(rng) % (g.n + 1))
-			};
+			g.way[g.ways++] =
+				(struct binary_way){ i, (uint32_t)(splitmix64(rng) % (g.n + 1)) };
 	}
 	return g;
 }

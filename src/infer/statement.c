@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statements: what the instructions of a run are in the source, whatever the call path. That of a store which a
+ * helper or a library makes is the one that called it (finding/place.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/internal.h"
+
+static uint64_t key_of(const struct infer_statements *s, uint32_t process, uint32_t site,
+		       uint32_t ctx, uint32_t *found)
+{
+	uint64_t key = hash_mix((uint64_t)site << 32 | ctx, process), at;
+	*found = UINT32_MAX;
+	for (; hmap_get(&s->where_at, key, &at); key++) {
+		const struct infer_where *w = &s->where.p[at];
+		if (w->process == process && w->site == site && w->ctx == ctx) {
+			*found = (uint32_t)at;
+			break;
+		}
+	}
+	return key;
+}
+
+uint32_t infer_where_find(const struct infer_statements *s, uint32_t process, uint32_t site,
+			  uint32_t ctx)
+{
+	uint32_t found;
+	(void)key_of(s, process, site, ctx, &found);
+	return found;
+}
+
+uint32_t infer_where(struct infer_statements *s, const struct trace_event *e)
+{
+	uint32_t found;
+	uint64_t key = key_of(s, e->process, e->site, e->ctx, &found);
+	if (found != UINT32_MAX)
+		return found;
+	hmap_put(&s->where_at, key, s->where.n);
+	VEC_PUSH(&s->where,
+		 ((struct infer_where){ e->process, e->site, e->ctx, UINT32_MAX, e->ip }));
+	return (uint32_t)s->where.n - 1;
+}
+
+static uint32_t intern(struct infer_statements *s, const struct infer_where *w,
+		       struct finding_place place)
+{
+	const struct srcloc_frame *f = finding_main_frame(&place);
+	uint64_t key = f && f->file ? hash_seeded(f->file, strlen(f->file), f->line)
+				    : hash_mix(w->ip, w->process);
+	uint64_t at;
+	if (hmap_get(&s->at, key, &at)) {
+		free(place.frame);
+		return (uint32_t)at;
+	}
+	hmap_put(&s->at, key, s->v.n);
+	VEC_PUSH(&s->v, ((struct infer_statement){ .place = place, .main = f }));
+	return (uint32_t)s->v.n - 1;
+}
+
+void infer_statements_find(struct infer_statements *s, const struct trace_defs *defs,
+			   struct srcloc_trace *src)
+{
+	struct finding_helpers *helpers = finding_helpers_new();
+	struct finding_place *place = xcalloc(s->where.n + 1, sizeof *place);
+	for (size_t i = 0; i < s->where.n; i++) {
+		const struct infer_where *w = &s->where.p[i];
+		const struct trace_site_def *site = trace_site(defs, w->process, w->site);
+		struct srcloc_where path = srcloc_path(src, w->process, w->ip, w->ctx);
+		enum finding_act act;
+		if (site && finding_act_of(site->class, &act))
+			finding_helpers_see(helpers, path, act);
+		place[i] = finding_place_copy(path);
+	}
+	finding_helpers_decide(helpers);
+	for (size_t i = 0; i < s->where.n; i++) {
+		finding_helpers_mark(helpers, place[i].frame, place[i].n);
+		s->where.p[i].statement = intern(s, &s->where.p[i], place[i]);
+	}
+	finding_helpers_free(helpers);
+	free(place);
+}
+
+void infer_statements_free(struct infer_statements *s)
+{
+	for (size_t i = 0; i < s->v.n; i++) {
+		free(s->v.p[i].place.frame);
+		free(s->v.p[i].target);
+	}
+	VEC_FREE(&s->v);
+	VEC_FREE(&s->where);
+	hmap_free(&s->where_at);
+	hmap_free(&s->at);
+}
+
+/* ---- in words ---- */
+
+/* "struct node" and "next": "node->next". */
+static char *target_text(const struct srcloc_lvalue *lv)
+{
+	static const char *const kinds[] = { "struct ", "union ", "class " };
+	const char *type = lv->type;
+	if (!type)
+		return *lv->member ? xstrdup(lv->member) : NULL;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!strncmp(type, kinds[i], strlen(kinds[i])))
+			type += strlen(kinds[i]);
+	return *lv->member ? xasprintf("%s->%s", type, lv->member) : xasprintf("*%s", type);
+}
+
+const char *infer_statement_target(struct infer_beliefs *b, uint32_t statement)
+{
+	struct infer_statement *s = &b->statements.v.p[statement];
+	struct srcloc_lvalue lv = { 0 };
+	const char *text;
+	if (s->asked)
+		return s->target;
+	s->asked = true;
+	text = s->main && s->main->file ? finding_source_line(s->main->file, s->main->line) : NULL;
+	if (text && srcloc_trace_lvalue(b->src, s->main, text, &lv))
+		s->target = target_text(&lv);
+	return s->target;
+}
