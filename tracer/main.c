@@ -5,6 +5,7 @@
  *
  *   core/     Valgrind's core, as the tracer sees it
  *   record/   recording: stores, flushes, fences, files, threads -> records in the ring
+ *   deps/     dependences between accesses to PM
  *   expr/     expressions over input bytes
  *   world/    which bytes are symbolic, where they come from, what keeps runs apart
  *   exec/     symbolic execution: the two translations of each block
@@ -12,6 +13,7 @@
  * Each uses only those above it (scripts/layers.txt). Recording does not know of symbolic
  * execution: here the core's callbacks are passed to both, one after the other.
  */
+#include "deps/deps.h"
 #include "exec/exec.h"
 
 static const HChar *sym_path; /* of the control block */
@@ -25,6 +27,10 @@ static Bool option(const HChar *arg)
 		record.hooks = &exec_hooks;
 		return True;
 	}
+	if (VG_BOOL_CLO(arg, "--hf-deps", deps_on)) {
+		record.hooks = deps_on ? &deps_hooks : NULL;
+		return True;
+	}
 	return VG_BOOL_CLO(arg, "--hf-sym-verify", exec_verify) || options_take(arg);
 }
 
@@ -33,6 +39,7 @@ static void usage(void)
 	options_usage();
 	VG_(printf)
 	("    --hf-sym=PATH            symbolic execution: shared memory that controls it\n"
+	 "    --hf-deps=yes|no         record dependences between accesses to PM\n"
 	 "    --hf-sym-verify=yes|no   say what each expression should be\n");
 }
 
@@ -80,7 +87,28 @@ static void sym_setup(void)
 	VG_(track_pre_deliver_signal)(sym_deliver);
 }
 
-/* ---- callbacks of the core, with and without ---- */
+/* ---- … with --hf-deps ---- */
+
+static void deps_wrote(CorePart part, ThreadId tid, Addr a, SizeT len)
+{
+	deps_clear(a, len);
+	kernel_wrote(part, tid, a, len);
+}
+
+static void deps_goes_on(ThreadId tid, ULong blocks)
+{
+	ctx_run(tid, blocks);
+	deps_run();
+}
+
+static void deps_start(void)
+{
+	deps_setup();
+	VG_(track_post_mem_write)(deps_wrote);
+	VG_(track_start_client_code)(deps_goes_on);
+}
+
+/* ---- … with and without ---- */
 
 static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 {
@@ -128,6 +156,8 @@ static void fork_child(ThreadId tid)
 		sym_forked();
 	if (opt.loads)
 		loads_forget();
+	if (deps_on)
+		deps_forked();
 	exits_forked();
 	pointers_shared();
 	if (opt.follow_forks) {
@@ -153,6 +183,8 @@ static void post_clo_init(void)
 	}
 	if (sym_on)
 		sym_setup();
+	if (deps_on)
+		deps_start();
 	emit_init();
 }
 

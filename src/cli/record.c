@@ -13,7 +13,7 @@ struct record_opts {
 	const char *output;
 	struct run_opts run;
 	const char *incomplete;
-	bool force, quiet, loads;
+	bool force, quiet, loads, deps;
 };
 
 static const struct cli_option record_options[] = {
@@ -27,6 +27,10 @@ static const struct cli_option record_options[] = {
 	  "record what is read from persistent memory too, by loads and by system calls; a load is "
 	  "left out if nothing was stored there since it was last recorded. With --pm, files that "
 	  "are only read, or mapped privately, count as well" },
+	{ "deps", 0, CLI_FLAG, NULL, offsetof(struct record_opts, deps),
+	  "record which stores, loads and branches come from which loads of persistent memory, for "
+	  "'holdfast infer' and --strategy invariants; each load is recorded. Takes up to 25 times as long as "
+	  "Valgrind alone" },
 	{ "incomplete", 0, CLI_CHOICE, NULL, offsetof(struct record_opts, incomplete),
 	  "what it means that a file does not hold what was recorded at the end",
 	  &choices_incomplete },
@@ -109,6 +113,10 @@ static int cmd_record(int argc, char **argv)
 		return cli_usage(&verb_record, "a program to run is needed");
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_record, "%s", run_server_misuse(&o.run));
+	if (o.loads && o.deps)
+		return cli_usage(&verb_record,
+				 "--deps records every load: --loads, which leaves some out, does "
+				 "not go with it");
 	msg_quiet = o.quiet;
 	/* so that check can judge the recording as it does a run */
 	char **watch = check_folder_watches(&(struct check_folder){ 0 }, &err);
@@ -119,6 +127,7 @@ static int cmd_record(int argc, char **argv)
 		n++;
 	struct launch_opts lo = run_launch_opts(&o.run, argv, (const char *const *)watch, n);
 	lo.loads = o.loads;
+	lo.deps = o.deps;
 	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0], &err);
 	if (!dir || launch_record(&lo, dir, o.force, &rec, &err)) {
 		status = cli_fail(&err);

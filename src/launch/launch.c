@@ -158,6 +158,8 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=yes"));
 	if (o->loads)
 		VEC_PUSH(&v, xstrdup("--hf-loads=yes"));
+	if (o->deps)
+		VEC_PUSH(&v, xstrdup("--hf-deps=yes"));
 	if (o->load_bytes)
 		VEC_PUSH(&v, xstrdup("--hf-load-bytes=yes"));
 	if (o->cpu)

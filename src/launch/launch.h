@@ -27,6 +27,7 @@ struct launch_opts {
 	bool no_pmem_force; /* leave PMEM_IS_PMEM_FORCE alone */
 	bool pmemcheck;     /* have PMDK make pmemcheck's client requests */
 	bool loads;         /* record what is read from persistent memory, too */
+	bool deps;          /* record dependences between accesses to it; not with loads */
 	bool load_bytes;    /* … to the byte, not to the line */
 	bool files;         /* record names, and files that are written beside PM, too */
 

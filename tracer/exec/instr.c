@@ -408,7 +408,7 @@ static void finish(IRSB *out)
 		VG_(free)(now.checked);
 }
 
-const struct block_hooks exec_hooks = { begin, before, after, flush, finish };
+const struct block_hooks exec_hooks = { begin, before, after, NULL, flush, finish };
 
 /* ---- how VEX translates ---- */
 

@@ -185,6 +185,11 @@ static void drop_left_handlers(void)
 	threads.cur->alt_frames = 0;
 }
 
+struct frame *ctx_base(void)
+{
+	return threads.cur->base;
+}
+
 UInt ctx_node(void)
 {
 	if (UNLIKELY(threads.cur->alt_frames))

@@ -2,6 +2,13 @@
 /* What the code that instrument.c generates calls, at each store, flush and fence that matters. */
 #include "record.h"
 
+static void say_store(Addr a, UInt size, UInt flags, UInt site)
+{
+	if (UNLIKELY(record.access != NULL))
+		record.access(site);
+	emit_store(a, size, flags, site, ctx_node());
+}
+
 /* A store that begins before PM, ends after it or crosses from one mapping into the next. */
 static void store_across(Addr a, UInt size, UInt flags, UInt site)
 {
@@ -9,7 +16,7 @@ static void store_across(Addr a, UInt size, UInt flags, UInt site)
 		stop = region_find(a)->hi;
 		if (stop > end)
 			stop = end;
-		emit_store(a, (UInt)(stop - a), flags, site, ctx_node());
+		say_store(a, (UInt)(stop - a), flags, site);
 	}
 }
 
@@ -22,7 +29,7 @@ VG_REGPARM(2) void on_store(Addr a, ULong pack)
 	if (flags & TRACE_F_NT)
 		record.fence_needed = True;
 	if (LIKELY(r && a + size <= r->hi))
-		emit_store(a, size, flags, (UInt)pack, ctx_node());
+		say_store(a, size, flags, (UInt)pack);
 	else
 		store_across(a, size, flags, (UInt)pack);
 }

@@ -140,6 +140,12 @@ static void do_loadg(struct block *b, IRStmt *st)
 	keep(b->out, st);
 }
 
+static void say_stored(IRSB *sb)
+{
+	if (record.hooks && record.hooks->stored)
+		record.hooks->stored(sb);
+}
+
 static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRExpr *guard)
 {
 	Bool nt = b->insn.insn == INSN_NT_STORE || b->insn.insn == INSN_MASKED_NT_STORE;
@@ -150,6 +156,7 @@ static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRE
 	if (to_stack(b, addr) && !nt)
 		return;
 	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	say_stored(b->out);
 	call(b->out, "on_store", on_store, 2,
 	     mkIRExprVec_2(addr, u64(PACK(emit_site(b->ip, class, size), size, flags))), guard);
 }
@@ -173,6 +180,7 @@ static Bool add_masked_store(struct block *b, IRExpr *addr, IRExpr *data, UInt s
 	mask = e->Iex.Binop.arg2;
 	lo = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128to64, mask)) : mask;
 	hi = size == 16 ? assign(b->out, Ity_I64, IRExpr_Unop(Iop_V128HIto64, mask)) : u64(0);
+	say_stored(b->out);
 	call(b->out, "on_masked_store", on_masked_store, 3,
 	     mkIRExprVec_4(
 		     addr, lo, hi,
@@ -324,7 +332,7 @@ static void end_flush(struct block *b, const VexGuestExtents *vge)
 	IRExpr *addr;
 	leave_if_rewritten(b);
 	addr = effective_address(sb, &b->insn.mem);
-	if (record.hooks)
+	if (record.hooks && record.hooks->flush)
 		record.hooks->flush(sb, b->ip, &b->insn.mem, addr);
 	call(sb, "on_flush", on_flush, 2, mkIRExprVec_2(addr, u64(PACK(site, !ordered, 0))), NULL);
 	if (sb->jumpkind == Ijk_NoDecode)

@@ -67,6 +67,8 @@ extern struct record {
 	Addr clears;                         /* word of the thread that is being made: exits.c */
 	void (*cpuid)(VexGuestAMD64State *); /* what on_cpuid stands in for */
 	const struct block_hooks *hooks;     /* NULL: nobody wants more in a block */
+	void (*access)(UInt site); /* NULL, or called before a STORE event of an instruction */
+	ULong labels;              /* … with what was put here */
 } record;
 
 /* ---- intern.c ---- */
@@ -121,8 +123,17 @@ struct frame {
 	UInt node; /* context id, 0: not yet looked up */
 	UInt flags;
 };
-enum { FRAME_SIGNAL = 1, FRAME_ALT = 2, FRAME_WATCHED = 4 };
-UInt ctx_node(void); /* context id of the current thread */
+enum {
+	FRAME_SIGNAL = 1,
+	FRAME_ALT = 2,
+	FRAME_WATCHED = 4,
+	FRAME_BRANCHED = 8, /* with --hf-deps: a branch with labels was in it */
+	FRAME_NUMBER_SHIFT =
+		4, /* … above these: the number of the activation, 0: it has none yet */
+	FRAME_NUMBERS = 0xfffffff
+};
+struct frame *ctx_base(void); /* the current thread's outermost */
+UInt ctx_node(void);          /* context id of the current thread */
 void ctx_thread_create(ThreadId parent, ThreadId tid);
 void ctx_thread_exit(ThreadId tid);
 void ctx_switch(ThreadId tid);            /* what follows is tid's */
@@ -323,13 +334,14 @@ void loads_forget(void);
 void stacks_are_pm(void); /* some are; called at a system call */
 /*
  * Who else instruments each block, besides recording: called while a block is
- * translated. `before` and `after` surround each statement of the program's; `flush` is called
- * at a flush, which ends its block.
+ * translated. `before` and `after` surround each statement of the program's; `stored` comes before the
+ * code that records a store, `flush` at a flush, which ends its block. Both may be NULL.
  */
 struct block_hooks {
 	void (*begin)(IRSB *out, const IRSB *in, Addr nraddr);
 	void (*before)(IRSB *out, IRStmt *);
 	void (*after)(IRSB *out, IRStmt *);
+	void (*stored)(IRSB *out);
 	void (*flush)(IRSB *out, Addr ip, const struct amode *, IRExpr *addr);
 	void (*finish)(IRSB *out);
 };
