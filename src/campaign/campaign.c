@@ -86,7 +86,13 @@ static struct runner *start_cells(struct campaign *c, const struct runner_opts *
 
 int campaign_history(struct campaign *c, struct err *err)
 {
-	c->crash = crash_new(c->reader, &c->options.crash, err);
+	struct crash_opts o = c->options.crash;
+	const char *home = campaign_db_get(c->db, "cwd");
+	char *path = NULL;
+	if (o.ops_file && *o.ops_file != '/' && home)
+		o.ops_file = path = xasprintf("%s/%s", home, o.ops_file);
+	c->crash = crash_new(c->reader, &o, err);
+	free(path);
 	return c->crash ? 0 : -1;
 }
 

@@ -37,7 +37,8 @@ int campaign_load(struct campaign *c, struct err *err)
 		    campaign_settings_resume(c->db, name, "campaign", &c->settings, err))
 			return -1;
 	if (!campaign_settings_get(&c->settings, "recover") &&
-	    !campaign_settings_get(&c->settings, "probe"))
+	    !campaign_settings_get(&c->settings, "probe") &&
+	    !campaign_settings_get(&c->settings, "continue"))
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
 	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
 		return -1;
@@ -47,21 +48,21 @@ int campaign_load(struct campaign *c, struct err *err)
 
 /* ---- while it runs ---- */
 
-static bool known(void *arg, uint64_t hash, struct crash_verdict *v)
+static bool known(void *arg, uint64_t key, struct crash_verdict *v)
 {
 	const struct campaign *c = arg;
 	uint64_t packed;
-	if (!hmap_get(&c->known, hash, &packed))
+	if (!hmap_get(&c->known, key, &packed))
 		return false;
 	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8), 0 };
-	hmap_get(&c->heard, hash, &v->said);
+	hmap_get(&c->heard, key, &v->said);
 	return true;
 }
 
 static int tested(void *arg, const struct crash_tested *t, struct err *err)
 {
 	struct campaign *c = arg;
-	struct campaign_db_verdict v = { .hash = t->hash,
+	struct campaign_db_verdict v = { .hash = t->key,
 					 .verdict = t->verdict.verdict,
 					 .status = t->verdict.status,
 					 .said = t->verdict.said,

@@ -9,6 +9,7 @@
 #define LONGEST 86400
 #define OUTPUT_CAP (16u << 20)
 #define MAX_PER_PATH 8
+#define SUFFIX 200
 
 static int not_a(const char *what, const char *name, const char *text, struct err *err)
 {
@@ -119,6 +120,10 @@ static const struct row {
 	{ "expect-exit", TEXT, AT(runner.expect_exit) },
 	{ "fail-regex", TEXT, AT(runner.fail_regex) },
 	{ "probe", TEXT, AT(runner.probe) },
+	{ "continue", TEXT, AT(runner.next) },
+	{ "ops-file", TEXT, AT(crash.ops_file) },
+	{ "ops-skip", NUMBER, AT(crash.ops_skip) },
+	{ "suffix", NUMBER, AT(crash.suffix) },
 	{ "ignore", TEXT, AT(runner.ignore) },
 	{ "judge", .set = set_judge },
 	{ "recover-client", TEXT, AT(runner.client) },
@@ -163,15 +168,19 @@ static int set(struct campaign_options *o, const struct campaign_setting *s, str
 	return 0;
 }
 
-/* Who is listened to, if anybody is: where there is no recovery, the probe is the command. */
+/* Who is listened to, if anybody is: where there is no recovery, the probe is the command, or else --continue. */
 static void choose_judge(struct campaign_options *o)
 {
-	o->runner.listen = o->judge ? strcmp(o->judge, "output") == 0 : o->runner.probe != NULL;
-	o->crash.listen = o->runner.listen;
-	if (!o->runner.command) {
-		o->runner.command = o->runner.probe;
-		o->runner.probe = NULL;
+	struct runner_opts *r = &o->runner;
+	const char **first = r->probe ? &r->probe : &r->next;
+	r->listen = o->judge ? strcmp(o->judge, "output") == 0 : r->probe || r->next;
+	o->crash.listen = r->listen;
+	if (!r->command) {
+		r->own = true;
+		r->command = *first;
+		*first = NULL;
 	}
+	o->crash.several = r->listen && (r->probe || r->next);
 }
 
 int campaign_options_set(struct campaign_options *o, const struct campaign_settings *s,
@@ -179,7 +188,9 @@ int campaign_options_set(struct campaign_options *o, const struct campaign_setti
 {
 	int bad = 0;
 	*o = (struct campaign_options){
-		.crash = { .model = model_find(NULL), .max_per_path = MAX_PER_PATH },
+		.crash = { .model = model_find(NULL),
+			   .max_per_path = MAX_PER_PATH,
+			   .suffix = SUFFIX },
 		.runner = { .timeout_ms = (unsigned)(TIMEOUT * 1000), .output_cap = OUTPUT_CAP },
 	};
 	for (size_t i = 0; i < s->n && !bad; i++)
@@ -195,16 +206,39 @@ void campaign_options_free(struct campaign_options *o)
 	*o = (struct campaign_options){ 0 };
 }
 
+static int check_continue(const struct campaign_settings *s, struct err *err)
+{
+	const char *command = campaign_settings_get(s, "continue");
+	const char *file = campaign_settings_get(s, "ops-file");
+	if (command && !runner_has_ops(command))
+		return err_set(err, EXIT_USAGE,
+			       "--continue: the command needs {ops}, where the file with the "
+			       "operations that follow the crash is to stand");
+	if (!command == !file)
+		return 0;
+	return file ? err_set(err, EXIT_USAGE, "--ops-file is for --continue CMD")
+		    : err_set(err, EXIT_USAGE,
+			      "--continue needs --ops-file FILE: the operations that the program "
+			      "was given, one a line");
+}
+
 int campaign_check(const struct campaign_settings *s, struct err *err)
 {
-	const char *recover = campaign_settings_get(s, "recover");
-	const char *probe = campaign_settings_get(s, "probe");
+	static const char *const commands[] = { "recover", "probe", "continue" };
 	struct campaign_options o;
-	if (!(recover && *recover) && !(probe && *probe))
+	bool any = false;
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		const char *command = campaign_settings_get(s, commands[i]);
+		any = any || (command && *command);
+	}
+	if (!any)
 		return err_set(
 			err, EXIT_USAGE,
 			"--recover CMD is needed: the command that opens the pool after a "
-			"crash and fails if it is not well; or --probe CMD, which prints what is in it");
+			"crash and fails if it is not well; or --probe CMD, which prints what is in it; "
+			"or --continue CMD, which goes on with the operations of a file");
+	if (check_continue(s, err))
+		return -1;
 	if (campaign_settings_get(s, "recover-client") && !campaign_settings_get(s, "port") &&
 	    !campaign_settings_get(s, "ready"))
 		return err_set(err, EXIT_USAGE,

@@ -10,10 +10,10 @@ struct campaign_opts {
 	/* settings of the campaign, which are kept with it */
 	const char *recover, *strategy, *model, *points, *budget;
 	const char *timeout, *memory, *output_cap, *expect_exit, *fail_regex, *view;
-	const char *probe, *ignore, *judge;
+	const char *probe, *go_on, *ops_file, *ignore, *judge;
 	const char *recover_client, *port, *ready, *stop;
 	struct cli_list only;
-	uint64_t max_per_path, after, seed, random;
+	uint64_t max_per_path, after, seed, random, ops_skip, suffix;
 	bool fast, same_address, no_reduce;
 	/* of this run only */
 	uint64_t jobs;
@@ -109,6 +109,32 @@ struct campaign_opts {
 		  offsetof(T, crash.probe),                                                         \
 		  "prints what is in the pool, after --recover or without one: on a crash image "   \
 		  "it must be what it was before the operation in flight, or after it" },           \
+		{ "continue",                                                                       \
+		  0,                                                                                \
+		  CLI_TEXT,                                                                         \
+		  "CMD",                                                                            \
+		  offsetof(T, crash.go_on),                                                         \
+		  "goes on after the crash, after --recover and --probe or without them: {ops} in " \
+		  "it is a file with the operations that follow the one in flight, and what it "    \
+		  "prints must be what it prints if that one had not begun, or had ended" },        \
+		{ "ops-file",                                                                       \
+		  0,                                                                                \
+		  CLI_FILE,                                                                         \
+		  "FILE",                                                                           \
+		  offsetof(T, crash.ops_file),                                                      \
+		  "the operations that the program is given, one a line, for --continue" },         \
+		{ "ops-skip",                                                                       \
+		  0,                                                                                \
+		  CLI_NUMBER,                                                                       \
+		  "N",                                                                              \
+		  offsetof(T, crash.ops_skip),                                                      \
+		  "its first N lines are no operations but a header, which {ops} has, too" },       \
+		{ "suffix",                                                                         \
+		  0,                                                                                \
+		  CLI_NUMBER,                                                                       \
+		  "N",                                                                              \
+		  offsetof(T, crash.suffix),                                                        \
+		  "at most so many operations are in {ops}; 200 without it" },                      \
 		{ "ignore",                                                                         \
 		  0,                                                                                \
 		  CLI_TEXT,                                                                         \
@@ -120,7 +146,7 @@ struct campaign_opts {
 		  CLI_CHOICE,                                                                       \
 		  NULL,                                                                             \
 		  offsetof(T, crash.judge),                                                         \
-		  "how recovery is judged; output with --probe",                                    \
+		  "how recovery is judged; output with --probe or --continue",                      \
 		  &choices_judge },                                                                 \
 		{ "recover-client",                                                                 \
 		  0,                                                                                \

@@ -30,7 +30,8 @@ const struct cli_verb verb_crash = {
 	.name = "crash",
 	.run = cmd_crash,
 	.summary = "crash a program everywhere that matters, and let its recovery judge",
-	.usage = "(--recover CMD | --probe CMD) [options] (DIR | [--] PROGRAM [ARGUMENTS])",
+	.usage =
+		"(--recover CMD | --probe CMD | --continue CMD) [options] (DIR | [--] PROGRAM [ARGUMENTS])",
 	.about =
 		"Runs PROGRAM once and records it, or reads the trace in DIR. Then, for every distinct "
 		"call path to a flush, fence or sync, makes the images that a crash there may leave on "
@@ -42,7 +43,8 @@ const struct cli_verb verb_crash = {
 		"path, in a sandbox: nothing that it does to the pool, beside it or in the current folder "
 		"lasts. It must succeed on the image at the program's normal end. With --probe, whose CMD "
 		"prints what is in the pool, no checker is needed: an operation that the program marks "
-		"happens as a whole or not at all, and stays (docs/EQUIVALENCE.md).\n\n"
+		"happens as a whole or not at all, and stays. With --continue, whose CMD goes on with the "
+		"operations that follow, what it prints must be the same (docs/EQUIVALENCE.md).\n\n"
 		"Everything is kept in the trace's folder as it comes. An interrupted campaign goes on "
 		"with --resume; 'holdfast status' looks at one, 'holdfast show', 'replay' and 'diff' at "
 		"its findings.\n\n"
@@ -54,6 +56,8 @@ const struct cli_verb verb_crash = {
 		"holdfast crash --recover './app check pool' -- ./app run pool\tthe usual way\n"
 		"holdfast crash --recover './app check pool' --budget 10m app-0.hft\t"
 		"a recording, for ten minutes\n"
+		"holdfast crash --ops-file cmds --continue './app run pool {ops}' -- ./app run pool cmds\t"
+		"no checker: what comes after the crash must be as without it\n"
 		"holdfast crash --resume app-0.hft\tgo on where it was interrupted\n"
 		"holdfast crash --port 7000 --client './load' --recover './srv pool' --recover-client "
 		"'./verify' -- ./srv pool\ta server\n",

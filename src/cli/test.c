@@ -29,7 +29,8 @@ const struct cli_verb verb_test = {
 	.name = "test",
 	.run = cmd_test,
 	.summary = "check and crash together, on one recording",
-	.usage = "(--recover CMD | --probe CMD) [options] (DIR | [--] PROGRAM [ARGUMENTS])",
+	.usage =
+		"(--recover CMD | --probe CMD | --continue CMD) [options] (DIR | [--] PROGRAM [ARGUMENTS])",
 	.about =
 		"Runs PROGRAM once and records it, or reads the trace in DIR; looks for misuse in it "
 		"as 'holdfast check' does, crashes it as 'holdfast crash' does, and reports all "

@@ -63,6 +63,8 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 			"crash: mark them with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h)");
 		return crash_free(c), NULL;
 	}
+	if (o->ops_file && !(c->suffix = crash_suffix_new(o, c->h->op.n, err)))
+		return crash_free(c), NULL;
 	if (crash_points_find(c->h, o, c->src, &c->points, err))
 		return crash_free(c), NULL;
 	crash_cursor_init(&c->building, c->h);
@@ -86,6 +88,7 @@ void crash_free(struct crash *c)
 		crash_cause_free(&c->cause.p[i]);
 	VEC_FREE(&c->cause);
 	VEC_FREE(&c->told);
+	crash_suffix_free(c->suffix);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
@@ -192,37 +195,49 @@ static void describe(struct crash_verdict v, const char *output, char *buf, size
 		snprintf(buf + strlen(buf), size - strlen(buf), ": %s", line);
 }
 
-static int check_end(struct crash *c, struct err *err)
+/* The image with everything persistent before an event, with all operations that follow; `where` is its name. */
+static int check_at(struct crash *c, uint64_t event, const char *where, struct err *err)
 {
-	struct crash_state end = { .event = c->h->events };
+	struct crash_state s = { .event = event };
 	struct crash_verdict first, again;
 	char *output = NULL, *other = NULL, what[512];
-	if (crash_run_state(c, &end, true, &first, &output, err) || first.verdict == RUNNER_BROKEN)
+	size_t ended = crash_ops_begun(c->h, event);
+	if (crash_run_state(c, &s, ended, true, &first, &output, err) ||
+	    first.verdict == RUNNER_BROKEN)
 		return free(output), -1;
 	describe(first, output, what, sizeof what);
-	int bad = crash_run_state(c, &end, true, &again, &other, err);
+	int bad = crash_run_state(c, &s, ended, true, &again, &other, err);
 	if (!bad && first.said != again.said)
-		bad = crash_judge_unsteady(output, other, err);
+		bad = crash_judge_unsteady(where, output, other, err);
 	free(output);
 	free(other);
 	if (bad)
 		return -1;
 	if (first.verdict != again.verdict || first.status != again.status)
-		return err_set(
-			err, EXIT_PROGRAM,
-			"the recovery command is not reliable: on the image of the normal end "
-			"it gave different verdicts (%s, then %s); a crash test would mean "
-			"nothing",
-			runner_verdict_name(first.verdict), runner_verdict_name(again.verdict));
+		return err_set(err, EXIT_PROGRAM,
+			       "the recovery command is not reliable: on the image of %s it gave "
+			       "different verdicts (%s, then %s); a crash test would mean nothing",
+			       where, runner_verdict_name(first.verdict),
+			       runner_verdict_name(again.verdict));
 	if (first.verdict == RUNNER_OK)
 		return 0;
 	return err_set(err, EXIT_PROGRAM,
-		       "the recovery command %s on the image of the normal end, without any crash; "
+		       "the recovery command %s on the image of %s, without any crash; "
 		       "a crash test would mean nothing%s",
-		       what,
+		       what, where,
 		       first.verdict == RUNNER_CRASHED
 			       ? " (does the program keep addresses in the pool? --same-address)"
 			       : "");
+}
+
+/* At the normal end, and where it has most operations still to do. */
+static int check_uncrashed(struct crash *c, struct err *err)
+{
+	if (check_at(c, c->h->events, "the normal end", err))
+		return -1;
+	return c->suffix && c->h->op.n
+		       ? check_at(c, c->h->op.p[0].begin, "the begin of the first operation", err)
+		       : 0;
 }
 
 /* Recovery accepts what is guaranteed at a point. */
@@ -284,7 +299,7 @@ int crash_sanity(struct crash *c, struct runner *r, const struct crash_hooks *ho
 	char *output = NULL, what[512];
 	crash_use(c, r);
 	c->hooks = hooks;
-	if (check_end(c, err) || crash_try(c, &start, false, &c->empty, &output, err))
+	if (check_uncrashed(c, err) || crash_try(c, &start, false, &c->empty, &output, err))
 		return free(output), -1;
 	describe(c->empty, output, what, sizeof what);
 	free(output);

@@ -31,6 +31,11 @@ struct crash_opts {
 	uint64_t random; /* states per point that `random` makes; 0: its own choice */
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
 	bool listen;     /* the runner does: operations are judged by what the program says */
+	bool several;    /* … and runs more than one command on an image */
+	/* The operations that the program was given, a line each after so many others: of those that follow a
+	 * crash, at most `suffix` are for {ops}. NULL: no command wants them. */
+	const char *ops_file;
+	uint64_t ops_skip, suffix;
 	uint64_t few; /* exhaustive: so many states at a point are all tested; 0: its own choice */
 };
 /* What `strategy` and `points` may be, and what that means; the first is the default. NULL past the
@@ -48,7 +53,8 @@ enum { CRASH_LOST = 1, CRASH_HALF }; /* an operation that had ended is gone; one
 
 /* An image that was tested. */
 struct crash_tested {
-	uint64_t hash, event;
+	uint64_t key; /* of the image, and of what was run on it */
+	uint64_t event;
 	const char *strategy;
 	struct crash_verdict verdict;
 	const char *output; /* NULL if it was ok */
@@ -81,7 +87,7 @@ struct crash_counts {
 /* How a campaign is kept and watched; any may be NULL. */
 struct crash_hooks {
 	void *arg;
-	bool (*known)(void *, uint64_t hash, struct crash_verdict *);
+	bool (*known)(void *, uint64_t key, struct crash_verdict *);
 	int (*tested)(void *, const struct crash_tested *, struct err *);
 	/* Between any two images; crash_report may be called. */
 	int (*progress)(void *, const struct crash_counts *, struct err *);

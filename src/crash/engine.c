@@ -38,34 +38,35 @@ static int tick(struct crash *c, struct err *err)
 	return c->hooks->progress ? c->hooks->progress(c->hooks->arg, &c->counts, err) : 0;
 }
 
-bool crash_known(struct crash *c, uint64_t hash, struct crash_verdict *v)
+bool crash_known(struct crash *c, uint64_t key, struct crash_verdict *v)
 {
 	uint64_t packed;
-	if (hmap_get(&c->verdict, hash, &packed)) {
+	if (hmap_get(&c->verdict, key, &packed)) {
 		*v = unpack(packed);
-		hmap_get(&c->said, hash, &v->said);
+		hmap_get(&c->said, key, &v->said);
 		return true;
 	}
-	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, hash, v))
+	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, key, v))
 		return false;
 	c->counts.resumed++;
-	hmap_put(&c->verdict, hash, pack(*v));
+	hmap_put(&c->verdict, key, pack(*v));
 	if (v->said)
-		hmap_put(&c->said, hash, v->said);
+		hmap_put(&c->said, key, v->said);
 	return true;
 }
 
 bool crash_known_state(struct crash *c, const struct crash_state *s, uint64_t hash,
 		       struct crash_verdict *v)
 {
-	return crash_known(c, hash, v) && !crash_judge(c, s, false, v, NULL);
+	uint64_t key = crash_suffix_key(c, hash, crash_ops_begun(c->h, s->event));
+	return crash_known(c, key, v) && !crash_judge(c, s, false, v, NULL);
 }
 
 /* A verdict has come: keep it. */
-static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *strategy,
+static int keep(struct crash *c, uint64_t key, uint64_t event, const char *strategy,
 		const struct runner_result *r, struct err *err)
 {
-	struct crash_tested t = { .hash = hash,
+	struct crash_tested t = { .key = key,
 				  .event = event,
 				  .strategy = strategy ? strategy : "",
 				  .verdict = { r->verdict, r->status, r->said },
@@ -76,9 +77,9 @@ static int keep(struct crash *c, uint64_t hash, uint64_t event, const char *stra
 			       r->why);
 	c->counts.tested++;
 	c->counts.recovery += r->spent;
-	hmap_put(&c->verdict, hash, pack(t.verdict));
+	hmap_put(&c->verdict, key, pack(t.verdict));
 	if (r->said)
-		hmap_put(&c->said, hash, r->said);
+		hmap_put(&c->said, key, r->said);
 	return c->hooks->tested ? c->hooks->tested(c->hooks->arg, &t, err) : 0;
 }
 
@@ -97,7 +98,7 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 		return 1;
 	}
 	job = (struct crash_job *)(uintptr_t)tag;
-	got = keep(c, job->hash, job->state.event, job->strategy, &r, err) ? -1 : 1;
+	got = keep(c, job->key, job->state.event, job->strategy, &r, err) ? -1 : 1;
 	job->verdict = (struct crash_verdict){ r.verdict, r.status, r.said };
 	job->done = true;
 	c->inflight--;
@@ -105,27 +106,29 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 	return got;
 }
 
-static int start(struct crash *c, const struct crash_state *s, uint64_t tag, struct err *err)
+static int start(struct crash *c, const struct crash_state *s, size_t ended, uint64_t tag,
+		 struct err *err)
 {
 	int cell = runner_idle(c->runner, err);
 	double before = now_seconds();
-	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err))
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err) ||
+	    crash_suffix_put(c, (unsigned)cell, ended, err))
 		return -1;
 	c->counts.build += now_seconds() - before;
 	return runner_start(c->runner, (unsigned)cell, tag, err);
 }
 
-int crash_run_state(struct crash *c, const struct crash_state *s, bool fresh,
+int crash_run_state(struct crash *c, const struct crash_state *s, size_t ended, bool fresh,
 		    struct crash_verdict *v, char **output, struct err *err)
 {
 	struct runner_result r = { .verdict = RUNNER_BROKEN };
 	bool mine = false;
-	uint64_t hash;
+	uint64_t key;
 	crash_cursor_move(&c->building, s->event);
-	hash = crash_state_hash(s, &c->building);
-	if (!fresh && !output && crash_known(c, hash, v))
+	key = crash_suffix_key(c, crash_state_hash(s, &c->building), ended);
+	if (!fresh && !output && crash_known(c, key, v))
 		return 0;
-	if (start(c, s, TRY_TAG, err))
+	if (start(c, s, ended, TRY_TAG, err))
 		return -1;
 	while (!mine) {
 		int got = collect(c, true, &r, err);
@@ -134,7 +137,7 @@ int crash_run_state(struct crash *c, const struct crash_state *s, bool fresh,
 			return -1;
 	}
 	*v = (struct crash_verdict){ r.verdict, r.status, r.said };
-	int bad = keep(c, hash, s->event, c->counts.strategy, &r, err);
+	int bad = keep(c, key, s->event, c->counts.strategy, &r, err);
 	if (output && !bad) {
 		*output = r.output;
 		r.output = NULL;
@@ -146,7 +149,7 @@ int crash_run_state(struct crash *c, const struct crash_state *s, bool fresh,
 int crash_try(struct crash *c, const struct crash_state *s, bool fresh, struct crash_verdict *v,
 	      char **output, struct err *err)
 {
-	if (crash_run_state(c, s, fresh, v, output, err))
+	if (crash_run_state(c, s, crash_ops_begun(c->h, s->event), fresh, v, output, err))
 		return -1;
 	return crash_judge(c, s, true, v, err);
 }
@@ -197,17 +200,18 @@ static int settle(struct crash *c, struct err *err)
 static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
 {
 	struct crash_job *job = xcalloc(1, sizeof *job);
+	size_t ended = crash_ops_begun(c->h, s->event);
 	crash_state_copy(&job->state, s);
-	job->hash = hash;
+	job->key = crash_suffix_key(c, hash, ended);
 	job->strategy = c->counts.strategy;
 	job->seq = c->seq++;
 	VEC_PUSH(&c->job, job);
-	if (crash_known(c, hash, &job->verdict)) {
+	if (crash_known(c, job->key, &job->verdict)) {
 		job->done = true;
 		return 0;
 	}
 	c->inflight++;
-	return start(c, &job->state, (uintptr_t)job, err);
+	return start(c, &job->state, ended, (uintptr_t)job, err);
 }
 
 /* Waits until no more than `most` states are without a verdict. */
@@ -288,17 +292,18 @@ static void forget_jobs(struct crash *c)
 
 static struct crash_world look_at(struct crash *c)
 {
-	struct crash_world w = { .h = c->h,
-				 .points = &c->points,
-				 .wishes = { .random = c->opts.random,
-					     .few = c->opts.few,
-					     .no_reduce = c->opts.no_reduce,
-					     .budget = c->opts.budget_states ||
-						       c->opts.budget_seconds > 0 },
-				 .seed = c->opts.seed,
-				 .suspects = &c->suspects,
-				 .reads = runner_calls(c->runner) ? crash_reads_lines : NULL,
-				 .reads_arg = c };
+	struct crash_world w = {
+		.h = c->h,
+		.points = &c->points,
+		.wishes = { .random = c->opts.random,
+			    .few = c->opts.few,
+			    .no_reduce = c->opts.no_reduce,
+			    .budget = c->opts.budget_states || c->opts.budget_seconds > 0 },
+		.seed = c->opts.seed,
+		.suspects = &c->suspects,
+		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
+		.reads_arg = c
+	};
 	crash_cursor_init(&w.cursor, c->h);
 	return w;
 }

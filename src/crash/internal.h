@@ -142,7 +142,7 @@ struct crash_cause {
 struct crash_job {
 	struct crash_state state;
 	uint64_t seq;
-	uint64_t hash;
+	uint64_t key;         /* of the run: crash_suffix_key */
 	const char *strategy; /* that made it */
 	struct crash_verdict verdict;
 	bool done;
@@ -164,7 +164,8 @@ struct crash {
 	struct runner *runner;
 	const struct crash_hooks *hooks;
 	struct crash_cell *cell;
-	struct hmap verdict; /* image hash -> verdict and status, before they are judged … */
+	struct crash_suffix *suffix; /* NULL: none */
+	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
 	struct hmap said;    /* … by what is said */
 	struct hmap made;    /* image hashes that strategies made */
 	uint64_t seq;        /* jobs so far */
@@ -195,27 +196,40 @@ void crash_cells_free(struct crash *);
  * wanted, is malloc'ed. */
 int crash_try(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
 	      char **output, struct err *);
-/* … before it is judged by what is said; it is kept. */
-int crash_run_state(struct crash *, const struct crash_state *, bool fresh, struct crash_verdict *,
-		    char **output, struct err *);
-/* The same of an image, of this run or an earlier one of the campaign. */
-bool crash_known(struct crash *, uint64_t hash, struct crash_verdict *);
-/* … and judged, as far as that is known. */
+/* … before it is judged by what is said, with the operations after the first `ended`; it is kept. */
+int crash_run_state(struct crash *, const struct crash_state *, size_t ended, bool fresh,
+		    struct crash_verdict *, char **output, struct err *);
+/* The same of a run, in this process or an earlier one of the campaign. */
+bool crash_known(struct crash *, uint64_t key, struct crash_verdict *);
+/* … and judged, as far as that is known; `hash` is the image's. */
 bool crash_known_state(struct crash *, const struct crash_state *, uint64_t hash,
 		       struct crash_verdict *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
 
+/* suffix.c: the operations that follow a crash. NULL and err: their file cannot be read. */
+struct crash_suffix;
+struct crash_suffix *crash_suffix_new(const struct crash_opts *, size_t operations, struct err *);
+void crash_suffix_free(struct crash_suffix *);
+/* The line of an operation, from 0, without its end; malloc'ed, NULL: not known. */
+char *crash_suffix_line(const struct crash_suffix *, size_t);
+/* The next start in this cell runs those after the first `from`. */
+int crash_suffix_put(struct crash *, unsigned cell, size_t from, struct err *);
+/* Runs on images with that hash, with these operations, are the same. */
+uint64_t crash_suffix_key(const struct crash *, uint64_t hash, size_t from);
+
 /* judge.c: operations, as the history is read. */
 void crash_op_event(struct crash_history *, const struct trace_event *, uint32_t thread);
 void crash_ops_done(struct crash_history *);
+/* So many have begun before an event. */
+size_t crash_ops_begun(const struct crash_history *, uint64_t event);
 /* Makes a state's verdict RUNNER_DIFFERS if what is said is not fine there. `run`: what it is compared with is
  * looked for, if it is not known yet. */
 int crash_judge(struct crash *, const struct crash_state *, bool run, struct crash_verdict *,
 		struct err *);
 /* States with the same are judged alike; `hash` is the image's. */
 uint64_t crash_judge_key(const struct crash *, const struct crash_state *, uint64_t hash);
-/* Fails: the same image made it say this, then that. */
-int crash_judge_unsteady(const char *, const char *, struct err *);
+/* Fails: the same image, that of `where`, made it say this, then that. */
+int crash_judge_unsteady(const char *where, const char *, const char *, struct err *);
 /* "operation 7 (id 7), which had ended, is gone" */
 char *crash_judge_what(struct crash *, const struct crash_state *, struct crash_verdict);
 /* What is said matters there. */

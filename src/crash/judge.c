@@ -20,16 +20,18 @@
 
 #include "crash/internal.h"
 
-#define SHOWN 4096 /* bytes of what was printed */
-#define FAR 64     /* operations that are looked at for the one that is gone */
+#define SHOWN 4096    /* bytes of what was printed … */
+#define SHOWN_LINE 80 /* … and of an operation's line */
+#define FAR 64        /* operations that are looked at for the one that is gone … */
+#define FAR_RUN 8     /* … where each takes a run of its own */
 
 static const struct row {
 	const char *name, *about;
 } rows[] = {
 	{ "status", "by recovery's exit status" },
 	{ "output",
-	  "also by what it, or --probe, prints: an operation happens as a whole or not at all, and "
-	  "stays" },
+	  "also by what it, or --probe and --continue, print: an operation happens as a whole or not at "
+	  "all, and stays" },
 };
 
 const char *crash_judge_at(size_t i, const char **about)
@@ -75,6 +77,11 @@ void crash_ops_done(struct crash_history *h)
 	}
 }
 
+size_t crash_ops_begun(const struct crash_history *h, uint64_t event)
+{
+	return BISECT(i, h->op.n, h->op.p[i].begin < event);
+}
+
 /* Between which two moments the operation in flight may or may not have happened. */
 struct span {
 	uint64_t from, to;
@@ -86,7 +93,7 @@ struct span {
 /* False: several are in flight, or it never ended. */
 static bool span_of(const struct crash_history *h, uint64_t event, struct span *s)
 {
-	size_t n = BISECT(i, h->op.n, h->op.p[i].begin < event); /* that have begun before */
+	size_t n = crash_ops_begun(h, event);
 	const struct crash_op *op = n ? &h->op.p[n - 1] : NULL;
 	uint64_t next = n < h->op.n ? h->op.p[n].begin : h->events;
 	*s = (struct span){ .to = next, .ended = n, .op = n };
@@ -116,16 +123,19 @@ uint64_t crash_judge_key(const struct crash *c, const struct crash_state *s, uin
 
 /* ---- what is said ---- */
 
-/* With everything persistent before an event: 1 and what is said, 0 if it is not known or fails, -1. */
-static int said_at(struct crash *c, uint64_t event, bool run, uint64_t *said, struct err *err)
+/* With everything persistent before an event, and the operations that follow those of the span: 1 and
+ * what is said, 0 if it is not known or fails, -1. */
+static int said_at(struct crash *c, const struct span *span, uint64_t event, bool run,
+		   uint64_t *said, struct err *err)
 {
 	struct crash_state s = { .event = event };
 	struct crash_verdict v;
 	crash_cursor_move(&c->judging, event);
-	if (!crash_known(c, crash_state_hash(&s, &c->judging), &v)) {
+	uint64_t key = crash_suffix_key(c, crash_state_hash(&s, &c->judging), span->op);
+	if (!crash_known(c, key, &v)) {
 		if (!run)
 			return 0;
-		if (crash_run_state(c, &s, false, &v, NULL, err))
+		if (crash_run_state(c, &s, span->op, false, &v, NULL, err))
 			return -1;
 	}
 	*said = v.said;
@@ -137,12 +147,13 @@ static int said_at(struct crash *c, uint64_t event, bool run, uint64_t *said, st
 static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t said,
 		       struct err *err)
 {
-	for (size_t i = s->ended, back = 0; i > 0 && back < FAR; i--, back++) {
+	size_t far = c->suffix ? FAR_RUN : FAR;
+	for (size_t i = s->ended, back = 0; i > 0 && back < far; i--, back++) {
 		const struct crash_op *op = &c->h->op.p[i - 1];
 		uint64_t before;
 		if (op->latest >= op->begin)
 			return 0; /* it overlaps with another */
-		int known = said_at(c, op->begin, run, &before, err);
+		int known = said_at(c, s, op->begin, run, &before, err);
 		if (known < 0)
 			return -1;
 		if (known && before == said)
@@ -158,8 +169,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	struct span span;
 	if (!c->opts.listen || v->verdict != RUNNER_OK || !span_of(c->h, s->event, &span))
 		return 0;
-	int a = said_at(c, span.from, run, &before, err);
-	int b = a < 0 ? -1 : said_at(c, span.to, run, &after, err);
+	int a = said_at(c, &span, span.from, run, &before, err);
+	int b = a < 0 ? -1 : said_at(c, &span, span.to, run, &after, err);
 	if (a < 0 || b < 0)
 		return -1;
 	if (!a || !b || v->said == before || v->said == after)
@@ -172,6 +183,16 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 
 /* ---- in words ---- */
 
+/* "7 (id 7, 'put 3 4')", from 1 */
+static char *name_of(const struct crash *c, size_t op)
+{
+	char *line = crash_suffix_line(c->suffix, op - 1);
+	char *text = xasprintf("%zu (id %" PRIu64 "%s%.*s%s)", op, c->h->op.p[op - 1].id,
+			       line ? ", '" : "", SHOWN_LINE, line ? line : "", line ? "'" : "");
+	free(line);
+	return text;
+}
+
 char *crash_judge_what(struct crash *c, const struct crash_state *s, struct crash_verdict v)
 {
 	struct span span;
@@ -181,17 +202,13 @@ char *crash_judge_what(struct crash *c, const struct crash_state *s, struct cras
 	if (gone > 0 && (size_t)gone < span.ended)
 		return xasprintf("operations %ld to %zu, which had ended, are gone", gone,
 				 span.ended);
-	size_t op = gone > 0 ? (size_t)gone : span.op;
-	uint64_t id = c->h->op.p[op - 1].id;
-	if (gone > 0)
-		return xasprintf("operation %zu (id %" PRIu64 "), which had ended, is gone", op,
-				 id);
-	if (span.flying)
-		return xasprintf("operation %zu (id %" PRIu64
-				 ") has neither happened nor not happened",
-				 op, id);
-	return xasprintf("what the operations up to %zu (id %" PRIu64 ") had left is damaged", op,
-			 id);
+	char *op = name_of(c, gone > 0 ? (size_t)gone : span.op);
+	char *text = gone > 0 ? xasprintf("operation %s, which had ended, is gone", op)
+		     : span.flying
+			     ? xasprintf("operation %s has neither happened nor not happened", op)
+			     : xasprintf("what the operations up to %s had left is damaged", op);
+	free(op);
+	return text;
 }
 
 bool crash_judge_can(const struct crash *c, const struct crash_state *s)
@@ -224,25 +241,25 @@ static const char *or_nothing(const char *line)
 	return line ? line : "no such line";
 }
 
-int crash_judge_unsteady(const char *a, const char *b, struct err *err)
+int crash_judge_unsteady(const char *where, const char *a, const char *b, struct err *err)
 {
 	size_t n = same_lines(a ? a : "", b ? b : "");
 	char *x = line_of(a ? a : "", n), *y = line_of(b ? b : "", n);
 	err_set(err, EXIT_PROGRAM,
-		"what is printed on the image of the normal end is not the same each time: line %zu is %s, then %s; "
+		"what is printed on the image of %s is not the same each time: line %zu is %s, then %s; "
 		"--ignore REGEX leaves out what may differ",
-		n + 1, or_nothing(x), or_nothing(y));
+		where, n + 1, or_nothing(x), or_nothing(y));
 	free(x);
 	free(y);
 	return -1;
 }
 
-static char *say(struct crash *c, uint64_t event, struct err *err)
+static char *say(struct crash *c, const struct span *span, uint64_t event, struct err *err)
 {
 	struct crash_state s = { .event = event };
 	struct crash_verdict v;
 	char *text = NULL;
-	if (crash_run_state(c, &s, true, &v, &text, err))
+	if (crash_run_state(c, &s, span->op, true, &v, &text, err))
 		return NULL;
 	return text ? text : xstrdup("");
 }
@@ -269,7 +286,8 @@ int crash_judge_explain(struct crash *c, const struct crash_state *s, char **out
 	struct span span;
 	if (!span_of(c->h, s->event, &span))
 		return 0;
-	char *before = say(c, span.from, err), *after = before ? say(c, span.to, err) : NULL;
+	char *before = say(c, &span, span.from, err);
+	char *after = before ? say(c, &span, span.to, err) : NULL;
 	if (after) {
 		char *text = compare(&span, *output ? *output : "", before, after);
 		free(*output);

@@ -436,7 +436,9 @@ static int confirm(struct search *s, struct crash_cause *cause)
 static char *backtrace(struct search *s, const struct crash_cause *cause)
 {
 	int cell = runner_idle(s->c->runner, s->err);
-	if (cell < 0 || crash_materialise(s->c, (unsigned)cell, &cause->state, s->err))
+	if (cell < 0 || crash_materialise(s->c, (unsigned)cell, &cause->state, s->err) ||
+	    crash_suffix_put(s->c, (unsigned)cell, crash_ops_begun(s->c->h, cause->state.event),
+			     s->err))
 		return NULL;
 	return runner_backtrace(s->c->runner, (unsigned)cell, s->err);
 }

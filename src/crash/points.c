@@ -5,7 +5,8 @@
  *
  * Flushes and fences with no store to PM since the point before are left out: nothing can have
  * changed. What is written to other files makes no point of its own, since it is durable at once: the
- * points around it show the state before it, and the one after it. Renames do.
+ * points around it show the state before it, and the one after it. Renames do. Where what the program says is
+ * compared, so does the end of an operation that stored something: from then on nothing of it may be lost.
  */
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -147,23 +148,60 @@ static bool usable(const struct crash_history *h, const struct crash_opts *o,
 	return path[place].state == 1;
 }
 
-int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
-		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
+static int by_event(const void *a, const void *b)
+{
+	const struct crash_point *x = a, *y = b;
+	if (x->event != y->event)
+		return x->event > y->event ? 1 : -1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Just after operations that stored something; those whose last store has the same call path are alike. */
+static void add_ends(const struct crash_history *h, struct crash_points *out)
+{
+	for (size_t i = 0; i < h->op.n; i++) {
+		const struct crash_op *op = &h->op.p[i];
+		size_t n = BISECT(k, h->piece.n, h->piece.p[k].event <= op->end);
+		if (op->end != UINT64_MAX && n && h->piece.p[n - 1].event > op->begin)
+			VEC_PUSH(&out->v,
+				 ((struct crash_point){ op->end + 1, h->piece.p[n - 1].place }));
+	}
+}
+
+/* All that there are, before some are chosen. */
+static void find_all(const struct crash_history *h, const struct crash_opts *o,
+		     struct crash_points *out)
 {
 	const struct granularity *g = find(o->points);
 	struct merge m = { .h = h, .stores = g->stores, .persists = g->persists, .ops = g->ops };
-	struct path *path = xcalloc(h->place.n + 1, sizeof *path);
-	struct crash_points all = { 0 };
 	struct crash_point p;
 	bool take;
 	while (next(&m, &p, &take))
-		if (take && p.event >= o->after && p.event >= h->start) {
-			out->found++;
-			if (!usable(h, o, src, path, p.place))
-				continue;
-			out->paths += path[p.place].total++ == 0;
-			VEC_PUSH(&all.v, p);
-		}
+		if (take)
+			VEC_PUSH(&out->v, p);
+	if (o->listen)
+		add_ends(h, out);
+	if (out->v.n)
+		qsort(out->v.p, out->v.n, sizeof *out->v.p, by_event);
+}
+
+int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
+		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
+{
+	struct path *path = xcalloc(h->place.n + 1, sizeof *path);
+	struct crash_points every = { 0 }, all = { 0 };
+	find_all(h, o, &every);
+	for (size_t i = 0; i < every.v.n; i++) {
+		struct crash_point p = every.v.p[i];
+		if (p.event < o->after || p.event < h->start)
+			continue;
+		out->found++;
+		if (!usable(h, o, src, path, p.place))
+			continue;
+		out->paths += path[p.place].total++ == 0;
+		VEC_PUSH(&all.v, p);
+	}
+	VEC_FREE(&every.v);
 	for (size_t i = 0; i < all.v.n; i++)
 		if (choose(&path[all.v.p[i].place], o->max_per_path))
 			VEC_PUSH(&out->v, all.v.p[i]);

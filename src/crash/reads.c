@@ -75,7 +75,8 @@ static bool ask(struct crash *c, const struct crash_state *s, bool bytes, struct
 	struct err err;
 	int cell = runner_calls(c->runner) ? runner_idle(c->runner, &err) : -1;
 	*out = NULL;
-	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c))
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c) ||
+	    crash_suffix_put(c, (unsigned)cell, crash_ops_begun(c->h, s->event), &err))
 		return false;
 	a.path = xcalloc(c->h->file.n + 1, sizeof *a.path);
 	for (; a.n < c->h->npm; a.n++)
@@ -118,6 +119,10 @@ struct trace_use *crash_uses(struct crash *c, struct runner *r, size_t *n)
 	uint64_t at;
 	bool told;
 	crash_use(c, r);
+	*n = 0;
+	if (c->opts.several ||
+	    c->suffix) /* another command looks as well; or there is nothing left to do */
+		return NULL;
 	told = ask(c, &end, true, &used, &nused);
 	for (size_t i = 0; told && i < nused; i++) {
 		const struct trace_read *l = &used[i].line;

@@ -15,7 +15,8 @@ int crash_build(struct crash *c, struct runner *r, unsigned cell, const char *wi
 	if (uncrashed)
 		s.at.n = 0;
 	if (!bad)
-		bad = crash_materialise(c, cell, &s, err);
+		bad = crash_materialise(c, cell, &s, err) ||
+		      crash_suffix_put(c, cell, crash_ops_begun(c->h, s.event), err);
 	crash_state_free(&s);
 	return bad;
 }

@@ -21,6 +21,7 @@ struct told {
 struct runner_cell {
 	pid_t pid;
 	int sock;
+	int ops; /* memfd; -1: no command wants one */
 	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
 	char *home; /* its folder, where it has one */
 	bool resized;

@@ -45,6 +45,8 @@ static void close_others(const struct cell_args *a, size_t nfile, int devnull)
 	VEC(int) keep = { 0 };
 	VEC_PUSH(&keep, a->sock);
 	VEC_PUSH(&keep, devnull);
+	if (a->ops >= 0)
+		VEC_PUSH(&keep, a->ops);
 	for (size_t i = 0; i < nfile; i++)
 		VEC_PUSH(&keep, a->truth[i]);
 	qsort(keep.p, keep.n, sizeof *keep.p, compare_ints);
@@ -123,10 +125,10 @@ static int prepare(struct cell *c, const struct cell_args *a, struct err *err)
 	if (runner_command_parse(&c->command, o->command, err) ||
 	    (o->client && runner_command_parse(&c->client, o->client, err)) ||
 	    (o->probe && runner_command_parse(&c->probe, o->probe, err)) ||
+	    (o->next && runner_command_parse(&c->next, o->next, err)) ||
 	    runner_judge_init(&c->judge, o, err) ||
 	    !(c->ready = sandbox_ready_new(o->port, o->ready, 0, err)))
 		return -1;
-	c->says = !o->listen ? NULL : o->probe ? &c->probe : o->client ? &c->client : &c->command;
 	c->errors = o->listen ? memfd_create("errors", MFD_CLOEXEC) : -1;
 	if (c->errors >= 0)
 		fcntl(c->errors, F_SETFL, O_APPEND);
@@ -240,7 +242,9 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 void runner_cell_main(const struct cell_args *a)
 {
 	static char text[TEXT_MAX + 1];
-	struct cell c = { .opts = a->opts, .sock = a->sock, .fast = a->opts->fast && a->preload };
+	struct cell c = {
+		.opts = a->opts, .sock = a->sock, .ops = a->ops, .fast = a->opts->fast && a->preload
+	};
 	struct runner_result r = { 0 };
 	struct err err;
 	detach(a, &c);

@@ -41,11 +41,13 @@ static bool is_builtin(const char *word)
 	return false;
 }
 
-/* The length of "{pool}", "{pool3}" or "{dir}" at s, else 0; *index: of the file, -1: {dir} */
+/* The length of "{pool}", "{pool3}", "{dir}" or "{ops}" at s, else 0; *index: of the file, or one of these. */
+enum { DIR_INDEX = -1, OPS_INDEX = -2 };
 static size_t placeholder(const char *s, long *index)
 {
-	if (!strncmp(s, "{dir}", 5)) {
-		*index = -1;
+	bool dir = !strncmp(s, "{dir}", 5);
+	if (dir || !strncmp(s, "{ops}", 5)) {
+		*index = dir ? DIR_INDEX : OPS_INDEX;
 		return 5;
 	}
 	if (strncmp(s, "{pool", 5))
@@ -57,13 +59,23 @@ static size_t placeholder(const char *s, long *index)
 	return *end == '}' ? (size_t)(end + 1 - s) : 0;
 }
 
-bool runner_command_has_pool(const char *text)
+static bool has(const char *text, bool ops)
 {
 	long index;
 	for (; *text; text++)
-		if (placeholder(text, &index))
+		if (placeholder(text, &index) && (index == OPS_INDEX) == ops)
 			return true;
 	return false;
+}
+
+bool runner_command_has_pool(const char *text)
+{
+	return has(text, false);
+}
+
+bool runner_has_ops(const char *text)
+{
+	return has(text, true);
 }
 
 /* Appends the word at *s; false: only a shell understands it. */
@@ -188,7 +200,8 @@ static char *substitute(const char *text, const struct names *names, bool quote)
 		long index;
 		size_t len = placeholder(text, &index);
 		const char *s = !len                       ? NULL
-				: index < 0                ? names->dir
+				: index == DIR_INDEX       ? names->dir
+				: index == OPS_INDEX       ? names->ops
 				: (size_t)index < names->n ? names->path[index]
 							   : NULL;
 		if (!s)

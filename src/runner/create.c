@@ -29,6 +29,7 @@ static struct runner_opts *copy_opts(const struct runner_opts *from)
 	o->expect_exit = copy_text(from->expect_exit);
 	o->fail_regex = copy_text(from->fail_regex);
 	o->probe = copy_text(from->probe);
+	o->next = copy_text(from->next);
 	o->ignore = copy_text(from->ignore);
 	o->client = copy_text(from->client);
 	o->ready = copy_text(from->ready);
@@ -45,6 +46,7 @@ static void free_opts(struct runner_opts *o)
 	free((char *)o->expect_exit);
 	free((char *)o->fail_regex);
 	free((char *)o->probe);
+	free((char *)o->next);
 	free((char *)o->ignore);
 	free((char *)o->client);
 	free((char *)o->ready);
@@ -68,7 +70,7 @@ int runner_check(const struct runner_opts *o, struct err *err)
 			return err_set(err, EXIT_INTERNAL, "%s: not an absolute path",
 				       o->file[i].path);
 	if (check_command(o->command, err) || (o->client && check_command(o->client, err)) ||
-	    (o->probe && check_command(o->probe, err)))
+	    (o->probe && check_command(o->probe, err)) || (o->next && check_command(o->next, err)))
 		return -1;
 	int bad = runner_judge_init(&j, o, err);
 	runner_judge_free(&j);
@@ -109,6 +111,7 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 				  .preload = r->preload,
 				  .space = r->space,
 				  .sock = sv[1],
+				  .ops = c->ops,
 				  .truth = truth };
 	pid_t pid = sandbox_space_fork(&r->space);
 	if (pid == 0)
@@ -157,11 +160,23 @@ int runner_renew(struct runner *r, struct runner_cell *c, struct err *err)
 	return bad;
 }
 
+/* Above FAST_FD: a child moves its descriptors about. */
+static int make_ops(const struct runner_opts *o)
+{
+	bool want = runner_has_ops(o->command) || (o->next && runner_has_ops(o->next));
+	int fd = want ? memfd_create("holdfast-ops", MFD_CLOEXEC) : -1;
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FAST_FD + 1);
+	if (fd >= 0)
+		close(fd);
+	return high;
+}
+
 static int start_cell(struct runner *r, struct runner_cell *c, struct err *err)
 {
 	size_t n = r->opts->nfile;
 	int *truth = xcalloc(n, sizeof *truth), bad = 0;
 	c->sock = -1;
+	c->ops = make_ops(r->opts);
 	c->file = xcalloc(n, sizeof *c->file);
 	for (size_t i = 0; i < n; i++)
 		c->file[i].image = c->file[i].truth = -1;
@@ -186,6 +201,8 @@ static void end_cell(const struct runner *r, struct runner_cell *c)
 			close(c->file[i].truth);
 		free(c->file[i].path);
 	}
+	if (c->ops >= 0)
+		close(c->ops);
 	free(c->home);
 	free(c->file);
 	runner_forget_names(c);

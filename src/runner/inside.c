@@ -38,7 +38,7 @@ static void be_quiet(int out)
 		_exit(127);
 }
 
-static void become(const struct inside *in, char **argv, char **env)
+static void become(const struct inside *in, int ops, char **argv, char **env)
 {
 	static const int ours[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD };
 	sigset_t none;
@@ -47,6 +47,8 @@ static void become(const struct inside *in, char **argv, char **env)
 		signal(ours[i], SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (ops >= 0)
+		dup2(ops, OPS_FD);
 	if (in->call || in->out)
 		be_quiet(in->call ? 0 : in->out);
 	for (; *env; env++)
@@ -76,8 +78,8 @@ static bool has_ended(pid_t pid, const sigset_t *news, int *status)
  * Between us and the command: enters the sandbox, so that its child is inside, and tells us how
  * that ended. The command stays in our process group, where the terminal expects it.
  */
-static void enter(const struct runner *r, pid_t cell, const struct inside *in, char **argv,
-		  char **env, int tell)
+static void enter(const struct runner *r, const struct runner_cell *c, const struct inside *in,
+		  char **argv, char **env, int tell)
 {
 	char *cwd = getcwd(NULL, 0);
 	int status = 127 << 8;
@@ -92,10 +94,10 @@ static void enter(const struct runner *r, pid_t cell, const struct inside *in, c
 	if (ends)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_PDEATHSIG, ends ? SIGTERM : SIGKILL);
-	if (sandbox_space_join(&r->space, cell) && (!cwd || !chdir(cwd)))
+	if (sandbox_space_join(&r->space, c->pid) && (!cwd || !chdir(cwd)))
 		pid = fork();
 	if (pid == 0)
-		become(in, argv, env);
+		become(in, c->ops, argv, env);
 	bool bad = pid > 0 && has_ended(pid, &news, &status) &&
 		   write(tell, &status, sizeof status) != sizeof status;
 	if (ends)
@@ -132,7 +134,7 @@ static enum inside_end run(struct runner *r, struct runner_cell *c, struct insid
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0)
-		enter(r, c->pid, in, argv, env, fds[1]);
+		enter(r, c, in, argv, env, fds[1]);
 	close(fds[1]);
 	if (pid > 0) {
 		end = wait_status(in, fds[0], &in->status);

@@ -15,6 +15,9 @@
 
 #define OUTPUT_KEPT (64u << 10) /* of the output, for the result */
 
+#define OPS_FD 197 /* a command's {ops}; below FAST_FD */
+#define OPS_PATH "/proc/self/fd/197"
+
 /* command.c: a command, parsed once. */
 #define SHELL "/bin/sh"
 struct command {
@@ -26,7 +29,7 @@ struct command {
 struct names {
 	const char *const *path;
 	size_t n;
-	const char *dir;
+	const char *dir, *ops;
 };
 int runner_command_parse(struct command *, const char *text, struct err *);
 void runner_command_free(struct command *);
@@ -65,10 +68,10 @@ bool runner_image_extent(int fd, uint64_t pos, uint64_t size, uint64_t *lo, uint
 struct cell {
 	const struct runner_opts *opts;
 	int sock, devnull;
-	struct command command, client, stop, probe;
-	const struct command *says; /* the one of these whose output is listened to; NULL: none */
-	int errors;                 /* memfd: its stderr */
-	int stop_signal;            /* 0: stop is a command */
+	struct command command, client, stop, probe, next;
+	int errors;      /* memfd: stderr of one that is listened to */
+	int ops;         /* memfd, which our caller fills */
+	int stop_signal; /* 0: stop is a command */
 	struct judge judge;
 	struct sandbox_ready *ready;
 	char *preload;            /* the library; NULL: not needed, or not there */
@@ -123,7 +126,9 @@ int runner_cell_show(struct cell *, struct err *);
 int runner_cell_restore(struct cell *, struct runner_result *, struct err *);
 char **runner_cell_argv(const struct cell *, const struct command *);
 int runner_cell_start(struct cell *, struct proc *, const struct command *, int fast, struct err *);
-/* The command has done well: listens to the probe, if there is one. `server` (may be NULL) runs beside it. */
+/* What it prints is listened to. */
+bool runner_cell_hears(const struct cell *, const struct command *);
+/* The command has done well: listens to the others, if there are any. `server` (may be NULL) runs beside them. */
 void runner_cell_listen(struct cell *, struct proc *server, struct runner_result *);
 void runner_cell_judge(const struct cell *, const struct command *, const struct proc *, enum pump,
 		       struct runner_result *);
@@ -180,7 +185,7 @@ struct cell_args {
 	const struct runner_opts *opts;
 	const char *preload;
 	struct sandbox_space space;
-	int sock;
+	int sock, ops;
 	const int *truth;
 };
 void runner_cell_main(const struct cell_args *) __attribute__((noreturn));

@@ -34,7 +34,7 @@ char **runner_cell_argv(const struct cell *c, const struct command *cmd)
 	for (size_t i = 0; i < n; i++)
 		path[i] = sandbox_cell_path(c->box, i);
 	char *dir = sandbox_cell_dir(c->box);
-	char **argv = runner_command_argv(cmd, &(struct names){ path, n, dir });
+	char **argv = runner_command_argv(cmd, &(struct names){ path, n, dir, OPS_PATH });
 	free(dir);
 	free(path);
 	return argv;
@@ -45,7 +45,7 @@ int runner_cell_start(struct cell *c, struct proc *p, const struct command *cmd,
 {
 	char **argv = runner_cell_argv(c, cmd);
 	struct env env = runner_env_new(c, fast >= 0);
-	int errors = cmd == c->says ? c->errors : -1;
+	int errors = runner_cell_hears(c, cmd) ? c->errors : -1;
 	if (errors >= 0)
 		(void)!ftruncate(errors, 0);
 	int bad = runner_proc_start(c, p, &(struct spawn){ argv, env.p, fast, errors }, err);
@@ -82,13 +82,29 @@ static void keep_output(const struct buf *text, struct runner_result *r)
 	r->noutput = b.n;
 }
 
-/* What the one who is listened to said; where that is no use, with its complaints. */
+bool runner_cell_hears(const struct cell *c, const struct command *cmd)
+{
+	const struct runner_opts *o = c->opts;
+	const struct command *main = o->client ? &c->client : &c->command;
+	bool own = o->own || (!o->probe && !o->next);
+	return o->listen && (cmd == main ? own : cmd == &c->probe || cmd == &c->next);
+}
+
+/* What the one who is listened to said, after what others said; where that is no use, with its complaints. */
 static void hear(const struct cell *c, const struct proc *p, struct runner_result *r)
 {
 	struct buf text = runner_judge_heard(&c->judge, &p->text);
 	if (r->verdict == RUNNER_OK) {
-		r->said = hash_bytes(text.p, text.n) | 1;
+		uint64_t hash = hash_bytes(text.p, text.n);
+		struct buf all = { 0 };
+		if (r->said)
+			buf_add(&all, r->output, r->noutput);
+		buf_add(&all, text.p, text.n);
+		buf_free(&text);
+		text = all;
+		r->said = (r->said ? hash_mix(r->said, hash) : hash) | 1;
 	} else {
+		r->said = 0;
 		char chunk[4096];
 		off_t at = 0;
 		for (ssize_t n; (n = pread(c->errors, chunk, sizeof chunk, at)) > 0; at += n)
@@ -122,29 +138,35 @@ void runner_cell_judge(const struct cell *c, const struct command *cmd, const st
 		       enum pump how, struct runner_result *r)
 {
 	decide(c, cmd, p, how, r);
-	r->said = 0;
-	if (cmd == c->says)
+	if (runner_cell_hears(c, cmd))
 		hear(c, p, r);
 	else
 		keep_output(&p->text, r);
 }
 
-void runner_cell_listen(struct cell *c, struct proc *server, struct runner_result *r)
+static void listen_to(struct cell *c, const struct command *cmd, struct proc *server,
+		      struct runner_result *r)
 {
 	struct proc p, *list[] = { &p, server };
 	struct err err;
 	double start = now_seconds();
-	if (r->verdict != RUNNER_OK || c->says != &c->probe)
+	if (r->verdict != RUNNER_OK || !cmd->text || !c->opts->listen)
 		return;
-	if (runner_cell_start(c, &p, &c->probe, -1, &err)) {
+	if (runner_cell_start(c, &p, cmd, -1, &err)) {
 		runner_broken(r, "%s", err.text);
 		return;
 	}
 	enum pump how = runner_proc_pump(c, list, server ? 2 : 1,
 					 runner_deadline_after(c->opts->timeout_ms), NULL);
-	runner_cell_judge(c, &c->probe, &p, how, r);
+	runner_cell_judge(c, cmd, &p, how, r);
 	r->spent += now_seconds() - start;
 	runner_proc_close(&p);
+}
+
+void runner_cell_listen(struct cell *c, struct proc *server, struct runner_result *r)
+{
+	listen_to(c, &c->probe, server, r);
+	listen_to(c, &c->next, server, r);
 }
 
 static void plain_run(struct cell *c, struct runner_result *r)

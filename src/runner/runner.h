@@ -67,10 +67,13 @@ struct runner_opts {
 	uint64_t memory;         /* bytes of private memory; 0: no limit */
 	const char *expect_exit; /* "0", "0,2-4": statuses that are fine; NULL: "0" */
 	const char *fail_regex;  /* extended; a match in the output is a failure; may be NULL */
-	/* What is in the files: the standard output of this command, run on what the first one leaves (NULL:
-	 * that one's own), without the parts of lines that match. */
-	bool listen;
-	const char *probe, *ignore;
+	/*
+	 * What is in the files: the standard output of the probe, run on what the command leaves, and then of
+	 * `next`, in which {ops} is a file (runner_ops); without the parts of lines that match. `own`: that of
+	 * the command as well, and before; it is all there is where both are NULL.
+	 */
+	bool listen, own;
+	const char *probe, *next, *ignore;
 	bool fast; /* fork server: stop the command at main and fork per image */
 	/* A server as recovery: it is started, the client judges, it is stopped. */
 	const char *client; /* NULL: no server */
@@ -87,7 +90,7 @@ struct runner_result {
 	bool strays;   /* it left processes running, which were killed */
 	char *output; /* stdout and stderr as they came, at most 64 KiB; malloc'ed. With `listen`, if all
 			* is well, what was said */
-	uint64_t said; /* hash of what it said; 0: not asked for, or it failed */
+	uint64_t said; /* hash of what all said; 0: not asked for, or one failed */
 	size_t noutput;
 	char *trace;   /* backtrace, where runner_backtrace made one; malloc'ed, may be NULL */
 	char why[256]; /* RUNNER_BROKEN */
@@ -111,6 +114,9 @@ bool runner_fast(const struct runner *); /* the fork server works, as far as is 
 int runner_size(struct runner *, unsigned cell, uint32_t file, uint64_t size, struct err *);
 int runner_write(struct runner *, unsigned cell, uint32_t file, uint64_t off, const void *,
 		 size_t len, struct err *);
+/* What {ops} holds at the next start. */
+int runner_ops(struct runner *, unsigned cell, const void *, size_t len, struct err *);
+bool runner_has_ops(const char *command); /* it says {ops} */
 /* Where the file is seen: its path by default, NULL: nowhere (it was unlinked). Cheap only if
  * that is where it is already. */
 int runner_name(struct runner *, unsigned cell, uint32_t file, const char *path, struct err *);

@@ -64,7 +64,7 @@ static void judge_client(struct cell *c, struct proc *server, struct runner_resu
 	runner_cell_listen(c, server, r);
 	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
 		runner_proc_pump(c, &server, 1, now_seconds() + GRACE_S, NULL);
-	if (r->verdict != RUNNER_OK || !c->says)
+	if (r->verdict != RUNNER_OK || !c->opts->listen)
 		join_output(r, &server->text);
 	if (server->ended)
 		runner_cell_judge(c, &c->command, server, PUMP_ENDED, &early);
