@@ -117,6 +117,8 @@ static const struct {
 	{ "expect-exit", "0,3-5", "3-" },
 	{ "fail-regex", "error", "(" },
 	{ "probe", "true", "no-such-program-anywhere" },
+	{ "continue", "cat {ops}", "true" },
+	{ "continue", "cat {ops}", "no-such-program-anywhere {ops}" },
 	{ "ignore", "at [0-9]*", "(" },
 	{ "judge", "output", "loudness" },
 	{ "port", "7000", NULL },
