@@ -17,6 +17,7 @@
 struct value {
 	UInt n;
 	IRExpr *leaf[LEAVES]; /* temporaries of 32 bits */
+	IRExpr *cell;         /* of a register that was read whole: a part of it may be taken yet */
 };
 
 static struct {
@@ -95,6 +96,7 @@ void value_define(IRTemp t, IRExpr *set)
 {
 	values.of[t].n = set ? 1 : 0;
 	values.of[t].leaf[0] = set;
+	values.of[t].cell = NULL;
 }
 
 IRExpr *value_set(IRSB *sb, const IRExpr *e)
@@ -145,6 +147,40 @@ static void add_ite(IRSB *sb, struct value *to, const IRExpr *e)
 		add_leaf(sb, to, chosen);
 }
 
+static IRExpr *get_part(IRSB *, IRExpr *cell, Int from, Int n);
+
+/* VEX reads 8 and 16 bits of a register as a part of all 64. */
+static void add_unop(IRSB *sb, struct value *to, const IRExpr *e)
+{
+	const struct value *v = value_at(e->Iex.Unop.arg);
+	Int n = e->Iex.Unop.op == Iop_64to8 ? 1 : e->Iex.Unop.op == Iop_64to16 ? 2 : 0;
+	if (v && v->cell && n)
+		add_leaf(sb, to, get_part(sb, v->cell, 0, n));
+	else
+		add(sb, to, e->Iex.Unop.arg);
+}
+
+static void add_copy(struct value *to, const IRExpr *e)
+{
+	const struct value *v = value_at(e);
+	if (v)
+		*to = *v;
+}
+
+static void add_get(IRSB *sb, struct value *to, const IRExpr *e)
+{
+	Int offset = e->Iex.Get.offset;
+	IRExpr *set;
+	if (e->Iex.Get.ty == Ity_I64 && offset % 8 == 0 && value_kept(offset)) {
+		to->cell = ir_set(sb, Ity_I64, IRExpr_Get(SHADOW + offset, Ity_I64));
+		set = ir_set(sb, Ity_I32, IRExpr_Unop(Iop_64to32, to->cell));
+	} else {
+		set = value_get(sb, offset, sizeofIRType(e->Iex.Get.ty));
+	}
+	if (set)
+		add_leaf(sb, to, set);
+}
+
 static IRExpr *geti(IRSB *sb, const IRExpr *e)
 {
 	const IRRegArray *d = e->Iex.GetI.descr;
@@ -163,8 +199,8 @@ void value_assign(IRSB *sb, IRTemp t, const IRExpr *e)
 	struct value v = { 0 };
 	IRExpr *set = NULL;
 	switch (e->tag) {
-	case Iex_RdTmp: add(sb, &v, e); break;
-	case Iex_Unop: add(sb, &v, e->Iex.Unop.arg); break;
+	case Iex_RdTmp: add_copy(&v, e); break;
+	case Iex_Unop: add_unop(sb, &v, e); break;
 	case Iex_Binop:
 		add(sb, &v, e->Iex.Binop.arg1);
 		add(sb, &v, e->Iex.Binop.arg2);
@@ -182,7 +218,7 @@ void value_assign(IRSB *sb, IRTemp t, const IRExpr *e)
 		break;
 	case Iex_ITE: add_ite(sb, &v, e); break;
 	case Iex_CCall: add_call(sb, &v, e); break;
-	case Iex_Get: set = value_get(sb, e->Iex.Get.offset, sizeofIRType(e->Iex.Get.ty)); break;
+	case Iex_Get: add_get(sb, &v, e); break;
 	case Iex_GetI: set = geti(sb, e); break;
 	default: break;
 	}
@@ -218,9 +254,8 @@ static VG_REGPARM(3) ULong on_put_part(ULong cell, ULong where, ULong set)
 	return cell_put(cell, (UInt)where & 7, (UInt)(where >> 8), (set_t)set);
 }
 
-static IRExpr *get_part(IRSB *sb, Int at, Int from, Int n)
+static IRExpr *get_part(IRSB *sb, IRExpr *cell, Int from, Int n)
 {
-	IRExpr *cell = ir_set(sb, Ity_I64, IRExpr_Get(SHADOW + at, Ity_I64));
 	IRExpr *split = ir_not_zero(sb, ir_set(sb, Ity_I32, IRExpr_Unop(Iop_64HIto32, cell)));
 	IRExpr *set =
 		ir_call(sb, Ity_I64, "on_get_part", on_get_part, 3,
@@ -248,14 +283,15 @@ static Int part(Int offset, Int end)
 
 IRExpr *value_get(IRSB *sb, Int offset, Int size)
 {
-	IRExpr *set = NULL;
+	IRExpr *set = NULL, *cell;
 	for (Int end = offset + size, n; offset < end; offset += n) {
 		n = part(offset, end);
 		if (!value_kept(offset))
 			continue;
+		cell = ir_set(sb, Ity_I64, IRExpr_Get(SHADOW + (offset & ~7), Ity_I64));
 		set = value_or(sb, set,
-			       n == 8 ? ir_set(sb, Ity_I32, IRExpr_Get(SHADOW + offset, Ity_I32))
-				      : get_part(sb, offset & ~7, offset % 8, n));
+			       n == 8 ? ir_set(sb, Ity_I32, IRExpr_Unop(Iop_64to32, cell))
+				      : get_part(sb, cell, offset % 8, n));
 	}
 	return set;
 }
