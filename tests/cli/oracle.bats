@@ -83,6 +83,7 @@ faulty() {
 	subject=("$BIN/t")
 	for callback in store start end; do
 		faulty EXIT "$callback" "called exit()"
+		faulty LEAVE "$callback" "called exit()"
 	done
 	subject=(-- "$BIN/misuse" pool clean fence-twice missing-both)
 	faulty EXIT store "called exit()"
