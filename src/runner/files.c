@@ -157,34 +157,3 @@ int runner_names(struct runner *r, unsigned cell, const struct runner_name *name
 	free(first);
 	return bad;
 }
-
-/* Names in the folder; where two files have the same, the later ones get a number. */
-static char *export_name(const struct runner *r, uint32_t file)
-{
-	const char *name = strrchr(r->opts->file[file].path, '/') + 1;
-	for (uint32_t i = 0; i < file; i++)
-		if (!strcmp(strrchr(r->opts->file[i].path, '/') + 1, name))
-			return xasprintf("%s.%u", name, file);
-	return xstrdup(name);
-}
-
-int runner_export(struct runner *r, unsigned cell, const char *dir, struct err *err)
-{
-	for (uint32_t i = 0; i < r->opts->nfile; i++) {
-		const struct side *s = &r->cell[cell].file[i];
-		if (!s->path)
-			continue;
-		char *name = export_name(r, i), *path = xasprintf("%s/%s", dir, name);
-		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		int bad = fd < 0 || copy_sparse(s->truth, fd);
-		if (bad)
-			err_errno(err, EXIT_PROGRAM, "cannot write %s", path);
-		if (fd >= 0 && close(fd) && !bad)
-			bad = err_errno(err, EXIT_PROGRAM, "cannot write %s", path);
-		free(path);
-		free(name);
-		if (bad)
-			return -1;
-	}
-	return 0;
-}

@@ -157,8 +157,8 @@ typedef int runner_function(void *arg, char **argv, int out);
 bool runner_calls(const struct runner *);
 void *runner_call(struct runner *, unsigned cell, runner_function *, void *arg, size_t *n,
 		  struct err *);
-/* Writes the image's files into a folder, sparse; paths become names ("a/pool" -> "pool"; where
- * that is taken, "pool.1" for the file with that number). */
+/* Writes the image's files into a folder, sparse, under their names of the moment, without what all names
+ * have in common at the front ("/data/a/pool", "/data/log" -> "a/pool", "log"). */
 int runner_export(struct runner *, unsigned cell, const char *dir, struct err *);
 
 /* Kills what runs and waits until all is gone. */

@@ -362,7 +362,7 @@ check() {
 	apart r.json early 0x200000000000
 	diff <(cause r.json) <(cause_of ordering early)
 	run -1 holdfast replay --keep image "$(first_id r.json)" t
-	[ -s image/A ] && [ -s image/B ]
+	[ -s image/a/A ] && [ -s image/b/B ]
 	# the program did not ask for the address: only on demand
 	apart r.json early "" --same-address
 	diff <(cause r.json) <(cause_of ordering early)

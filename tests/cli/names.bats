@@ -41,7 +41,10 @@ clean() {
 	mkdir forget && cd forget
 	crash_json r.json -o t --recover "$BIN/beside check forget" -- "$BIN/beside" run forget
 	jq -e '.findings | length > 0' r.json
-	run -1 holdfast replay "$(first_id r.json)" t
+	run -1 holdfast replay --keep image "$(first_id r.json)" t
+	output_has "the name of a pool that is empty"
+	cd image # it has the names of the moment, too
+	run -1 "$BIN/beside" check forget
 	output_has "the name of a pool that is empty"
 }
 

@@ -300,7 +300,8 @@ static void two_files(void **state)
 	shell("mkdir %s/out", dir);
 	char *out = xasprintf("%s/out", dir);
 	assert_int_equal(runner_export(r, 0, out, &err), 0);
-	shell("cd %s/out && test \"$(cat pool pool.1 third)\" = '1\n2\n3' && cd .. && rm -r out",
+	shell("cd %s/out && test \"$(cat pm/pool other/pool 'pm/a, b:c\\d/e/third')\" = '1\n2\n3' && "
+	      "cd .. && rm -r out",
 	      dir);
 	runner_free(r);
 	free(out);
