@@ -4,6 +4,7 @@
  *
  * usage: states points TRACE K          K failure points, evenly from all; a line each: event, and
  *                                       transactions that were over by then
+ *        states memory TRACE           events, and bytes that are kept of them
  *        states build TRACE N FROM TO   makes the images of 5 x N random states, each of which
  *                                       differs from the last in about FROM to at most TO lines; a
  *                                       line for each 5th: states, seconds, CPU seconds, lines
@@ -53,6 +54,13 @@ static void points(const char *dir, size_t k)
 			ends += crash_mark_at(c->h, mark).kind == TRACE_TX_END;
 		printf("%" PRIu64 " %zu\n", event, ends);
 	}
+	crash_free(c);
+}
+
+static void memory(const char *dir)
+{
+	struct crash *c = open_trace(dir);
+	printf("%" PRIu64 " %zu\n", c->h->events, crash_memory(c));
 	crash_free(c);
 }
 
@@ -204,6 +212,8 @@ int main(int argc, char **argv)
 		number[i - 3] = strtoull(argv[i], NULL, 10);
 	if (argc == 4 && strcmp(argv[1], "points") == 0)
 		points(argv[2], number[0]);
+	else if (argc == 3 && strcmp(argv[1], "memory") == 0)
+		memory(argv[2]);
 	else if (argc == 6 && strcmp(argv[1], "build") == 0 && number[1] + 2 * ODD <= number[2])
 		build(argv[2], number[0], number[1], number[2]);
 	else

@@ -104,12 +104,16 @@ static uint32_t get_line(struct build *b, uint32_t file, uint64_t off)
 /* The line's lo was raised. */
 static void note_raise(struct build *b, uint32_t line, uint32_t before)
 {
-	struct crash_raise *last = b->h->raise.n ? &b->h->raise.p[b->h->raise.n - 1] : NULL;
+	struct crash_history *h = b->h;
+	struct crash_raise_row *last = h->raise.n ? &h->raise.p[h->raise.n - 1] : NULL;
 	uint32_t lo = b->unit.p[line].lo;
-	if (last && last->event == b->ev->num && last->line == line)
+	if (last && last->line == line &&
+	    crash_when(&h->raise_when, h->raise.n - 1) == b->ev->num) {
 		last->lo = lo;
-	else
-		VEC_PUSH(&b->h->raise, ((struct crash_raise){ b->ev->num, line, lo, before }));
+		return;
+	}
+	VEC_PUSH(&h->raise, ((struct crash_raise_row){ line, lo, before }));
+	crash_when_add(&h->raise_when, b->ev->num);
 }
 
 void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
@@ -120,30 +124,23 @@ void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
 		note_raise(b, line, before);
 }
 
-static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
-			  uint16_t len)
+/* What the event stores to one line, which is returned. `src` NULL: zeros. */
+static uint32_t add_record(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
+			   uint64_t len, bool whole)
 {
 	struct crash_history *h = b->h;
 	uint32_t line = get_line(b, file, off);
-	struct crash_piece p = { .event = b->ev->num,
-				 .line = line,
-				 .place = b->where,
-				 .off = (uint16_t)(off % h->file.p[file].unit),
-				 .len = len,
-				 .thread = b->who };
-	if (!src) {
-		p.len |= CRASH_ZERO;
-	} else if (len <= 8) {
-		memcpy(&p.data, src, len);
-	} else {
-		p.data = h->blob.n;
-		VEC_RESERVE(&h->blob, h->blob.n + len);
-		memcpy(h->blob.p + h->blob.n, src, len);
-		h->blob.n += len;
-	}
-	VEC_PUSH(&h->piece, p);
-	h->pieces++;
-	b->unit.p[line].hi++;
+	struct crash_record r = { .event = b->ev->num,
+				  .bytes = src,
+				  .line = line,
+				  .place = b->where,
+				  .thread = b->who,
+				  .off = (uint16_t)(off % h->file.p[file].unit),
+				  .len = (uint16_t)len,
+				  .whole = whole };
+	crash_records_add(&h->store, &r);
+	h->pieces = h->store.pieces;
+	b->unit.p[line].hi += r.pieces;
 	if (!b->listed.p[line]) {
 		b->listed.p[line] = 1;
 		VEC_PUSH(&b->dirty, line);
@@ -151,13 +148,20 @@ static uint32_t add_piece(struct build *b, uint32_t file, uint64_t off, const ui
 	return line;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* A store's bytes: pieces that do not cross a multiple of eight. */
 static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
 			uint64_t n)
 {
 	while (n) {
-		uint64_t room = 8 - off % 8, len = room < n ? room : n;
-		crash_build_cover(b, add_piece(b, file, off, src, (uint16_t)len), b->effect);
+		uint32_t unit = b->h->file.p[file].unit;
+		uint64_t most = CRASH_MOST_PIECES * 8u - off % 8;
+		uint64_t len = least(least(unit - off % unit, most), n);
+		crash_build_cover(b, add_record(b, file, off, src, len, false), b->effect);
 		off += len;
 		src += len;
 		n -= len;
@@ -170,9 +174,9 @@ void crash_build_write(struct build *b, uint32_t file, uint64_t off, const uint8
 {
 	while (n) {
 		uint32_t unit = b->h->file.p[file].unit;
-		uint64_t room = unit - off % unit, len = room < n ? room : n;
+		uint64_t len = least(unit - off % unit, n);
 		bool zero = src && len > 8 && !src[0] && !memcmp(src, src + 1, len - 1);
-		crash_build_cover(b, add_piece(b, file, off, zero ? NULL : src, (uint16_t)len),
+		crash_build_cover(b, add_record(b, file, off, zero ? NULL : src, len, true),
 				  effect);
 		off += len;
 		src = src ? src + len : NULL;
@@ -225,14 +229,17 @@ static void flush_event(struct build *b)
 		if (!trace_image_locate(h->initial, e->process, at, &file, &off, &len) ||
 		    (line = crash_build_find_line(h, file, off)) == NO_LINE)
 			continue;
-		VEC_PUSH(&h->flush, ((struct crash_flush){ e->num, line, b->where, b->who }));
+		VEC_PUSH(&h->flush, ((struct crash_flush_row){ line, b->where, b->who }));
+		crash_when_add(&h->flush_when, e->num);
 		crash_build_cover(b, line, b->effect);
 	}
 }
 
 static void mark(struct build *b)
 {
-	VEC_PUSH(&b->h->mark, ((struct crash_mark){ b->ev->num, b->where, b->who, b->ev->kind }));
+	struct crash_mark_row row = { b->where, b->who, b->ev->kind };
+	VEC_PUSH(&b->h->mark, row);
+	crash_when_add(&b->h->mark_when, b->ev->num);
 }
 
 static void mark_operation(struct build *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A moment of the history: moved piece by piece, forwards and backwards. */
+/* A moment of the history: moved store by store, forwards and backwards. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +48,7 @@ void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)
 	c->lo = xcalloc(h->line.n + 1, sizeof *c->lo);
 	c->hi = xcalloc(h->line.n + 1, sizeof *c->hi);
 	c->slot = xcalloc(h->line.n + 1, sizeof *c->slot);
+	c->moving = xcalloc(h->line.n / 8 + 1, 1);
 	c->size = xcalloc(h->file.n + 1, sizeof *c->size);
 	c->name = xcalloc(h->file.n + 1, sizeof *c->name);
 	for (uint32_t i = 0; i < h->file.n; i++)
@@ -62,6 +63,8 @@ void crash_cursor_free(struct crash_cursor *c)
 	free(c->lo);
 	free(c->hi);
 	free(c->slot);
+	free(c->moving);
+	VEC_FREE(&c->from);
 	free(c->size);
 	free(c->name);
 	crash_names_free(&c->names);
@@ -84,14 +87,27 @@ static void note(struct crash_cursor *c, uint32_t line)
 	}
 }
 
-/* A piece is the line's next (or last) one: its hash is at hand, only the other is looked up. */
-static void step_piece(struct crash_cursor *c, const struct crash_piece *p, bool forward)
+/* A record is its line's next one, or its last. The line's hash is made when the move is over. */
+static void step_record(struct crash_cursor *c, const struct crash_record *r, bool forward)
 {
-	uint32_t line = p->line, below = c->hi[line] - !forward;
-	uint64_t without = crash_contents_hash(c->h, line, below);
-	c->hi[line] = below + forward;
-	c->lines += forward ? p->hash - without : without - p->hash;
-	note(c, line);
+	uint8_t *moving = &c->moving[r->line / 8], bit = (uint8_t)(1u << r->line % 8);
+	if (!(*moving & bit))
+		VEC_PUSH(&c->from, ((struct crash_at){ r->line, c->hi[r->line] }));
+	*moving |= bit;
+	c->hi[r->line] += forward ? r->pieces : -(uint32_t)r->pieces;
+	c->piece += forward ? r->pieces : -(size_t)r->pieces;
+	note(c, r->line);
+}
+
+static void take_lines(struct crash_cursor *c)
+{
+	for (size_t i = 0; i < c->from.n; i++) {
+		struct crash_at was = c->from.p[i];
+		c->lines += crash_contents_hash(c->h, was.line, c->hi[was.line]) -
+			    crash_contents_hash(c->h, was.line, was.version);
+		c->moving[was.line / 8] = 0;
+	}
+	c->from.n = 0;
 }
 
 static void step_change(struct crash_cursor *c, const struct crash_change *ch, bool forward)
@@ -102,8 +118,12 @@ static void step_change(struct crash_cursor *c, const struct crash_change *ch, b
 static void forwards(struct crash_cursor *c, uint64_t event)
 {
 	const struct crash_history *h = c->h;
-	for (; c->piece < h->pieces && crash_piece_at(h, c->piece).event < event; c->piece++)
-		step_piece(c, &h->piece.p[c->piece], true);
+	for (; c->record < h->store.n; c->record++) {
+		const struct crash_record *r = crash_record_at(&h->store, c->record);
+		if (r->event >= event)
+			break;
+		step_record(c, r, true);
+	}
 	for (; c->raise < h->raise.n; c->raise++) {
 		struct crash_raise r = crash_raise_at(h, c->raise);
 		if (r.event >= event)
@@ -127,8 +147,12 @@ static void backwards(struct crash_cursor *c, uint64_t event)
 		c->lo[r.line] = r.before;
 		note(c, r.line);
 	}
-	for (; c->piece && crash_piece_at(h, c->piece - 1).event >= event; c->piece--)
-		step_piece(c, &h->piece.p[c->piece - 1], false);
+	for (; c->record; c->record--) {
+		const struct crash_record *r = crash_record_at(&h->store, c->record - 1);
+		if (r->event < event)
+			break;
+		step_record(c, r, false);
+	}
 }
 
 void crash_cursor_move(struct crash_cursor *c, uint64_t event)
@@ -139,6 +163,7 @@ void crash_cursor_move(struct crash_cursor *c, uint64_t event)
 		forwards(c, event);
 	else
 		backwards(c, event);
+	take_lines(c);
 	c->at = event;
 	renamed = BISECT(i, h->renamed.n, h->renamed.p[i] < event);
 	if (renamed != c->renamed)

@@ -200,7 +200,7 @@ static char *data_of(const struct crash *c, uint32_t piece)
 	const struct crash_line *l = &c->h->line.p[p.line];
 	const char *path = c->h->file.p[l->file].path, *base = strrchr(path, '/');
 	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p.off,
-			 p.len & ~CRASH_ZERO);
+			 p.len);
 }
 
 static void add_related(struct crash *c, struct finding *f, const char *role, uint32_t piece,

@@ -21,6 +21,7 @@
 #ifndef HOLDFAST_CRASH_HISTORY_H
 #define HOLDFAST_CRASH_HISTORY_H
 
+#include "crash/records.h"
 #include "model/model.h"
 #include "srcloc/srcloc.h"
 #include "trace/trace.h"
@@ -33,21 +34,18 @@ struct crash_place {
 
 struct crash_piece {
 	uint64_t event;
-	uint64_t hash; /* of the line's contents once this piece is there */
-	uint64_t data; /* its bytes; more than eight lie in history.blob from here on */
 	uint32_t line;
 	uint32_t place;
-	uint16_t off;    /* in the line */
-	uint16_t len;    /* CRASH_ZERO in it: zeros */
 	uint32_t thread; /* interned (process, thread) */
+	uint16_t off;    /* in the line */
+	uint16_t len;
 };
 
 struct crash_line {
-	uint64_t off;  /* in the file, a multiple of the unit */
-	uint64_t hash; /* of the initial contents */
+	uint64_t off; /* in the file, a multiple of the unit */
 	uint32_t file;
-	uint32_t first; /* its pieces are order[first .. first + n) */
-	uint32_t n;
+	uint32_t n;     /* pieces */
+	uint32_t first; /* its records are order[first …), up to those of the next line */
 	uint32_t check; /* index of its first checkpoint */
 };
 
@@ -77,6 +75,26 @@ struct crash_op {
 	uint64_t latest;     /* end of those that began before */
 	uint32_t thread;
 	uint32_t depth; /* while it is read */
+};
+
+/*
+ * Raises, flushes and marks as they are kept, for a long run has tens of millions: rows without the
+ * event, and a column of the events' lower halves. `carry` has the rows at which the upper half grows
+ * by one: seldom any.
+ */
+struct crash_when {
+	VEC(uint32_t) low;
+	VEC(size_t) carry;
+};
+struct crash_raise_row {
+	uint32_t line, lo, before;
+};
+struct crash_flush_row {
+	uint32_t line, place, thread;
+};
+struct __attribute__((packed)) crash_mark_row {
+	uint32_t place, thread;
+	uint8_t kind;
 };
 
 /* A file's size has changed. */
@@ -111,15 +129,16 @@ struct crash_history {
 	uint32_t unit; /* bytes in a line of PM */
 	const struct model_ops *model;
 	struct trace_reader *reader;
-	struct trace_image *initial;   /* initial contents */
-	uint64_t events;               /* in the trace */
-	char *damage;                  /* NULL: none */
-	size_t pieces;                 /* how many */
-	VEC(struct crash_piece) piece; /* in the order of events */
+	struct trace_image *initial; /* initial contents */
+	uint64_t events;             /* in the trace */
+	char *damage;                /* NULL: none */
+	struct crash_records store;  /* in the order of events, … */
+	size_t pieces;               /* … which are so many */
 	VEC(struct crash_line) line;
-	VEC(struct crash_raise) raise;
-	VEC(struct crash_flush) flush;
-	VEC(struct crash_mark) mark;
+	VEC(struct crash_raise_row) raise; /* crash_raise_at, and so on */
+	VEC(struct crash_flush_row) flush;
+	VEC(struct crash_mark_row) mark;
+	struct crash_when raise_when, flush_when, mark_when;
 	bool operations;         /* some of these end one */
 	VEC(struct crash_op) op; /* in the order of their begins */
 	VEC(struct crash_change) change;
@@ -130,10 +149,13 @@ struct crash_history {
 	VEC(uint64_t) renamed;       /* events at which some name changes, in order */
 	uint64_t start; /* the first event with PM: before it there is nothing to crash */
 	VEC(struct crash_place) place;
-	VEC(uint8_t) blob;
-	VEC(uint8_t) check; /* checkpoints: a line's contents after every CRASH_CHECKPOINT pieces */
-	uint32_t *order;    /* pieces, line by line */
-	struct hmap line_at; /* file and offset -> line */
+	VEC(uint8_t)
+	check;             /* checkpoints: a line's contents after every CRASH_CHECKPOINT records */
+	uint32_t *order;   /* records, line by line: slots */
+	uint8_t *count;    /* by slot: pieces … */
+	uint32_t *version; /* … and for every CRASH_BLOCK-th, those of its line before it */
+	struct crash_known *known; /* hashes that were needed of late */
+	struct hmap line_at;       /* file and offset -> line */
 	struct hmap place_at, thread_at;
 };
 
@@ -166,13 +188,21 @@ uint64_t crash_contents_hash(const struct crash_history *, uint32_t line, uint32
 /* How many pieces of the line there are before an event. */
 uint32_t crash_version_at(const struct crash_history *, uint32_t line, uint64_t event);
 
+/* A line at a version. */
+struct crash_at {
+	uint32_t line, version;
+};
+
 struct crash_cursor {
 	const struct crash_history *h;
 	uint64_t at;                 /* before this event */
 	size_t piece, raise, change; /* how many of each lie before it */
+	size_t record;               /* likewise */
 	size_t renamed;              /* likewise */
 	uint32_t *lo, *hi;           /* per line */
 	uint32_t *slot;              /* per line: its index in open + 1, or 0 */
+	uint8_t *moving;             /* a bit per line: it is in `from`: … */
+	VEC(struct crash_at) from;   /* … those that this move changes, and their hi before */
 	VEC(uint32_t) open;          /* lines with lo < hi, in no particular order */
 	uint64_t hash;               /* of the image with every line at hi … */
 	uint64_t lines, rest;        /* … that is, of the lines, and of sizes and names */
@@ -188,9 +218,6 @@ void crash_cursor_free(struct crash_cursor *);
  * A crash state: just before `event`, every line at hi except those listed, which are sorted by
  * line and lie in [lo, hi).
  */
-struct crash_at {
-	uint32_t line, version;
-};
 struct crash_state {
 	uint64_t event;
 	VEC(struct crash_at) at;

@@ -119,15 +119,15 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 		if (put_line(c, cell, im->odd.p[i], crash_state_get(s, &c->building, im->odd.p[i]),
 			     err))
 			return -1;
-	from = im->piece < c->building.piece ? im->piece : c->building.piece;
-	to = im->piece < c->building.piece ? c->building.piece : im->piece;
+	from = im->record < c->building.record ? im->record : c->building.record;
+	to = im->record < c->building.record ? c->building.record : im->record;
 	for (; from < to; from++) {
-		uint32_t line = crash_piece_at(c->h, from).line;
+		uint32_t line = crash_record_at(&c->h->store, from)->line;
 		if (im->version[line] != c->building.hi[line] &&
 		    put_line(c, cell, line, crash_state_get(s, &c->building, line), err))
 			return -1;
 	}
-	im->piece = c->building.piece;
+	im->record = c->building.record;
 	im->odd.n = 0;
 	for (size_t i = 0; i < s->at.n; i++)
 		VEC_PUSH(&im->odd, s->at.p[i].line);

@@ -7,11 +7,19 @@
 #include "crash/history.h"
 #include "crash/strategy.h"
 
-#define CRASH_ZERO 0x8000u
-#define CRASH_CHECKPOINT 64u
+#define CRASH_CHECKPOINT 32u
 
 /* build.c: 0, or -1 and err: the trace is damaged, or cannot be crash-tested (EXIT_PROGRAM). */
 int crash_history_read(struct crash_history *, struct srcloc_trace *, struct err *);
+
+/* pieces.c: slots and checkpoints, once all stores are there. */
+void crash_pieces_index(struct crash_history *);
+void crash_pieces_free(struct crash_history *);
+uint32_t crash_slots_end(const struct crash_history *, uint32_t line); /* from line.first on */
+
+/* history.c: columns of events. */
+void crash_when_add(struct crash_when *, uint64_t event);
+uint64_t crash_when(const struct crash_when *, size_t i);
 
 /* names.c: what changes when, once the tree is whole; and all names before an event. */
 void crash_names_index(struct crash_history *);
@@ -113,7 +121,7 @@ struct crash_gen *crash_gen_new(struct crash_world *, const char *name); /* NULL
 /* What an image of the runner holds at the moment. */
 struct crash_cell {
 	bool ready;        /* the initial contents are there */
-	size_t piece;      /* the cursor's, when it was built */
+	size_t record;     /* the cursor's, when it was built */
 	uint32_t *version; /* per line */
 	VEC(uint32_t) odd; /* lines that were not at hi */
 	uint64_t *size;

@@ -41,10 +41,10 @@ static const struct granularity *find(const char *name)
 	return &table[i < COUNT ? i : 0];
 }
 
-/* Goes through pieces, flushes and marks in the order of events. */
+/* Goes through stores, flushes and marks in the order of events. */
 struct merge {
 	const struct crash_history *h;
-	size_t piece, flush, mark;
+	size_t record, flush, mark;
 	bool stores, persists, ops;
 	bool stored; /* to PM, since the point before */
 };
@@ -66,7 +66,9 @@ static bool wanted(const struct merge *m, uint8_t kind)
 static bool next(struct merge *m, struct crash_point *out, bool *take)
 {
 	const struct crash_history *h = m->h;
-	uint64_t p = m->piece < h->pieces ? crash_piece_at(h, m->piece).event : UINT64_MAX;
+	const struct crash_record *r =
+		m->record < h->store.n ? crash_record_at(&h->store, m->record) : NULL;
+	uint64_t p = r ? r->event : UINT64_MAX;
 	uint64_t f = m->flush < h->flush.n ? crash_flush_at(h, m->flush).event : UINT64_MAX;
 	uint64_t k = m->mark < h->mark.n ? crash_mark_at(h, m->mark).event : UINT64_MAX;
 	if (p == UINT64_MAX && f == UINT64_MAX && k == UINT64_MAX)
@@ -79,12 +81,12 @@ static bool next(struct merge *m, struct crash_point *out, bool *take)
 		*out = (struct crash_point){ k, mark.place };
 		*take = wanted(m, mark.kind);
 	} else {
-		bool pm = h->line.p[crash_piece_at(h, m->piece).line].file < h->npm;
-		*out = (struct crash_point){ p, crash_piece_at(h, m->piece).place };
+		bool pm = h->line.p[r->line].file < h->npm;
+		*out = (struct crash_point){ p, r->place };
 		*take = m->stores && pm;
 		m->stored = m->stored || pm;
-		while (m->piece < h->pieces && crash_piece_at(h, m->piece).event == p)
-			m->piece++;
+		while (m->record < h->store.n && crash_record_at(&h->store, m->record)->event == p)
+			m->record++;
 		return true;
 	}
 	if (*take)

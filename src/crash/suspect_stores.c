@@ -37,10 +37,10 @@ static void guarantee(struct walk *w, uint64_t until)
 	}
 }
 
-/* A piece of the newest store. */
+/* A record of the newest store: its first piece is guaranteed no later than the others. */
 static void enqueue(struct walk *w, uint32_t line)
 {
-	VEC_PUSH(&w->wait, ((struct waiting){ w->out->n - 1, w->number[line], 0 }));
+	VEC_PUSH(&w->wait, ((struct waiting){ w->out->n - 1, w->number[line] + 1, 0 }));
 	if (w->first[line])
 		w->wait.p[w->last[line] - 1].next = (uint32_t)w->wait.n;
 	else
@@ -55,16 +55,17 @@ void crash_stores_of(const struct crash_history *h, const uint32_t *wanted, cras
 	w.number = xcalloc(h->line.n + 1, sizeof *w.number);
 	w.first = xcalloc(h->line.n + 1, sizeof *w.first);
 	w.last = xcalloc(h->line.n + 1, sizeof *w.last);
-	for (uint32_t i = 0; i < h->pieces; i++) {
-		struct crash_piece p = crash_piece_at(h, i);
-		guarantee(&w, p.event);
-		w.number[p.line]++;
-		if (!wanted[p.place])
-			continue;
-		if (event != p.event)
-			VEC_PUSH(out, ((struct crash_store){ h->events, p.place, i }));
-		event = p.event;
-		enqueue(&w, p.line);
+	for (size_t i = 0; i < h->store.n; i++) {
+		const struct crash_record *r = crash_record_at(&h->store, i);
+		guarantee(&w, r->event);
+		if (wanted[r->place]) {
+			if (event != r->event)
+				VEC_PUSH(out,
+					 ((struct crash_store){ h->events, r->place, r->piece }));
+			event = r->event;
+			enqueue(&w, r->line);
+		}
+		w.number[r->line] += r->pieces;
 	}
 	guarantee(&w, UINT64_MAX);
 	free(w.number);

@@ -29,8 +29,7 @@ static int by_number(const void *a, const void *b)
 
 static bool overlap(const struct crash_piece *a, const struct crash_piece *b)
 {
-	return a->line == b->line && a->off < b->off + (b->len & ~CRASH_ZERO) &&
-	       b->off < a->off + (a->len & ~CRASH_ZERO);
+	return a->line == b->line && a->off < b->off + b->len && b->off < a->off + a->len;
 }
 
 /* Some later piece of the line, up to the crash, stores to these bytes again. */
@@ -57,7 +56,7 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 		.path = h->file.p[l->file].path,
 		.off = l->off + p.off,
 		.event = p.event,
-		.len = p.len & ~CRASH_ZERO,
+		.len = p.len,
 		.place = p.place,
 		.again = stored_again(at, piece),
 	};
