@@ -163,10 +163,10 @@ static void add_ends(const struct crash_history *h, struct crash_points *out)
 {
 	for (size_t i = 0; i < h->op.n; i++) {
 		const struct crash_op *op = &h->op.p[i];
-		size_t n = BISECT(k, h->piece.n, h->piece.p[k].event <= op->end);
-		if (op->end != UINT64_MAX && n && h->piece.p[n - 1].event > op->begin)
-			VEC_PUSH(&out->v,
-				 ((struct crash_point){ op->end + 1, h->piece.p[n - 1].place }));
+		size_t n = BISECT(k, h->store.n, crash_record_at(&h->store, k)->event <= op->end);
+		const struct crash_record *last = n ? crash_record_at(&h->store, n - 1) : NULL;
+		if (op->end != UINT64_MAX && last && last->event > op->begin)
+			VEC_PUSH(&out->v, ((struct crash_point){ op->end + 1, last->place }));
 	}
 }
 
@@ -181,8 +181,9 @@ static void find_all(const struct crash_history *h, const struct crash_opts *o,
 	while (next(&m, &p, &take))
 		if (take)
 			VEC_PUSH(&out->v, p);
-	if (o->listen)
-		add_ends(h, out);
+	if (!o->listen)
+		return;
+	add_ends(h, out);
 	if (out->v.n)
 		qsort(out->v.p, out->v.n, sizeof *out->v.p, by_event);
 }
@@ -191,20 +192,20 @@ int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
 {
 	struct path *path = xcalloc(h->place.n + 1, sizeof *path);
-	struct crash_points every = { 0 }, all = { 0 };
-	find_all(h, o, &every);
-	for (size_t i = 0; i < every.v.n; i++) {
-		struct crash_point p = every.v.p[i];
+	struct crash_points all = { 0 };
+	size_t left = 0;
+	find_all(h, o, &all);
+	for (size_t i = 0; i < all.v.n; i++) {
+		struct crash_point p = all.v.p[i];
 		if (p.event < o->after || p.event < h->start)
 			continue;
 		out->found++;
 		if (!usable(h, o, src, path, p.place))
 			continue;
 		out->paths += path[p.place].total++ == 0;
-		VEC_PUSH(&all.v, p);
+		all.v.p[left++] = p;
 	}
-	VEC_FREE(&every.v);
-	for (size_t i = 0; i < all.v.n; i++)
+	for (size_t i = 0; i < left; i++)
 		if (choose(&path[all.v.p[i].place], o->max_per_path))
 			VEC_PUSH(&out->v, all.v.p[i]);
 	if (!o->nonly && ++out->found)
