@@ -42,7 +42,7 @@ expected() {
 }
 
 @test "operations that are lost, or there in part, are found without any checker, once each" {
-	for way in forgets hasty transfers; do
+	for way in forgets hasty transfers impatient; do
 		said r.json --probe "$(probe)" -- "$way"
 		[ -n "$(expected "$way")" ]
 		diff <(found r.json) <(expected "$way")

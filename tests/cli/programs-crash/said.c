@@ -66,12 +66,25 @@ static void transfers(uint64_t i)
 	persist(&list->right);
 }
 
+/* The last operation does not wait; the next fence is the exit's. */
+static void impatient(uint64_t i)
+{
+	list->number[list->n][0] = i;
+	persist(list->number[list->n]);
+	list->n++; /* @impatient lost-operation */
+	_mm_clflushopt(&list->n);
+	if (i < 43)
+		_mm_sfence();
+}
+
 static const struct {
 	const char *word;
 	void (*go)(uint64_t);
-} ways[] = {
-	{ "good", good }, { "forgets", forgets }, { "hasty", hasty }, { "transfers", transfers }
-};
+} ways[] = { { "good", good },
+	     { "forgets", forgets },
+	     { "hasty", hasty },
+	     { "transfers", transfers },
+	     { "impatient", impatient } };
 
 static int dump(const char *word)
 {
