@@ -63,6 +63,17 @@ class Board:
                 f"cut short by the budget. Crash states tried: {self.count(self.bugs, 'states')} on bugs, "
                 f"{self.count(self.traps + self.cleans, 'states')} on correct programs.")
 
+    def output_text(self):
+        mine = [r for r in self.bugs if "output" in r["verdicts"]]
+        correct = [a for r in self.traps + self.cleans for a in r["answers"].values() if "compared" in a["counts"]]
+        parts = collections.defaultdict(collections.Counter)
+        for r in mine:
+            parts[r["set"]].update(all=1, found=r["verdicts"]["output"] == "found")
+        sets = ", ".join(f"{name} {n['found']} of {n['all']}" for name, n in sorted(parts.items()))
+        return (f"Output, with no checker: {sets}. Campaigns on correct programs: {len(correct)}, {sum(a['cut'] for a in correct)} of them "
+                f"cut short by the budget. Crash states compared: {self.count(self.bugs, 'compared')} on bugs, "
+                f"{self.count(self.traps + self.cleans, 'compared')} on correct programs.")
+
     def input_text(self):
         mine = [r for r in self.bugs if "input" in r["answers"]]
         untried = sum(r["verdicts"].get("input") == "not tried" for r in self.bugs)
@@ -91,7 +102,7 @@ class Board:
             "Missed": list(self.misses()),
             "Recordings that are not true": self.errors(True),
             "Could not be run": self.errors(False),
-            "Findings that do not replay": [f"- {name}, {f.get('id', '')}: {failure}" for a in ("crash", "input")
+            "Findings that do not replay": [f"- {name}, {f.get('id', '')}: {failure}" for a in ("crash", "output", "input")
                                             for name, f in self.replays(a) for failure in f["replay"]["failures"]],
             "Seeds that show the bug already": [f"- {r['id']}" for r in self.bugs if r["seed_shows"]],
             "Crash findings on bugs that no crash should show": [
@@ -113,6 +124,8 @@ class Board:
                  f"Images rebuilt from recordings and compared: {self.count(self.everyone, 'images')}."]
         if "crash" in self.tool.analyses:
             parts.append(self.crash_text())
+        if "output" in self.tool.analyses:
+            parts.append(self.output_text())
         if "input" in self.tool.analyses:
             parts.append(self.input_text())
         parts.append("Seconds: " + ", ".join([*(f"{k} {v:.0f}" for k, v in self.seconds().items()), elapsed]) + ".")

@@ -34,6 +34,7 @@ class Case:
     replay: dict = None  # which findings must show again
     hangs: bool = False  # recovery does not end in some states
     more: dict = None  # the effort that is added where the first did not find a bug
+    goes_on: bool = False  # output: the rest of the operations is run after the crash
 
     @property
     def name(self):
@@ -58,7 +59,15 @@ class Case:
                 del request["input"]
         else:
             request.update(run=[binary, "run", pool, f"{folder}/ops"], recover=shlex.join([binary, "recover", pool]))
+        if "output" in self.analyses:
+            request.update(self.output(info, binary, pool, f"{folder}/ops"))
         return request
+
+    def output(self, info, binary, pool, ops):
+        """What shows the contents after a crash. No checker: recovery is what opening a pool does."""
+        keys = [] if info["scan"] else [ops]
+        more = {"continue": shlex.join([binary, "run", pool]) + " {ops}", "ops": ops} if self.goes_on else {}
+        return {"recover": None, "probe": shlex.join([binary, "dump", pool, *keys]), **more}
 
 
 def operations(path):
@@ -100,6 +109,9 @@ class Plan:
         only = {"only": "run_op"} if program.startswith("pmemobj/") else {}
         return self.some() if self.quick else {"seconds": self.seconds, "all": True, **only}
 
+    def more(self):
+        return {"states": MORE_STATES} if self.quick else None
+
     def paths(self, bug, row):
         if not self.quick:
             return {"seconds": self.bug_seconds, "findings": 1} if bug else {"seconds": self.correct_seconds}
@@ -114,7 +126,10 @@ class Plan:
         if self.quick:  # a sample
             replay = {"times": 1, "findings": 1} if zlib.crc32(label["id"].encode()) % 4 == 0 else None
         yield make("ops", analyses, self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
-                   hangs=label.get("hangs", False), more={"states": MORE_STATES} if self.quick else None)
+                   hangs=label.get("hangs", False), more=self.more())
+        if "output" in seen:
+            yield make("output", ["output"], self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
+                       hangs=label.get("hangs", False), more=self.more(), goes_on=label.get("damage") == "later")
         row = self.table.get(label["id"])
         if "input" not in seen or (self.quick and not row.get("quick")):
             return
@@ -125,6 +140,7 @@ class Plan:
     def trap(self, label):
         program, make = label["program"], self.maker(label["id"], label)
         yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
+        yield make("output", ["output"], self.some(), with_ops(corpus.ROOT.parent / label["ops"]))
         if not self.quick:
             yield make("random 1", ["crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
         row = self.table[program]
@@ -136,9 +152,11 @@ class Plan:
             one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
             yield make("random 1", ["misuse", "oracle"], {}, random_ops(program, 1, QUICK_RANDOM_OPS))
             yield make(one.stem, ["crash"], self.all(program), with_ops(one))
+            yield make("output", ["output"], self.some(), with_ops(one))
         else:
             for path in small:
                 yield make(path.stem, ["misuse", "oracle", "crash"], self.all(program), with_ops(path))
+                yield make(f"{path.stem}, output", ["output"], self.some(), with_ops(path))
             yield make("random 1", ["misuse", "oracle", "crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
             yield make("random 2", ["misuse", "oracle"], {}, random_ops(program, 2, RANDOM_OPS))
         row = self.table[program]

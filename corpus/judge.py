@@ -27,6 +27,7 @@ ANALYSES = {
     "output": lambda seen: "output" in seen,
     "input": lambda seen: "input" in seen,
 }
+CAMPAIGNS = ("crash", "output")  # try crash states: a case has one of them
 # What a crash can prove.
 CRASH_CLASSES = {name for name, row in corpus.load_classes().items() if row.get("crash")}
 NO_ANSWER = {"findings": [], "errors": [], "counts": {}, "cut": False, "seconds": {}}
@@ -103,9 +104,10 @@ class Runner:
             (folder / name).write_bytes(data)
         request = case.request(self.tree, str(self.binaries / case.program / case.flag), str(folder), free_port() if case.row else 0)
         first = self.ask(request, folder)
-        if not (case.more and first["cut"] and "crash" in case.analyses) or enough(first["findings"]):
+        resumed = [a for a in case.analyses if a in CAMPAIGNS]
+        if not (case.more and first["cut"] and resumed) or enough(first["findings"]):
             return first
-        second = self.ask(dict(request, analyses=["crash"], effort=case.more, resume=True), folder)
+        second = self.ask(dict(request, analyses=resumed, effort=case.more, resume=True), folder)
         return joined(first, second)
 
     def ask(self, request, folder):
@@ -142,7 +144,7 @@ def read_answer(status, out, text):
 
 def joined(first, second):
     """What a resumed crash campaign found stands for what it had found before."""
-    both = dict(second, findings=[f for f in first["findings"] if f["analysis"] != "crash"] + second["findings"])
+    both = dict(second, findings=[f for f in first["findings"] if f["analysis"] not in CAMPAIGNS] + second["findings"])
     both["errors"] = first["errors"] + second["errors"]
     for field in ("counts", "seconds"):
         both[field] = {name: first[field].get(name, 0) + second[field].get(name, 0) for name in {**first[field], **second[field]}}
@@ -221,16 +223,17 @@ def judge_bug(label, place, answers, available):
             verdicts[analysis] = "not available"
         elif analysis in ("misuse", "oracle"):
             verdicts[analysis] = verdict([f for f in by(ops, analysis) if wanted & set(f["classes"])], lambda f: names(f, place))
-        elif analysis == "crash":
-            verdicts[analysis] = verdict(by(ops, "crash"), lambda f: names(f, place))
+        elif analysis in CAMPAIGNS:
+            part = answers.get("output") if analysis == "output" else ops
+            verdicts[analysis] = verdict(by(part, analysis), lambda f: names(f, place))
         elif analysis == "input":
             verdicts[analysis] = verdict(by(inputs, "input"), lambda f: shows(f, label, place)) if inputs else "not tried"
-    result = {"id": label["id"], "class": label["class"], "able": able, "verdicts": verdicts,
+    result = {"id": label["id"], "class": label["class"], "set": label.get("set", "tune"), "able": able, "verdicts": verdicts,
               "place": f"{source.relative_to(corpus.ROOT.parent)}:{line}"}
     judge_crashes(result, by(ops, "crash"), wanted, place, seen)
     result["after"] = min((f["after"] for f in by(inputs, "input") if "after" in f and shows(f, label, place)), default=None)
     result["seed_shows"] = any(shows(f, label, place) for f in by(answers.get("seed"), "misuse", "crash"))
-    result["said"] = {a: [describe(f) for f in by(ops, a) + by(inputs, a)] for a in ANALYSES}
+    result["said"] = {a: [describe(f) for part in ("ops", "output", "input") for f in by(answers.get(part), a)] for a in ANALYSES}
     result["verdict"] = "found" if result.get("extra") else overall(verdicts)
     return result
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The adapter for holdfast: misuse and oracle are `check`, crash is `crash`, input is `explore`.
+"""The adapter for holdfast: misuse and oracle are `check`, crash and output are `crash`, input is `explore`.
 
 The program is recorded once, and the pool that the recording gives must be the real one; check and crash work
-on the recording. HOLDFAST names another binary than build/holdfast.
+on the recording. For crash a checker judges, for output what the program prints after a crash, and nothing else. HOLDFAST names another binary than build/holdfast.
 """
 import json
 import os
@@ -21,6 +21,7 @@ BUILD = corpus.ROOT.parent / "build"
 HOLDFAST = pathlib.Path(os.environ.get("HOLDFAST") or BUILD / "holdfast")
 ORACLES = sorted((BUILD / "oracles").glob("*.so"))
 ORACLE_KINDS = {"redundant-log", "store-outside-tx", "unlogged-store"}
+JUDGES = {"recover": "--recover", "probe": "--probe", "continue": "--continue", "ops": "--ops-file"}  # fields of a request
 GUILTY = ("persisted", "lost", "also-persisted", "also-lost")  # roles of statements that a crash finding names
 # A run takes milliseconds, a question to the solver hardly more: what takes as long as this is not just slow.
 RUN_SECONDS, SOLVER_SECONDS = 60, 30
@@ -31,7 +32,7 @@ def about():
     """What the tool can do, and the files that it consists of."""
     version = subprocess.run([HOLDFAST, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
     tracer = sorted(f for f in [*(HOLDFAST.parent / "tracer").glob("*"), *HOLDFAST.parent.glob("src/*/*.so")] if f.is_file())
-    return {"tool": version, "analyses": ["misuse", *(["oracle"] if ORACLES else []), "crash", "input"],
+    return {"tool": version, "analyses": ["misuse", *(["oracle"] if ORACLES else []), "crash", "output", "input"],
             "files": [str(f) for f in [HOLDFAST, *tracer, *ORACLES, corpus.ROOT / "corpus.py", corpus.ROOT / "classes.jsonl"]]}
 
 
@@ -51,7 +52,8 @@ def neutral(finding, analysis):
 def crash_options(request):
     effort = request["effort"]
     budget = str(effort["states"]) if "states" in effort else f"{effort['seconds']}s"
-    options = ["--model", request["model"], "--timeout", f"{request['patience']}s", "--recover", request["recover"]]
+    options = ["--model", request["model"], "--timeout", f"{request['patience']}s"]
+    options += [word for field, option in JUDGES.items() if request.get(field) for word in (option, request[field])]
     if effort.get("all"):
         options += ["--strategy", "exhaustive", *(["--only", effort["only"]] if "only" in effort else [])]
     else:
@@ -138,21 +140,22 @@ class Session:
         for f in report["findings"] if report else []:
             self.answer["findings"].append(neutral(f, "oracle" if f["kind"] in ORACLE_KINDS else "misuse"))
 
-    def crash(self):
+    def crash(self, what):
+        """A campaign: crash or output."""
         request = self.request
         if request.get("resume"):
             options = ["--resume", "--budget", str(request["effort"]["states"])]
         else:
             options = ["--fresh", *crash_options(request)]
-        report = self.reported("crash", "crash", "-j", "1", *options, self.trace)
+        report = self.reported(what, "crash", "-j", "1", *options, self.trace)
         if not report:
             return
-        self.count("states", report["stats"]["tested"])
+        self.count("states" if what == "crash" else "compared", report["stats"]["tested"])
         self.answer["cut"] = bool(report["incomplete"])
         for f in report["findings"]:
             if (f.get("witness") or {}).get("type") != "crash":
-                self.fail("crash", f"{f['id']}: a finding without a crash")
-            self.answer["findings"].append(self.replay(neutral(f, "crash"), self.trace))
+                self.fail(what, f"{f['id']}: a finding without a crash")
+            self.answer["findings"].append(self.replay(neutral(f, what), self.trace))
 
     def explore(self):
         self.pool.unlink(missing_ok=True)
@@ -181,12 +184,13 @@ def main():
         return 0
     request = json.loads(pathlib.Path(sys.argv[1]).read_text())
     session, analyses = Session(request), request["analyses"]
-    if {"misuse", "oracle", "crash"} & set(analyses) and not request.get("resume"):
+    if set(analyses) - {"input"} and not request.get("resume"):
         session.record()
     if "misuse" in analyses or "oracle" in analyses:
         session.check(analyses)
-    if "crash" in analyses:
-        session.crash()
+    for what in ("crash", "output"):
+        if what in analyses:
+            session.crash(what)
     if "input" in analyses:
         session.explore()
     print(json.dumps(session.answer))

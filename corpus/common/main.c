@@ -12,6 +12,7 @@
 #include "holdfast.h"
 
 #define WRONG_SHOWN 20
+#define DUMP_MAX 4096
 
 static int recovering;
 static unsigned long wrongs;
@@ -31,7 +32,8 @@ void corpus_wrong(const char *format, ...)
 
 static int usage(const char *argv0)
 {
-	fprintf(stderr, "usage: %s run POOL OPS\n       %s recover POOL [OPS]\n", argv0, argv0);
+	fprintf(stderr, "usage: %s run POOL OPS\n       %s recover POOL [OPS]\n       %s dump POOL [OPS]\n",
+		argv0, argv0, argv0);
 	return 2;
 }
 
@@ -126,6 +128,39 @@ static int run_ops(const struct corpus_program *p, void *store, FILE *in)
 	return 0;
 }
 
+/* What the store says of the keys that the operations mention. */
+static int dump_keys(const struct corpus_program *p, void *store, FILE *in)
+{
+	char line[128];
+	struct op op;
+	enum corpus_result result;
+	uint64_t value = 0;
+
+	while (fgets(line, sizeof(line), in)) {
+		if (line[0] == '#' || line[0] == '\n')
+			continue;
+		if (!parse(line, &op)) {
+			fprintf(stderr, "%s: bad operation: %s", p->name, line);
+			return 2;
+		}
+		result = p->get(store, op.key, &value);
+		printf("%" PRIu64 ": ", op.key);
+		print_result(result, value);
+	}
+	return 0;
+}
+
+/* Prints what is in the store, whether it is well or not. */
+static int dump(const struct corpus_program *p, void *store, FILE *in)
+{
+	static struct corpus_pair pairs[DUMP_MAX];
+	size_t n = p->scan ? p->scan(store, 0, DUMP_MAX, pairs) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		printf("%" PRIu64 "=%" PRIu64 "\n", pairs[i].key, pairs[i].value);
+	return in ? dump_keys(p, store, in) : 0;
+}
+
 /* Opens an op file. Locking a stream is an atomic instruction, which fences, and would hide a fence
  * that the program forgot; so neither this stream nor stdout is locked, and it is never closed. */
 static FILE *open_ops(const char *path)
@@ -142,12 +177,13 @@ int corpus_main(const struct corpus_program *p, int argc, char **argv)
 {
 	FILE *ops = NULL;
 	void *store;
-	int status = 0;
+	int status = 0, dumping;
 
 	if (argc < 3 || argc > 4)
 		return usage(argv[0]);
 	recovering = strcmp(argv[1], "recover") == 0;
-	if (!recovering && (strcmp(argv[1], "run") != 0 || argc != 4))
+	dumping = strcmp(argv[1], "dump") == 0;
+	if (!recovering && !dumping && (strcmp(argv[1], "run") != 0 || argc != 4))
 		return usage(argv[0]);
 	if (argc == 4 && !(ops = open_ops(argv[3]))) {
 		fprintf(stderr, "%s: %s: %s\n", p->name, argv[3], strerror(errno));
@@ -163,7 +199,9 @@ int corpus_main(const struct corpus_program *p, int argc, char **argv)
 		if (wrongs)
 			printf("%lu wrong\n", wrongs);
 	}
-	if (ops && !(recovering && wrongs))
+	if (dumping)
+		status = dump(p, store, ops);
+	else if (ops && !(recovering && wrongs))
 		status = run_ops(p, store, ops);
 	p->close(store);
 	return recovering && wrongs ? 1 : status;
