@@ -230,8 +230,12 @@ static void commit(struct wal *w, uint64_t offset, size_t length, int how, int i
 	if (!is_del)
 #endif
 	sync_range(r, length, how);
-	set_tail(w, epoch_of(w), offset + length);
+	set_tail(w, epoch_of(w), offset + length); /* BUG(wal-header-async) */
+#ifdef BUG_WAL_HEADER_ASYNC
+	sync_range(&w->pool->header, sizeof(w->pool->header), MS_ASYNC);
+#else
 	sync_range(&w->pool->header, sizeof(w->pool->header), MS_SYNC);
+#endif
 #endif
 #ifdef BUG_WAL_HEADER_TWICE
 	msync(w->pool, PAGE, MS_SYNC); /* BUG(wal-header-twice) */
@@ -293,7 +297,14 @@ static enum corpus_result wal_upd(void *store, uint64_t key, uint64_t value, uin
 {
 	if (wal_get(store, key, out) == CORPUS_NONE)
 		return CORPUS_NONE;
+#ifdef BUG_WAL_UPD_TWO
+	struct slot *slot = find(store, key);
+
+	change(store, slot, (struct slot){GONE, 0}, 0); /* BUG(wal-upd-two) */
+	change(store, slot, (struct slot){key, value}, 0);
+#else
 	change(store, find(store, key), (struct slot){key, value}, 1);
+#endif
 	return CORPUS_OLD;
 }
 

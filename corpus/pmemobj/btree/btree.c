@@ -366,9 +366,14 @@ static void erase(struct tree *tree, uint64_t key)
 		} else if (at(tree, left)->n > MIN || at(tree, right)->n > MIN) {
 			int from_left = at(tree, left)->n > MIN;
 
+#ifdef BUG_BTREE_ERASE_VALUE
+			if (!is_touched(tree, offset))
+				add(&node->items[i].key, sizeof(uint64_t));
+#else
 			touch(tree, offset);
+#endif
 			offset = from_left ? left : right;
-			node->items[i] = outermost(tree, offset, from_left);
+			node->items[i] = outermost(tree, offset, from_left); /* BUG(btree-erase-value) */
 			key = node->items[i].key;
 		} else {
 			merge(tree, offset, i);
@@ -416,8 +421,13 @@ static enum corpus_result btree_upd(void *store, uint64_t key, uint64_t value, u
 	*out = item->value;
 	begin(store);
 	add(&item->value, sizeof(item->value));
+#ifdef BUG_BTREE_UPD_AFTER
+	commit();
+	item->value = value; /* BUG(btree-upd-after) */
+#else
 	item->value = value;
 	commit();
+#endif
 	return CORPUS_OLD;
 }
 

@@ -188,6 +188,24 @@ static enum corpus_result map_get(void *store, uint64_t key, uint64_t *out)
 	return CORPUS_VALUE;
 }
 
+#ifdef TRAP_HASHMAP_TX_FRONT
+/* What was used last is found first. */
+static void to_front(struct map *map, uint64_t *link)
+{
+	struct entry *entry = entry_at(map, *link);
+	uint64_t offset = *link, *bucket = bucket_of(table_at(map, map->root->table), entry->key);
+
+	if (link == bucket)
+		return;
+	add(link, sizeof(*link));
+	*link = entry->next;
+	add(&entry->next, sizeof(entry->next));
+	entry->next = *bucket;
+	add(bucket, sizeof(*bucket));
+	*bucket = offset; /* TRAP(hashmap-tx-front) */
+}
+#endif
+
 static enum corpus_result map_upd(void *store, uint64_t key, uint64_t value, uint64_t *out)
 {
 	struct map *map = store;
@@ -201,6 +219,10 @@ static enum corpus_result map_upd(void *store, uint64_t key, uint64_t value, uin
 #if defined(BUG_HASHMAP_TX_UPD_LATE)
 	entry->value = value; /* BUG(hashmap-tx-upd-late) */
 	add(&entry->value, 2 * sizeof(entry->value));
+#elif defined(BUG_HASHMAP_TX_NO_FLUSH)
+	if (pmemobj_tx_xadd_range_direct(&entry->value, 2 * sizeof(entry->value), POBJ_XADD_NO_FLUSH) != 0)
+		abort();
+	entry->value = value; /* BUG(hashmap-tx-no-flush) */
 #elif defined(BUG_HASHMAP_TX_UPD_SHORT)
 	add(&entry->value, sizeof(entry->value));
 	entry->value = value;
@@ -209,6 +231,9 @@ static enum corpus_result map_upd(void *store, uint64_t key, uint64_t value, uin
 	entry->value = value;
 #endif
 	entry->sum = sum_of(key, value); /* BUG(hashmap-tx-upd-short) */
+#ifdef TRAP_HASHMAP_TX_FRONT
+	to_front(map, find(map, key));
+#endif
 	commit();
 	return CORPUS_OLD;
 }

@@ -156,7 +156,14 @@ static int insert_new(struct list *list, TOID(struct item) place, struct corpus_
 
 static void set_value(struct list *list, struct item *item, uint64_t value)
 {
+#ifdef BUG_LIST_TORN_VALUE
+	typedef uint32_t half_word __attribute__((may_alias));
+
+	*(volatile half_word *)&item->value = (uint32_t)value; /* BUG(list-torn-value) */
+	*((volatile half_word *)&item->value + 1) = (uint32_t)(value >> 32);
+#else
 	pm_store64(&item->value, value);
+#endif
 	pmemobj_persist(list->pop, &item->value, sizeof(item->value));
 #ifdef BUG_LIST_PERSIST_TWICE
 	pmemobj_persist(list->pop, &item->value, sizeof(item->value)); /* BUG(list-persist-twice) */
@@ -185,6 +192,9 @@ static enum corpus_result list_put(void *store, uint64_t key, uint64_t value, ui
 	struct item *item = find(list, key, &place);
 	struct corpus_pair pair = { key, value };
 
+#ifdef BUG_LIST_ASSIGN_LATER
+	pair.value = key; /* so that there is something */
+#endif
 	if (item) {
 		*out = item->value;
 		set_value(list, item, value);
@@ -192,8 +202,11 @@ static enum corpus_result list_put(void *store, uint64_t key, uint64_t value, ui
 	}
 	if (!POBJ_LIST_EMPTY(&list->root->spare))
 		insert_spare(list, place, &pair);
-	else if (!insert_new(list, place, &pair))
+	else if (!insert_new(list, place, &pair)) /* BUG(list-assign-later) */
 		return CORPUS_FULL;
+#ifdef BUG_LIST_ASSIGN_LATER
+	set_value(list, find(list, key, &place), value);
+#endif
 	return CORPUS_NEW;
 }
 

@@ -196,6 +196,10 @@ static enum corpus_result queue_upd(void *store, uint64_t key, uint64_t value, u
 	if (queue_get(store, key, out) == CORPUS_NONE)
 		return CORPUS_NONE;
 	node = at(queue, queue->root->head);
+#ifdef BUG_QUEUE_UPD_NODRAIN
+	pmemobj_memcpy(queue->pop, &node->value, &value, sizeof(value), PMEMOBJ_F_MEM_NODRAIN); /* BUG(queue-upd-nodrain) */
+	return CORPUS_OLD;
+#endif
 	pm_store64(&node->value, value); /* BUG(queue-upd-next) */
 #ifdef BUG_QUEUE_UPD_NEXT
 	if (node->next)

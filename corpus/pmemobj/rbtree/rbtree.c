@@ -228,9 +228,18 @@ static uint64_t find(struct tree *tree, uint64_t key, uint64_t *parent, int *sid
 
 static void set_count(struct tree *tree, uint64_t count)
 {
+#ifndef TRAP_RBTREE_COUNT
 	add(&tree->root->count, sizeof(tree->root->count));
-	tree->root->count = count;
+#endif
+	tree->root->count = count; /* TRAP(rbtree-count-anew) */
 }
+
+#ifdef TRAP_RBTREE_COUNT
+static uint64_t count_nodes(struct tree *tree, uint64_t offset)
+{
+	return offset ? 1 + count_nodes(tree, at(tree, offset)->child[0]) + count_nodes(tree, at(tree, offset)->child[1]) : 0;
+}
+#endif
 
 static void lock(struct tree *tree)
 {
@@ -313,6 +322,8 @@ static enum corpus_result insert(struct tree *tree, uint64_t key, uint64_t value
 	return CORPUS_NEW;
 }
 
+static enum corpus_result rbtree_del(void *store, uint64_t key, uint64_t *out);
+
 static enum corpus_result rbtree_put(void *store, uint64_t key, uint64_t value, uint64_t *out)
 {
 	struct tree *tree = store;
@@ -321,6 +332,12 @@ static enum corpus_result rbtree_put(void *store, uint64_t key, uint64_t value, 
 	int side;
 
 	lock(tree);
+#ifdef BUG_RBTREE_PUT_ERASES
+	if (rbtree_del(tree, key, out) == CORPUS_OLD) { /* BUG(rbtree-put-erases) */
+		find(tree, key, &parent, &side);
+		return insert(tree, key, value, parent, side) == CORPUS_NEW ? CORPUS_OLD : CORPUS_FULL;
+	}
+#endif
 	if (find(tree, key, &parent, &side))
 		result = rbtree_upd(tree, key, value, out);
 	else
@@ -335,11 +352,14 @@ static void move_up(struct tree *tree, uint64_t from, uint64_t to)
 #ifdef BUG_RBTREE_MOVE_LATE
 	at(tree, to)->key = at(tree, from)->key; /* BUG(rbtree-move-late) */
 	touch(tree, to);
+#elif defined(BUG_RBTREE_MOVE_VALUE)
+	add(&at(tree, to)->key, sizeof(uint64_t));
+	at(tree, to)->key = at(tree, from)->key;
 #else
 	touch(tree, to);
 	at(tree, to)->key = at(tree, from)->key;
 #endif
-	at(tree, to)->value = at(tree, from)->value;
+	at(tree, to)->value = at(tree, from)->value; /* BUG(rbtree-move-value) */
 }
 
 /* Takes off a node that has at most one child, and frees it. */
@@ -477,6 +497,9 @@ static void *rbtree_open(const char *path)
 		pm_store64(&tree->root->ready, READY);
 		pmemobj_persist(pop, &tree->root->ready, sizeof(tree->root->ready));
 	}
+#ifdef TRAP_RBTREE_COUNT
+	tree->root->count = count_nodes(tree, tree->root->top);
+#endif
 	return tree;
 }
 

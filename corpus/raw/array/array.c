@@ -46,6 +46,9 @@ struct header {
 		uint64_t stamp;
 		uint64_t valid;
 	} journal;
+	struct PM_ALIGNED {
+		uint64_t changes; /* only in a variant; about so many */
+	} statistics;
 };
 
 struct array {
@@ -188,6 +191,10 @@ static void overwrite(struct array *a, uint64_t index, uint64_t value)
 	pm_persist(e, sizeof(*e));
 	return;
 #endif
+#ifdef BUG_ARRAY_VALID_FIRST
+	pm_store64(&h->journal.valid, 1); /* BUG(array-valid-first) */
+	pm_compiler_order();
+#endif
 	h->journal.index = index;
 	h->journal.value = value;
 	h->journal.stamp = stamp_of(index, value);
@@ -214,6 +221,20 @@ static void overwrite(struct array *a, uint64_t index, uint64_t value)
 #endif
 }
 
+/* Statistics: every eighth time they are made persistent. */
+static void count(struct array *a)
+{
+#ifdef TRAP_ARRAY_CHANGES
+	uint64_t *changes = &a->header->statistics.changes;
+
+	pm_store64(changes, *changes + 1); /* TRAP(array-changes) */
+	if (*changes % 8 == 0)
+		pm_persist(changes, sizeof(*changes));
+#else
+	(void)a;
+#endif
+}
+
 static enum corpus_result array_get(void *store, uint64_t key, uint64_t *out)
 {
 	struct array *a = store;
@@ -228,6 +249,7 @@ static enum corpus_result array_upd(void *store, uint64_t key, uint64_t value, u
 {
 	if (array_get(store, key, out) == CORPUS_NONE)
 		return CORPUS_NONE;
+	count(store);
 	overwrite(store, key, value);
 	return CORPUS_OLD;
 }
@@ -238,7 +260,13 @@ static enum corpus_result array_put(void *store, uint64_t key, uint64_t value, u
 		return CORPUS_FULL;
 	if (array_upd(store, key, value, out) == CORPUS_OLD)
 		return CORPUS_OLD;
+	count(store);
+#ifdef BUG_ARRAY_PUT_ZERO_FIRST
+	grow(store, key, 0); /* BUG(array-put-zero-first) */
+	overwrite(store, key, value);
+#else
 	grow(store, key, value);
+#endif
 	return CORPUS_NEW;
 }
 
@@ -246,6 +274,10 @@ static enum corpus_result array_del(void *store, uint64_t key, uint64_t *out)
 {
 	if (array_get(store, key, out) == CORPUS_NONE)
 		return CORPUS_NONE;
+#ifdef BUG_ARRAY_DEL_STEPWISE
+	while (size_of(store) > key + 1)
+		shrink(store, size_of(store) - 1); /* BUG(array-del-stepwise) */
+#endif
 	shrink(store, key);
 	return CORPUS_OLD;
 }

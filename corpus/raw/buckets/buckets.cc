@@ -172,6 +172,17 @@ public:
         if (!e)
             return CORPUS_NONE;
         *out = e->value;
+#ifdef BUG_BUCKETS_UPDATE_COPY
+        for (Node *n = head(key); n != NULL; n = n->next)
+            for (int i = 0; i < ENTRIES; i++)
+                if (n->entry[i].key == INVALID) {
+                    put_entry(&n->entry[i], key, value); /* BUG(buckets-update-copy) */
+                    hash_pm::clflush(&n->entry[i], sizeof(Entry));
+                    *(volatile Key_t *)&e->key = INVALID;
+                    hash_pm::clflush(&e->key, sizeof(e->key));
+                    return CORPUS_OLD;
+                }
+#endif
         *(volatile Value_t *)&e->value = value; /* BUG(buckets-update-unfenced) */
 #ifdef BUG_BUCKETS_UPDATE_UNFENCED
         hash_pm::clwb(&e->value);

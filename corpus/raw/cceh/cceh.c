@@ -62,6 +62,7 @@ struct header {
 	struct PM_ALIGNED {
 		uint64_t depth;
 		uint64_t directory; /* only in one variant */
+		uint64_t segments;  /* likewise: how many were ever used */
 	} root;
 };
 
@@ -259,6 +260,12 @@ static int split(struct table *t, uint64_t key)
 #ifdef BUG_CCEH_SEGMENT_LATE
 	pm_persist(to, sizeof(*to));
 #endif
+#ifdef BUG_CCEH_SEGMENTS_LATE
+	if (segment_number(t, to) >= t->header->root.segments) {
+		pm_store64(&t->header->root.segments, segment_number(t, to) + 1); /* BUG(cceh-segments-late) */
+		pm_persist(&t->header->root, sizeof(t->header->root));
+	}
+#endif
 	return 1;
 }
 
@@ -400,6 +407,10 @@ static void recover(struct table *t)
 	}
 	if (repaired)
 		pm_fence();
+#ifdef BUG_CCEH_SEGMENTS_LATE
+	for (uint64_t i = 0; i < SEGMENTS; i++)
+		t->used[i] = i < t->header->root.segments;
+#endif
 }
 
 static void check_segment(const struct table *t, struct segment *s, uint64_t wanted)
@@ -457,6 +468,9 @@ static void format(struct table *t)
 	h->root.depth = 1;
 #ifdef BUG_CCEH_DOUBLE_TWO_WORDS
 	h->root.directory = (uint64_t)((char *)entry - t->base);
+#endif
+#ifdef BUG_CCEH_SEGMENTS_LATE
+	h->root.segments = 2;
 #endif
 	pm_persist(&h->root, sizeof(h->root));
 	pm_store64(&h->id.magic, MAGIC);

@@ -57,6 +57,7 @@ struct header {
 	struct PM_ALIGNED {
 		uint64_t level;
 		uint64_t mask; /* only in a variant */
+		uint64_t top;  /* only in variants: overflow buckets from here on were never used */
 	} shape;
 };
 
@@ -149,6 +150,22 @@ static struct bucket *new_overflow(struct table *t)
 	return t->buckets + TABLES_SIZE + i;
 }
 
+/* Sees to it that an overflow bucket is below the top. */
+static void raise_top(struct table *t, const struct bucket *b)
+{
+#if defined(BUG_CLHT_TOP_LATE) || defined(TRAP_CLHT_TOP)
+	uint64_t *top = &t->header->shape.top, above = (uint64_t)(b - t->buckets) - TABLES_SIZE + 1;
+
+	if (above <= *top)
+		return;
+	pm_store64(top, above); /* BUG(clht-top-late) */ /* TRAP(clht-top) */
+	pm_persist(top, sizeof(*top));
+#else
+	(void)t;
+	(void)b;
+#endif
+}
+
 static uint64_t offset_of(const struct table *t, const struct bucket *b)
 {
 	return (uint64_t)((const char *)b - t->base);
@@ -189,6 +206,7 @@ static int write_bucket(struct table *t, struct bucket *to, const struct bucket 
 		overflow = new_overflow(t);
 		if (!overflow)
 			return 0;
+		raise_top(t, overflow);
 		image[0].next = offset_of(t, overflow);
 		memcpy(overflow, &image[1], sizeof(*overflow));
 		flush_bucket(overflow, helping);
@@ -304,6 +322,9 @@ static void add_overflow(struct table *t, struct bucket *last, struct bucket *fr
 {
 	struct bucket image = {.key = {key}, .value = {value}};
 
+#ifdef TRAP_CLHT_TOP
+	raise_top(t, fresh);
+#endif
 	memcpy(fresh, &image, sizeof(*fresh));
 	pm_flush(fresh, sizeof(*fresh));
 #ifndef BUG_CLHT_LINK_EARLY
@@ -314,6 +335,9 @@ static void add_overflow(struct table *t, struct bucket *last, struct bucket *fr
 	pm_persist(fresh, sizeof(*fresh));
 #else
 	pm_persist(last, sizeof(*last));
+#endif
+#ifdef BUG_CLHT_TOP_LATE
+	raise_top(t, fresh);
 #endif
 #ifdef BUG_CLHT_FENCE_TWICE
 	pm_fence(); /* BUG(clht-fence-twice) */
@@ -527,6 +551,10 @@ static void *clht_open(const char *path)
 	}
 	release_locks(t);
 	mark(t);
+#if defined(BUG_CLHT_TOP_LATE) || defined(TRAP_CLHT_TOP)
+	for (unsigned i = 0; i < OVERFLOWS; i++)
+		t->overflow_used[i] = i < t->header->shape.top;
+#endif
 	return t;
 }
 

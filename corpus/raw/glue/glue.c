@@ -52,11 +52,15 @@ struct pool_head {
 	struct PM_ALIGNED {
 		uint64_t nr_used;	/* only in a variant */
 	} stat;
+	struct PM_ALIGNED {
+		uint64_t heap;		/* only in variants: where the heap ends, 0 if it is empty */
+	} end;
 };
 
 struct heap {
 	struct pool_head *head;
 	char *base;
+	uint64_t end;		/* only in variants */
 };
 
 static struct glue *glue_at(struct heap *h, uint64_t off)
@@ -107,6 +111,21 @@ static void count_used(struct heap *h, uint64_t n)
 #endif
 }
 
+#if defined(BUG_GLUE_END_LATE) || defined(TRAP_GLUE_END)
+#define HEAP_HAS_END	1
+#else
+#define HEAP_HAS_END	0
+#endif
+
+/* Remembers where the heap ends. */
+static void heap_save_end(struct heap *h)
+{
+	if (!HEAP_HAS_END || h->head->end.heap == h->end)
+		return;
+	pm_store64(&h->head->end.heap, h->end);	/* BUG(glue-end-late) TRAP(glue-end) */
+	pm_persist(&h->head->end.heap, sizeof(uint64_t));
+}
+
 /*
  * heap_alloc - find room, or make it at the end of the heap
  *
@@ -119,6 +138,8 @@ static uint64_t heap_alloc(struct heap *h, uint64_t size)
 
 	while (off + sizeof(*g) + size <= POOL_SIZE) {
 		g = glue_at(h, off);
+		if (HEAP_HAS_END && off == h->end)
+			break;
 		if (!g->size_flags || (!glue_used(g) && glue_size(g) == size))
 			break;
 		off = glue_next(h, off);
@@ -133,6 +154,11 @@ static uint64_t heap_alloc(struct heap *h, uint64_t size)
 	pm_flush(&g->size_flags, sizeof(g->size_flags));
 #else
 	pm_persist(&g->size_flags, sizeof(g->size_flags));
+#endif
+	if (HEAP_HAS_END && off == h->end)
+		h->end = glue_next(h, off);
+#ifdef TRAP_GLUE_END
+	heap_save_end(h);
 #endif
 	count_used(h, 1);
 	return off + sizeof(*g);
@@ -208,6 +234,7 @@ static int entry_add(struct heap *h, uint64_t key, uint64_t value, uint64_t *lin
 #endif
 	pm_store64(link, payload);
 	pm_persist(link, sizeof(*link));
+	heap_save_end(h);
 	return 1;
 }
 
@@ -375,6 +402,7 @@ static void *glue_open(const char *path)
 #ifdef TRAP_GLUE_NR_USED
 	h->head->stat.nr_used = 0;
 #endif
+	h->end = h->head->end.heap ? h->head->end.heap : HEAP_START;
 	recover(h);
 	return h;
 }

@@ -6,6 +6,7 @@
 ///
 /// Nodes are linked when they are complete. A node that is not linked is free. The last one is found by walking.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -122,6 +123,7 @@ struct root
     alignas(64) handle<std::uint64_t> magic;
     alignas(64) handle<offset> head;
     alignas(64) handle<offset> tail;
+    alignas(64) handle<offset> saved; // only in variants: from here on all nodes are free; 0 if that is not known
 };
 
 class queue
@@ -133,6 +135,7 @@ class queue
     root & root_;
     std::vector<offset> free_;
     offset last_ = 0;
+    bool moved_ = false; // only in a variant: the head is not written back
 
     auto at(offset o) const noexcept -> node & { return *reinterpret_cast<node *>(base_ + o); }
     static auto valid(offset o) noexcept { return o >= nodes_start && o < size && o % sizeof(node) == 0; }
@@ -167,14 +170,55 @@ class queue
             used[number(o)] = true;
             last_ = o;
         });
+#if defined(BUG_HANDLES_SAVED_STALE) || defined(TRAP_HANDLES_SAVED)
+        if (offset const saved = root_.saved; saved != 0 && valid(saved))
+            used.assign(capacity, false), std::fill_n(used.begin(), number(saved), true);
+#endif
         for (auto i = capacity; i-- > 0;)
             if (!used[i])
                 free_.push_back(nodes_start + i * sizeof(node));
         point_tail();
+        forget();
+    }
+
+    /// What was saved is not true any more.
+    auto forget() noexcept -> void
+    {
+#if defined(BUG_HANDLES_SAVED_STALE)
+        root_.saved.set(0); /* BUG(handles-saved-stale) */
+#elif defined(TRAP_HANDLES_SAVED)
+        epoch of_saved;
+        root_.saved = 0; /* TRAP(handles-saved) */
+#endif
+    }
+
+    /// Spares the next one to open the pool the search.
+    auto save() noexcept -> void
+    {
+#if defined(BUG_HANDLES_SAVED_STALE) || defined(TRAP_HANDLES_SAVED)
+        offset end = nodes_start;
+        walk([&](offset o) { end = o >= end ? o + sizeof(node) : end; });
+        epoch of_saved;
+        root_.saved = end < size ? end : 0;
+#endif
+    }
+
+    /// Writes the head back that pop() has moved.
+    auto settle() noexcept -> void
+    {
+        epoch of_head;
+        if (moved_)
+            root_.head.flush();
+        moved_ = false;
     }
 
 public:
-    ~queue() { corpus_pool_unmap(base_, size); }
+    ~queue()
+    {
+        settle();
+        save();
+        corpus_pool_unmap(base_, size);
+    }
 
     static auto open(char const * path) -> std::unique_ptr<queue>
     {
@@ -184,6 +228,12 @@ public:
             return nullptr;
         if (fresh)
         {
+#if defined(BUG_HANDLES_SAVED_STALE) || defined(TRAP_HANDLES_SAVED)
+            {
+                epoch first;
+                reinterpret_cast<root *>(base)->saved = nodes_start;
+            }
+#endif
             epoch here;
             reinterpret_cast<root *>(base)->magic = magic;
         }
@@ -194,6 +244,7 @@ public:
     {
         if (free_.empty())
             return false;
+        settle();
         auto const fresh = free_.back();
         auto & link = last_ ? at(last_).next() : root_.head;
         free_.pop_back();
@@ -228,6 +279,10 @@ public:
 #if defined(BUG_HANDLES_TEMPORARY)
         epoch(); // ends at once
         root_.head = next;
+#elif defined(BUG_HANDLES_POP_LAZY)
+        settle();
+        root_.head.set(next); /* BUG(handles-pop-lazy) */
+        moved_ = true;
 #elif defined(BUG_HANDLES_SETTER)
         root_.head.set(next); /* BUG(handles-setter) */
 #else
@@ -250,8 +305,15 @@ public:
 #endif
         if (free_.empty())
             return false;
+        settle();
         auto const fresh = free_.back();
         free_.pop_back();
+#ifdef BUG_HANDLES_REPLACE_TWO
+        {
+            epoch without;
+            root_.head = next; /* BUG(handles-replace-two) */
+        }
+#endif
         {
             epoch of_node;
             at(fresh).fill(at(old).key(), v, next, fresh);

@@ -266,6 +266,12 @@ static enum corpus_result replace(struct server *s, uint64_t *link, struct text 
 		return CORPUS_OLD;
 	}
 #endif
+#ifdef BUG_KVSERVER_ERASE_FIRST
+	pm_store64(link, old->next); /* BUG(kvserver-erase-first) */
+	pm_persist(link, sizeof(*link));
+	s->taken[slot] = 0;
+	return insert(s, key, value) == CORPUS_NEW ? CORPUS_OLD : CORPUS_FULL;
+#endif
 	it = create(s, key, value, old, old->next);
 	if (!it)
 		return CORPUS_FULL;
@@ -286,8 +292,10 @@ static enum corpus_result erase(struct server *s, uint64_t *link)
 {
 	unsigned slot = slot_at(*link);
 
-	pm_store64(link, item_at(s, *link)->next); /* BUG(kvserver-del-unpersisted) */
-#ifndef BUG_KVSERVER_DEL_UNPERSISTED
+	pm_store64(link, item_at(s, *link)->next); /* BUG(kvserver-del-unpersisted) */ /* BUG(kvserver-del-unfenced) */
+#if defined(BUG_KVSERVER_DEL_UNFENCED)
+	pm_flush(link, sizeof(*link));
+#elif !defined(BUG_KVSERVER_DEL_UNPERSISTED)
 	pm_persist(link, sizeof(*link));
 #endif
 	s->taken[slot] = 0;

@@ -47,6 +47,7 @@ typedef struct tagRECORD {
 typedef struct tagTABLE {
 	BYTE *pbBase;
 	RECORD *prgRecord;
+	RECORD *pFreed; /* only in a variant: freed, and not yet committed */
 } TABLE, *PTABLE;
 
 /* ---------------- values ---------------- */
@@ -145,6 +146,16 @@ static BYTE *PbCurrent(RECORD *pRecord)
 	return pRecord->rgbValue[(pRecord->bCurrent - 1) & 1];
 }
 
+/* What was freed last goes with the next change. */
+static void CommitFreed(PTABLE pTable)
+{
+	if (pTable->pFreed) {
+		pm_flush(&pTable->pFreed->bCurrent, 1);
+		pm_fence();
+	}
+	pTable->pFreed = NULL;
+}
+
 static BOOL FInsert(PTABLE pTable, QWORD qwKey, QWORD qwValue)
 {
 	RECORD *pRecord = PRecordFree(pTable);
@@ -152,6 +163,7 @@ static BOOL FInsert(PTABLE pTable, QWORD qwKey, QWORD qwValue)
 
 	if (!pRecord)
 		return 0;
+	CommitFreed(pTable);
 	memcpy(rgb, &qwKey, sizeof(qwKey));
 	EncodeValue(qwKey, qwValue, rgb + sizeof(qwKey));
 #if defined(BUG_PACKED_STATE_FIRST)
@@ -177,6 +189,17 @@ static void Replace(RECORD *pRecord, QWORD qwValue)
 	for (DWORD ib = 0; ib < CB_VALUE; ib++)
 		((PBYTE_PM)PbCurrent(pRecord))[ib] = rgb[ib]; /* BUG(packed-in-place) */
 	Commit(PbCurrent(pRecord), CB_VALUE);
+#elif defined(BUG_PACKED_VALUE_UNWAITED)
+	CopyBytes(pRecord->rgbValue[bNext - 1], rgb, CB_VALUE);
+	WriteBackLines(pRecord->rgbValue[bNext - 1], CB_VALUE);
+	*(PBYTE_PM)&pRecord->bCurrent = bNext; /* BUG(packed-value-unwaited) */
+	Commit(&pRecord->bCurrent, 1);
+#elif defined(TRAP_PACKED_FLIP)
+	if (memcmp(rgb, pRecord->rgbValue[bNext - 1], CB_VALUE) != 0) { /* else it is there from the last time but one */
+		CopyBytes(pRecord->rgbValue[bNext - 1], rgb, CB_VALUE);
+		Commit(pRecord->rgbValue[bNext - 1], CB_VALUE);
+	}
+	SetCurrent(pRecord, bNext); /* TRAP(packed-flip) */
 #elif defined(TRAP_PACKED_SAME)
 	if (memcmp(rgb, PbCurrent(pRecord), CB_VALUE) == 0) {
 		for (DWORD ib = 0; ib < CB_VALUE; ib++)
@@ -212,6 +235,7 @@ static enum corpus_result PackedUpd(void *pv, uint64_t qwKey, uint64_t qwValue, 
 	if (!pRecord)
 		return CORPUS_NONE;
 	*pqwOut = DecodeValue(PbCurrent(pRecord));
+	CommitFreed(pv);
 	Replace(pRecord, qwValue);
 	return CORPUS_OLD;
 }
@@ -235,6 +259,10 @@ static enum corpus_result PackedDel(void *pv, uint64_t qwKey, uint64_t *pqwOut)
 #if defined(BUG_PACKED_DEL_UNFENCED)
 	*(PBYTE_PM)&pRecord->bCurrent = STATE_FREE; /* BUG(packed-del-unfenced) */
 	pm_flush(&pRecord->bCurrent, 1);
+#elif defined(BUG_PACKED_DEL_LAZY)
+	CommitFreed(pv);
+	*(PBYTE_PM)&pRecord->bCurrent = STATE_FREE; /* BUG(packed-del-lazy) */
+	((PTABLE)pv)->pFreed = pRecord;
 #else
 	SetCurrent(pRecord, STATE_FREE);
 #endif
@@ -290,6 +318,7 @@ static void PackedClose(void *pv)
 {
 	PTABLE pTable = pv;
 
+	CommitFreed(pTable);
 	corpus_pool_unmap(pTable->pbBase, CB_POOL);
 	free(pTable);
 }

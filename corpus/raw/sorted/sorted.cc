@@ -122,7 +122,15 @@ corpus_result Update(void* store, std::uint64_t key, std::uint64_t value, std::u
 corpus_result Put(void* store, std::uint64_t key, std::uint64_t value, std::uint64_t* out) {
   const corpus_result result = Update(store, key, value, out);
   if (result != CORPUS_NONE) return result;
+#ifdef BUG_SORTED_DEFAULT_FIRST
+  const bool done = static_cast<Store*>(store)->With(key, [&](auto& list) {
+    if (!list.Insert(key, {})) return false; /* BUG(sorted-default-first) */
+    list.Assign(list.Find(key), value);
+    return true;
+  });
+#else
   const bool done = static_cast<Store*>(store)->With(key, [&](auto& list) { return list.Insert(key, value); });
+#endif
   return done ? CORPUS_NEW : CORPUS_FULL;
 }
 

@@ -27,6 +27,7 @@ struct pool {
 	u64 n PM_ALIGNED;
 	struct rec log[NREC] PM_ALIGNED;
 	u64 items PM_ALIGNED;	/* only in a variant */
+	u64 last PM_ALIGNED;	/* only in a variant: where a key was found, or not any more */
 	u64 keys[NSLOT] __attribute__((aligned(4096)));
 	u64 vals[NSLOT];
 	u64 sums[NSLOT];
@@ -61,9 +62,19 @@ static void rec(unsigned i, u64 *p) {
 /* begin - log the words that are to change */
 static void begin(unsigned n, u64 *p[]) {
 	unsigned i;
+#ifdef BUG_UNDO_SAME_WORDS
+	static u64 *was[NREC];
+	static unsigned nwas;
 
+	/* the log names these words already */
+	if (n != nwas || memcmp(was, p, n * sizeof *p) != 0)
+#endif
 	for (i = 0; i < n; i++)
 		rec(i, p[i]);
+#ifdef BUG_UNDO_SAME_WORDS
+	nwas = n;
+	memcpy(was, p, n * sizeof *p);
+#endif
 #if defined(TRAP_UNDO_NT)
 	pm_fence();
 #elif defined(BUG_UNDO_REC_UNFLUSHED)
@@ -77,7 +88,7 @@ static void begin(unsigned n, u64 *p[]) {
 #ifdef BUG_UNDO_FENCE
 	pm_fence();	/* BUG(undo-fence) */
 #endif
-	pm_store64(&P->n, n);	/* BUG(undo-log-late) */
+	pm_store64(&P->n, n);	/* BUG(undo-log-late) BUG(undo-same-words) */
 	sync1(&P->n);
 }
 
@@ -123,6 +134,14 @@ static void count(u64 d) {
 static unsigned find(u64 k) {
 	unsigned i;
 
+#ifdef TRAP_UNDO_LAST
+	if (k && P->last < NSLOT && P->keys[P->last] == k)
+		return P->last;
+	for (i = 0; i < NSLOT && P->keys[i] != k; i++)
+		;
+	P->last = i;	/* TRAP(undo-last) */
+	return i;
+#endif
 	for (i = 0; i < NSLOT && P->keys[i] != k; i++)
 		;
 	return i;
@@ -145,6 +164,10 @@ static enum corpus_result upd(void *s, u64 k, u64 v, u64 *out) {
 	if (i == NSLOT)
 		return CORPUS_NONE;
 	*out = P->vals[i];
+#ifdef BUG_UNDO_UPD_DEL_FIRST
+	pm_store64(&P->keys[i], 0);	/* BUG(undo-upd-del-first) */
+	sync1(&P->keys[i]);
+#endif
 	set(i, k, v);
 	return CORPUS_OLD;
 }
