@@ -68,7 +68,7 @@ class Board:
         correct = [a for r in self.traps + self.cleans for a in r["answers"].values() if "compared" in a["counts"]]
         parts = collections.defaultdict(collections.Counter)
         for r in mine:
-            parts[r["set"]].update(all=1, found=r["verdicts"]["output"] == "found")
+            parts[r["set"]].update(all=1, found=int(r["verdicts"]["output"] == "found"))
         sets = ", ".join(f"{name} {n['found']} of {n['all']}" for name, n in sorted(parts.items()))
         return (f"Output, with no checker: {sets}. Campaigns on correct programs: {len(correct)}, {sum(a['cut'] for a in correct)} of them "
                 f"cut short by the budget. Crash states compared: {self.count(self.bugs, 'compared')} on bugs, "

@@ -104,10 +104,16 @@ class Plan:
     def some(self):
         return {"states": STATES} if self.quick else {"seconds": self.seconds}
 
-    def all(self, program):
+    @staticmethod
+    def operations(program):
         """Not while libpmemobj makes a pool: that is more states than can ever be tested."""
-        only = {"only": "run_op"} if program.startswith("pmemobj/") else {}
-        return self.some() if self.quick else {"seconds": self.seconds, "all": True, **only}
+        return {"only": "run_op"} if program.startswith("pmemobj/") else {}
+
+    def all(self, program):
+        return self.some() if self.quick else {"seconds": self.seconds, "all": True, **self.operations(program)}
+
+    def output(self, program):
+        return {**self.some(), **self.operations(program)}
 
     def more(self):
         return {"states": MORE_STATES} if self.quick else None
@@ -128,7 +134,7 @@ class Plan:
         yield make("ops", analyses, self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
                    hangs=label.get("hangs", False), more=self.more())
         if "output" in seen:
-            yield make("output", ["output"], self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
+            yield make("output", ["output"], self.output(label["program"]), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
                        hangs=label.get("hangs", False), more=self.more(), goes_on=label.get("damage") == "later")
         row = self.table.get(label["id"])
         if "input" not in seen or (self.quick and not row.get("quick")):
@@ -140,7 +146,7 @@ class Plan:
     def trap(self, label):
         program, make = label["program"], self.maker(label["id"], label)
         yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
-        yield make("output", ["output"], self.some(), with_ops(corpus.ROOT.parent / label["ops"]))
+        yield make("output", ["output"], self.output(program), with_ops(corpus.ROOT.parent / label["ops"]))
         if not self.quick:
             yield make("random 1", ["crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
         row = self.table[program]
@@ -152,11 +158,11 @@ class Plan:
             one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
             yield make("random 1", ["misuse", "oracle"], {}, random_ops(program, 1, QUICK_RANDOM_OPS))
             yield make(one.stem, ["crash"], self.all(program), with_ops(one))
-            yield make("output", ["output"], self.some(), with_ops(one))
+            yield make("output", ["output"], self.output(program), with_ops(one))
         else:
             for path in small:
                 yield make(path.stem, ["misuse", "oracle", "crash"], self.all(program), with_ops(path))
-                yield make(f"{path.stem}, output", ["output"], self.some(), with_ops(path))
+                yield make(f"{path.stem}, output", ["output"], self.output(program), with_ops(path))
             yield make("random 1", ["misuse", "oracle", "crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
             yield make("random 2", ["misuse", "oracle"], {}, random_ops(program, 2, RANDOM_OPS))
         row = self.table[program]

@@ -55,10 +55,11 @@ def crash_options(request):
     options = ["--model", request["model"], "--timeout", f"{request['patience']}s"]
     options += [word for field, option in JUDGES.items() if request.get(field) for word in (option, request[field])]
     if effort.get("all"):
-        options += ["--strategy", "exhaustive", *(["--only", effort["only"]] if "only" in effort else [])]
+        options += ["--strategy", "exhaustive"]
     else:
         options += ["--random", "4" if "states" in effort else "32"]
-    return [*options, "--budget", budget]
+    only = ["--only", effort["only"]] if "only" in effort else []
+    return [*options, *only, "--budget", budget]
 
 
 def client_options(request):
