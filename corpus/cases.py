@@ -34,7 +34,7 @@ class Case:
     replay: dict = None  # which findings must show again
     hangs: bool = False  # recovery does not end in some states
     more: dict = None  # the effort that is added where the first did not find a bug
-    goes_on: bool = False  # output: the rest of the operations is run after the crash
+    judges: tuple = ("probe",)  # for output: what says how it is after a crash; "continue": the rest of the operations is executed
 
     @property
     def name(self):
@@ -66,8 +66,9 @@ class Case:
     def output(self, info, binary, pool, ops):
         """What shows the contents after a crash. No checker: recovery is what opening a pool does."""
         keys = [] if info["scan"] else [ops]
-        more = {"continue": shlex.join([binary, "run", pool]) + " {ops}", "ops": ops} if self.goes_on else {}
-        return {"recover": None, "probe": shlex.join([binary, "dump", pool, *keys]), **more}
+        ways = {"probe": {"probe": shlex.join([binary, "dump", pool, *keys])},
+                "continue": {"continue": shlex.join([binary, "run", pool]) + " {ops}", "ops": ops}}
+        return {"recover": None, **{field: value for judge in self.judges for field, value in ways[judge].items()}}
 
 
 def operations(path):
@@ -135,7 +136,8 @@ class Plan:
                    hangs=label.get("hangs", False), more=self.more())
         if "output" in seen:
             yield make("output", ["output"], self.output(label["program"]), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
-                       hangs=label.get("hangs", False), more=self.more(), goes_on=label.get("damage") == "later")
+                       hangs=label.get("hangs", False), more=self.more(),
+                       judges=("continue",) if label.get("damage") == "later" else ("probe",))
         row = self.table.get(label["id"])
         if "input" not in seen or (self.quick and not row.get("quick")):
             return
@@ -146,7 +148,7 @@ class Plan:
     def trap(self, label):
         program, make = label["program"], self.maker(label["id"], label)
         yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
-        yield make("output", ["output"], self.output(program), with_ops(corpus.ROOT.parent / label["ops"]))
+        yield make("output", ["output"], self.output(program), with_ops(corpus.ROOT.parent / label["ops"]), judges=("probe", "continue"))
         if not self.quick:
             yield make("random 1", ["crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
         row = self.table[program]
@@ -158,11 +160,11 @@ class Plan:
             one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
             yield make("random 1", ["misuse", "oracle"], {}, random_ops(program, 1, QUICK_RANDOM_OPS))
             yield make(one.stem, ["crash"], self.all(program), with_ops(one))
-            yield make("output", ["output"], self.output(program), with_ops(one))
+            yield make("output", ["output"], self.output(program), with_ops(one), judges=("probe", "continue"))
         else:
             for path in small:
                 yield make(path.stem, ["misuse", "oracle", "crash"], self.all(program), with_ops(path))
-                yield make(f"{path.stem}, output", ["output"], self.output(program), with_ops(path))
+                yield make(f"{path.stem}, output", ["output"], self.output(program), with_ops(path), judges=("probe", "continue"))
             yield make("random 1", ["misuse", "oracle", "crash"], self.some(), random_ops(program, 1, RANDOM_OPS))
             yield make("random 2", ["misuse", "oracle"], {}, random_ops(program, 2, RANDOM_OPS))
         row = self.table[program]
