@@ -30,7 +30,7 @@ explore() {
 	done
 	[ $# -eq 0 ] || shift
 	rm -rf pool d
-	report_json explore r.json -j 1 -o d --max-paths 200 --max-time 60s "${options[@]}" -- "$EXPLORE_PROGRAMS/$name" pool "$@"
+	report_json explore r.json -j 1 -o d --max-paths 200 "${options[@]}" -- "$EXPLORE_PROGRAMS/$name" pool "$@"
 }
 
 # finds LINE [KIND]: there is such a finding, with an input as its witness, and replaying shows it.
@@ -96,7 +96,7 @@ both() {
 ends() {
 	head -c 12 /dev/zero >seed
 	rm -rf suite
-	explore "$1" --sym-stdin 12 --seed seed --max-paths 20000 --max-time 20m --export suite
+	explore "$1" --sym-stdin 12 --seed seed --max-paths 20000 --export suite
 	finds_nothing
 	jq -e --argjson paths "$2" '.incomplete == null and .stats.paths == $paths and .stats.runs <= 1.5 * $paths and .stats.diverged == 0' r.json || {
 		jq -c '.incomplete, .stats' r.json
@@ -200,7 +200,7 @@ not_followed() {
 	for name in recover recover-fixed; do
 		rm -rf d
 		cp good pool
-		report_json explore r.json -j 1 -o d --max-paths 300 --max-time 60s --sym-pm pool:0-96 -- "$EXPLORE_PROGRAMS/$name" pool
+		report_json explore r.json -j 1 -o d --max-paths 300 --sym-pm pool:0-96 -- "$EXPLORE_PROGRAMS/$name" pool
 		if [ $name = recover ]; then
 			finds "$(marked recover)" program-crash
 			cmp good pool
@@ -209,7 +209,7 @@ not_followed() {
 		fi
 	done
 	rm -rf d
-	report_json explore r.json -j 1 -o d --max-paths 300 --max-time 60s --sym-pm pool:0-96 -- "$EXPLORE_PROGRAMS/recover" pool
+	report_json explore r.json -j 1 -o d --max-paths 300 --sym-pm pool:0-96 -- "$EXPLORE_PROGRAMS/recover" pool
 	id=$(jq -r '.findings[0].id' r.json)
 	cp "$(ls -d d/findings/"$id"/pm-*)" bad
 	status=0
@@ -223,7 +223,7 @@ not_followed() {
 	kv=$CORPUS/raw/kvserver/BUG_KVSERVER_TOP_UNFLUSHED
 	packets=('put 1234567890123456789 1234567890123456789\n' 'put 1234567890123456780 $1:19\n')
 	printf '%b' "${packets[0]}" "${packets[1]/'$1:19'/         1234567890}" >seed
-	report_json explore r.json -j 1 -o d --max-paths 2000 --max-findings 1 --max-time 120s --port "$port" --range 0x20-0x39 --packet "${packets[0]}" \
+	report_json explore r.json -j 1 -o d --max-paths 2000 --max-findings 1 --port "$port" --range 0x20-0x39 --packet "${packets[0]}" \
 		--packet "${packets[1]}" --seed seed -- "$kv" serve pool "$port"
 	line=$(grep -n 'BUG(kvserver-top-unflushed)' "$HOLDFAST_SOURCE/corpus/raw/kvserver/kvserver.c" | cut -d: -f1)
 	finds "$line"
@@ -232,7 +232,7 @@ not_followed() {
 
 @test "a libpmemobj program that reads commands from a symbolic file" {
 	printf 'put 7 11\nput 7 2\n' >ops
-	report_json explore r.json -j 1 -o d --max-paths 300 --max-findings 1 --max-time 120s --sym-file ops:9-17 -- \
+	report_json explore r.json -j 1 -o d --max-paths 300 --max-findings 1 --sym-file ops:9-17 -- \
 		"$CORPUS/pmemobj/queue/BUG_QUEUE_NODE_SHORT" run pool ops
 	line=$(grep -n 'BUG(queue-node-short)' "$HOLDFAST_SOURCE/corpus/pmemobj/queue/queue.c" | cut -d: -f1)
 	finds "$line"

@@ -223,7 +223,7 @@ done_id() {
 
 @test "replay of a crash: the program dies again, as it is; gdb said where" {
 	"$(program recover)" pool make
-	run -1 explore --sym-pm pool:0-256 --max-findings 1 --max-time 60s --json r.json -- "$(program recover)" pool
+	run -1 explore --sym-pm pool:0-256 --max-findings 1 --json r.json -- "$(program recover)" pool
 	jq -e '.findings[0] | .kind == "program-crash" and .level == "error" and .location.function == "redo"' r.json
 	jq -e '.findings[0].witness | .type == "input" and (.backtrace | test("SIGSEGV")) and (.text | startswith("pm-pool: changed"))' r.json
 	cp pool before
