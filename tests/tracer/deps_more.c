@@ -17,7 +17,7 @@
 
 #include "holdfast.h"
 
-static volatile uint64_t *pm;
+static volatile uint64_t *pm, sink;
 
 /* ---- values ---- */
 
@@ -75,6 +75,37 @@ static void many(void)
 	for (int i = 0; i < 12; i++)
 		sum += pm[i];
 	pm[100] = sum;
+}
+
+/* As much of what loads most as fits into a block of code, and more. */
+static void gathers(void)
+{
+	static char state[512] __attribute__((aligned(64)));
+	__asm__ volatile(
+		"vpxor %%ymm2, %%ymm2, %%ymm2\n\tvpcmpeqd %%ymm1, %%ymm1, %%ymm1\n\t"
+		".rept 60\n\tvmovdqa %%ymm1, %%ymm3\n\tvpgatherdd %%ymm3, (%0,%%ymm2,1), %%ymm4\n\t.endr\n\t"
+		".rept 60\n\tvpmaskmovd (%0), %%ymm1, %%ymm5\n\tvpmaskmovd %%ymm5, %%ymm1, 96(%0)\n\t.endr\n\t"
+		".rept 60\n\tfxsave (%1)\n\t.endr\n\t"
+		"vmovdqu %%ymm4, 800(%0)\n\tvzeroupper" ::"r"(pm),
+		"r"(state)
+		: "memory");
+}
+
+/* More sets of labels than are kept: all are forgotten, and what is loaded later is known again. */
+static void forgotten(void)
+{
+	static volatile uint64_t v[64];
+	for (int i = 0; i < 64; i++)
+		v[i] = pm[i];
+	for (int a = 0; a < 64; a++)
+		for (int b = 0; b < a; b++)
+			for (int c = 0; c < b; c++) {
+				uint64_t some = v[a] + v[b] + v[c];
+				for (int d = 0; d < c; d++)
+					sink = some + v[d] + v[(d + 7) % 64];
+			}
+	pm[100] = v[1];
+	pm[101] = pm[2];
 }
 
 /* ---- atomic instructions ---- */
@@ -190,10 +221,10 @@ static void interrupted(void)
 
 static void operations(void)
 {
-	static void (*const all[])(void) = { copies,  vectors,     masked,   floats,
-					     helpers, many,        adds,     exchanges,
-					     fails,   calls,       pointers, jumped,
-					     loops,   overwritten, remapped, interrupted };
+	static void (*const all[])(void) = { copies,      vectors, masked,    floats,      helpers,
+					     many,        adds,    exchanges, fails,       calls,
+					     pointers,    jumped,  loops,     overwritten, remapped,
+					     interrupted, gathers, forgotten };
 	for (uint64_t i = 0; i < sizeof all / sizeof *all; i++) {
 		HOLDFAST_OP_BEGIN(i);
 		all[i]();

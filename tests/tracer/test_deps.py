@@ -88,7 +88,7 @@ def _():
 # ---- code of all sorts ----
 
 KINDS = ["copies", "vectors", "masked", "floats", "helpers", "many", "adds", "exchanges", "fails", "calls", "pointers", "jumped",
-         "loops", "overwritten", "remapped", "interrupted"]
+         "loops", "overwritten", "remapped", "interrupted", "gathers", "forgotten"]
 
 
 @once
@@ -140,6 +140,21 @@ EXPECTED = [
 ]
 for about, kind, wanted in EXPECTED:
     case(about)(lambda kind=kind, wanted=wanted: same(stores(sorts()[kind]), wanted, kind))
+
+
+@case("code that loads and stores most fits into blocks")
+def _():
+    events = sorts()["gathers"]
+    same(len([e for e in events if e["kind"] == "load"]), 60 * 8 + 60 * 8, "loads")
+    word, came = stores(events)[-1]
+    same((word, set(came)), (100, {0}), "the last store")
+
+
+@case("a table that is full: labels are lost, that is told, and later ones are known")
+def _():
+    events = sorts()["forgotten"]
+    check(any(e["kind"] == "labels-lost" for e in events), "nothing was lost")
+    same(stores(events), [(100, []), (101, [2])], "stores")
 
 
 @case("a call through a pointer that was loaded is a branch")

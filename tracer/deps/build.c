@@ -7,6 +7,7 @@
  */
 #include "labels.h"
 
+#define MOST_INSNS 8 /* of a block: there must be room for the labels of as many gathers */
 #define SHADOW ((Int)sizeof(VexGuestAMD64State))
 
 Bool deps_on = False;
@@ -411,6 +412,7 @@ void deps_setup(void)
 {
 	VG_(clo_vex_control).guest_chase = False;
 	VG_(clo_vex_control).iropt_unroll_thresh = 0;
+	VG_(clo_vex_control).guest_max_insns = MOST_INSNS;
 	record.access = told_access;
 	VG_(track_post_reg_write)(wrote_register);
 	VG_(track_new_mem_mmap)(mapped);

@@ -43,8 +43,10 @@ static void here(void)
 	if (number_of(f) && f < record.top)
 		f++;
 	for (; f <= record.top; f++) {
-		if (!number_of(f))
-			f->flags |= (++told.numbers & FRAME_NUMBERS) << FRAME_NUMBER_SHIFT;
+		if (!number_of(f)) {
+			told.numbers = told.numbers % FRAME_NUMBERS + 1;
+			f->flags |= told.numbers << FRAME_NUMBER_SHIFT;
+		}
 		tell_frame(f);
 	}
 }
