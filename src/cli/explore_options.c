@@ -71,6 +71,11 @@ const struct cli_option explore_options[] = {
 	{ "recover", 0, CLI_TEXT, "CMD", offsetof(T, crash.recover),
 	  "crash every path that does something new to PM, as 'holdfast crash' does, with this "
 	  "recovery command" },
+	{ "probe", 0, CLI_TEXT, "CMD", offsetof(T, crash.probe),
+	  "the same, with or without --recover: CMD prints what is in the pool, and on a crash image it must "
+	  "be what it was before the operation in flight, or after it" },
+	{ "ignore", 0, CLI_TEXT, "REGEX", offsetof(T, crash.ignore),
+	  "what is printed is compared without the parts of lines that match" },
 	{ "crash-strategy", 0, CLI_CHOICE, NULL, offsetof(T, crash.strategy),
 	  "which crash states to test; several take turns: lost+behind", &choices_strategy },
 	{ "budget", 0, CLI_TEXT, "TIME|STATES", offsetof(T, crash.budget),
@@ -121,7 +126,7 @@ const struct cli_verb verb_explore = {
 		"go the other way. Branches from which most persistent memory can still be modified come "
 		"first.\n\n"
 		"Each path that does something new to PM is checked as 'holdfast check' does; with "
-		"--recover it is crashed as 'holdfast crash' does. Inputs that make the program crash or "
+		"--recover or --probe it is crashed as 'holdfast crash' does. Inputs that make the program crash or "
 		"hang are findings too, if they do so without the tracer as well. Nothing that the runs "
 		"write lasts: files, pools and folders are private to each.\n\n"
 		"Every finding comes with the smallest input that shows it, as files and a script that runs "

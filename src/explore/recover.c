@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --recover: every path with a behaviour that no path had before is recorded, as `holdfast record`
+ * --recover and --probe: every path with a behaviour that no path had before is recorded, as `holdfast record`
  * does it, with its input in place and nothing of it lasting; then the recording is crashed as
  * `holdfast crash` does it, within a budget. Each has a campaign of its own in the exploration's
  * folder, crash/NNNN, so that its findings can be shown and replayed from there.

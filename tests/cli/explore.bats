@@ -305,6 +305,43 @@ done_id() {
 	[ ! -e pool ]
 }
 
+@test "--probe: the path whose operation is lost is found by what is printed, with its input" {
+	cat >ledger.c <<-'C'
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		#include "holdfast.h"
+		static volatile uint64_t *p;
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[2], O_RDWR | O_CREAT, 0666);
+			char c = 0;
+			if (argc < 3 || ftruncate(fd, 4096))
+				return 2;
+			p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			if (!strcmp(argv[1], "dump"))
+				return printf("%d\n", (int)*p) < 0;
+			if (read(0, &c, 1) != 1)
+				return 0;
+			HOLDFAST_OP_BEGIN(1);
+			*p = 7;
+			if (c != 'b')
+				__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)p) : : "memory");
+			HOLDFAST_OP_END(1);
+			return 0;
+		}
+	C
+	cc -g -O1 -I "$HOLDFAST_SOURCE/include" -o ledger ledger.c
+	run -1 explore --sym-stdin 1 --probe './ledger dump pool' --json r.json -- ./ledger run pool
+	jq -e '[.findings[] | select(.witness.verdict == "differs")] | length == 1 and .[0].kind == "lost-operation"' r.json
+	jq -e '.findings[] | select(.kind == "lost-operation").witness.operation | .index == 1 and .fate == "gone"' r.json
+	run -1 holdfast replay "$(jq -r '.findings[] | select(.kind == "lost-operation").id' r.json)" d
+	output_has "what is in the pool is wrong again"
+}
+
 # ---- stopping and going on ----
 
 @test "limits: --max-paths, --max-findings, --max-time; it says that it can go on" {
