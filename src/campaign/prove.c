@@ -85,6 +85,7 @@ static void copy_crash(struct finding *to, const struct finding_crash *from)
 	crash->output = text_copy(from->output);
 	crash->backtrace = text_copy(from->backtrace);
 	crash->state = text_copy(from->state);
+	crash->op.input = text_copy(from->op.input);
 }
 
 /* The finding as check made it. */

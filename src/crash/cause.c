@@ -18,6 +18,15 @@ void crash_cause_free(struct crash_cause *cause)
 	free(cause->backtrace);
 }
 
+bool crash_same_way(const struct crash_verdict *a, const struct crash_verdict *b)
+{
+	if (a->verdict != b->verdict || a->status != b->status)
+		return false;
+	if (a->verdict != RUNNER_DIFFERS || !a->how || !b->how)
+		return true;
+	return a->how == b->how && (a->where != b->where || a->line == b->line);
+}
+
 /* ---- statements ---- */
 
 static uint64_t statement(struct crash *c, uint32_t place)

@@ -89,6 +89,7 @@ void crash_free(struct crash *c)
 	VEC_FREE(&c->cause);
 	VEC_FREE(&c->told);
 	crash_suffix_free(c->suffix);
+	crash_said_free(c->texts);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
@@ -208,7 +209,7 @@ static int check_at(struct crash *c, uint64_t event, const char *where, struct e
 	describe(first, output, what, sizeof what);
 	int bad = crash_run_state(c, &s, ended, true, &again, &other, err);
 	if (!bad && first.said != again.said)
-		bad = crash_judge_unsteady(where, output, other, err);
+		bad = crash_said_unsteady(where, output, other, err);
 	free(output);
 	free(other);
 	if (bad)

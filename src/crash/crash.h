@@ -48,6 +48,10 @@ struct crash_verdict {
 	enum runner_verdict verdict;
 	int status;    /* of RUNNER_DIFFERS: which */
 	uint64_t said; /* runner_result */
+	/* Of RUNNER_DIFFERS, as far as that is known: between which operations, and the first line, from 1. */
+	uint64_t where;
+	uint32_t line;
+	enum { CRASH_ANYHOW, CRASH_MISSING, CRASH_EXTRA, CRASH_CHANGED } how;
 };
 enum { CRASH_LOST = 1, CRASH_HALF }; /* an operation that had ended is gone; one is there in part */
 

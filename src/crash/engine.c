@@ -78,8 +78,10 @@ static int keep(struct crash *c, uint64_t key, uint64_t event, const char *strat
 	c->counts.tested++;
 	c->counts.recovery += r->spent;
 	hmap_put(&c->verdict, key, pack(t.verdict));
-	if (r->said)
+	if (r->said) {
 		hmap_put(&c->said, key, r->said);
+		crash_said_keep(c, r->said, r->output, r->noutput);
+	}
 	return c->hooks->tested ? c->hooks->tested(c->hooks->arg, &t, err) : 0;
 }
 

@@ -173,6 +173,7 @@ struct crash {
 	const struct crash_hooks *hooks;
 	struct crash_cell *cell;
 	struct crash_suffix *suffix; /* NULL: none */
+	struct crash_texts *texts;   /* NULL: none yet */
 	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
 	struct hmap said;    /* … by what is said */
 	struct hmap made;    /* image hashes that strategies made */
@@ -225,6 +226,20 @@ int crash_suffix_put(struct crash *, unsigned cell, size_t from, struct err *);
 /* Runs on images with that hash, with these operations, are the same. */
 uint64_t crash_suffix_key(const struct crash *, uint64_t hash, size_t from);
 
+/* said.c: what was said, as text. */
+void crash_said_keep(struct crash *, uint64_t said, const char *, size_t n);
+void crash_said_free(struct crash_texts *);
+/* What is said of a state with the operations after the first `ended`: malloc'ed; NULL and err. */
+char *crash_said(struct crash *, const struct crash_state *, size_t ended, uint64_t said,
+		 struct err *);
+/* Sets line and how: where it is neither. */
+void crash_said_differ(const char *was, const char *before, const char *after,
+		       struct crash_verdict *);
+/* The first line that is wrong, what it should be, and what was said; malloc'ed. */
+char *crash_said_compare(const char *was, const char *before, const char *after, bool flying);
+/* Fails: the same image, that of `where`, made it say this, then that. */
+int crash_said_unsteady(const char *where, const char *, const char *, struct err *);
+
 /* judge.c: operations, as the history is read. */
 void crash_op_event(struct crash_history *, const struct trace_event *, uint32_t thread);
 void crash_ops_done(struct crash_history *);
@@ -236,8 +251,9 @@ int crash_judge(struct crash *, const struct crash_state *, bool run, struct cra
 		struct err *);
 /* States with the same are judged alike; `hash` is the image's. */
 uint64_t crash_judge_key(const struct crash *, const struct crash_state *, uint64_t hash);
-/* Fails: the same image, that of `where`, made it say this, then that. */
-int crash_judge_unsteady(const char *where, const char *, const char *, struct err *);
+/* Which operation is damaged; it stays as it is if none is. */
+void crash_judge_operation(struct crash *, const struct crash_state *, struct crash_verdict,
+			   struct finding_operation *);
 /* "operation 7 (id 7), which had ended, is gone" */
 char *crash_judge_what(struct crash *, const struct crash_state *, struct crash_verdict);
 /* What is said matters there. */
@@ -257,7 +273,10 @@ int crash_explain_state(struct crash *, const struct crash_state *, struct crash
 #define CRASH_WINDOW 64u /* states generated ahead of the oldest without a verdict */
 bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t seq);
 
-/* cause.c: is this cause in a state? The other makes `out` the same with the cause's lost lines
+/* cause.c: do they fail for the same reason? Of what is said, in the same line and way; between other operations
+ * that line may have another number. */
+bool crash_same_way(const struct crash_verdict *, const struct crash_verdict *);
+/* Is this cause in a state? The other makes `out` the same with the cause's lost lines
  * up to date; false if there are none. */
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,

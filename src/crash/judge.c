@@ -20,8 +20,7 @@
 
 #include "crash/internal.h"
 
-#define SHOWN 4096    /* bytes of what was printed … */
-#define SHOWN_LINE 80 /* … and of an operation's line */
+#define SHOWN_LINE 80 /* bytes of an operation's line */
 #define FAR 64        /* operations that are looked at for the one that is gone … */
 #define FAR_RUN 8     /* … where each takes a run of its own */
 
@@ -162,6 +161,48 @@ static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t
 	return 0;
 }
 
+/* What is said at both ends of a span. */
+struct said {
+	char *before, *after;
+};
+
+static void forget(struct said *s)
+{
+	free(s->before);
+	free(s->after);
+}
+
+static int look_up(struct crash *c, const struct span *span, struct said *out, struct err *err)
+{
+	struct crash_state from = { .event = span->from }, to = { .event = span->to };
+	uint64_t before = 0, after = 0;
+	*out = (struct said){ 0 };
+	if (said_at(c, span, from.event, true, &before, err) < 0 ||
+	    said_at(c, span, to.event, true, &after, err) < 0)
+		return -1;
+	out->before = crash_said(c, &from, span->op, before, err);
+	out->after = out->before ? crash_said(c, &to, span->op, after, err) : NULL;
+	if (out->after)
+		return 0;
+	forget(out);
+	return -1;
+}
+
+/* In which line it differs, and in which way. */
+static int say_how(struct crash *c, const struct crash_state *s, const struct span *span,
+		   struct crash_verdict *v, struct err *err)
+{
+	struct said all;
+	char *was = crash_said(c, s, span->op, v->said, err);
+	int bad = !was || look_up(c, span, &all, err);
+	if (!bad) {
+		crash_said_differ(was, all.before, all.after, v);
+		forget(&all);
+	}
+	free(was);
+	return bad;
+}
+
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
@@ -178,7 +219,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	long gone = gone_since(c, &span, run, v->said, err);
 	v->verdict = RUNNER_DIFFERS;
 	v->status = gone > 0 ? CRASH_LOST : CRASH_HALF;
-	return gone < 0 ? -1 : 0;
+	v->where = span.from + 1;
+	return gone < 0 || (run && say_how(c, s, &span, v, err)) ? -1 : 0;
 }
 
 /* ---- in words ---- */
@@ -211,92 +253,42 @@ char *crash_judge_what(struct crash *c, const struct crash_state *s, struct cras
 	return text;
 }
 
+void crash_judge_operation(struct crash *c, const struct crash_state *s, struct crash_verdict v,
+			   struct finding_operation *out)
+{
+	struct span span;
+	if (!span_of(c->h, s->event, &span) || !span.op)
+		return;
+	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
+	size_t op = gone > 0 ? (size_t)gone : span.op;
+	*out = (struct finding_operation){ .index = op,
+					   .id = c->h->op.p[op - 1].id,
+					   .input = crash_suffix_line(c->suffix, op - 1),
+					   .fate = gone > 0      ? "gone"
+						   : span.flying ? "in flight"
+								 : "ended" };
+}
+
 bool crash_judge_can(const struct crash *c, const struct crash_state *s)
 {
 	struct span span;
 	return !c->opts.listen || span_of(c->h, s->event, &span);
 }
 
-/* Line `n` of a text, or NULL. */
-static char *line_of(const char *text, size_t n)
-{
-	for (; n && *text; n--) {
-		text += strcspn(text, "\n");
-		text += *text == '\n';
-	}
-	return *text ? xasprintf("'%.*s'", (int)strcspn(text, "\n"), text) : NULL;
-}
-
-/* Up to which line two texts are the same. */
-static size_t same_lines(const char *a, const char *b)
-{
-	size_t n = 0;
-	for (; *a && *a == *b; a++, b++)
-		n += *a == '\n';
-	return n;
-}
-
-static const char *or_nothing(const char *line)
-{
-	return line ? line : "no such line";
-}
-
-int crash_judge_unsteady(const char *where, const char *a, const char *b, struct err *err)
-{
-	size_t n = same_lines(a ? a : "", b ? b : "");
-	char *x = line_of(a ? a : "", n), *y = line_of(b ? b : "", n);
-	err_set(err, EXIT_PROGRAM,
-		"what is printed on the image of %s is not the same each time: line %zu is %s, then %s; "
-		"--ignore REGEX leaves out what may differ",
-		where, n + 1, or_nothing(x), or_nothing(y));
-	free(x);
-	free(y);
-	return -1;
-}
-
-static char *say(struct crash *c, const struct span *span, uint64_t event, struct err *err)
-{
-	struct crash_state s = { .event = event };
-	struct crash_verdict v;
-	char *text = NULL;
-	if (crash_run_state(c, &s, span->op, true, &v, &text, err))
-		return NULL;
-	return text ? text : xstrdup("");
-}
-
-static char *compare(const struct span *s, const char *was, const char *before, const char *after)
-{
-	size_t n = same_lines(was, before), m = same_lines(was, after);
-	n = m > n ? m : n; /* the first line that is in neither */
-	char *w = line_of(was, n), *a = line_of(before, n), *b = line_of(after, n);
-	bool both = s->flying && strcmp(or_nothing(a), or_nothing(b)) != 0;
-	char *text = xasprintf("line %zu is %s; it should be %s%s%s%s\nall that was printed:\n%.*s",
-			       n + 1, or_nothing(w), or_nothing(b),
-			       both ? " if the operation happened, or " : "",
-			       both ? or_nothing(a) : "", both ? " if it did not" : "", SHOWN, was);
-	free(w);
-	free(a);
-	free(b);
-	return text;
-}
-
 int crash_judge_explain(struct crash *c, const struct crash_state *s, char **output,
 			struct err *err)
 {
+	struct said all;
 	struct span span;
 	if (!span_of(c->h, s->event, &span))
 		return 0;
-	char *before = say(c, &span, span.from, err);
-	char *after = before ? say(c, &span, span.to, err) : NULL;
-	if (after) {
-		char *text = compare(&span, *output ? *output : "", before, after);
-		free(*output);
-		*output = text;
-	}
-	int bad = after ? 0 : -1;
-	free(before);
-	free(after);
-	return bad;
+	if (look_up(c, &span, &all, err))
+		return -1;
+	char *text = crash_said_compare(*output ? *output : "", all.before, all.after, span.flying);
+	free(*output);
+	*output = text;
+	forget(&all);
+	return 0;
 }
 
 int crash_replay(struct crash *c, struct runner *r, const char *witness, struct runner_result *out,

@@ -25,21 +25,26 @@ struct search {
 	bool broken;
 };
 
-/* Does it fail in the same way? */
-static bool fails(struct search *s, const struct crash_state *state)
+/* Does it fail, for whatever reason? */
+static bool fails_how(struct search *s, const struct crash_state *state, struct crash_verdict *v)
 {
-	struct crash_verdict v;
 	uint64_t before = s->c->counts.tested;
 	if (s->broken)
 		return false;
 	s->runs++;
-	if (crash_try(s->c, state, false, &v, NULL, s->err)) {
+	if (crash_try(s->c, state, false, v, NULL, s->err)) {
 		s->broken = true;
 		return false;
 	}
 	s->c->counts.minimising += s->c->counts.tested > before;
-	return v.verdict == s->verdict.verdict && v.status == s->verdict.status &&
-	       crash_failed(s->c, state, v);
+	return crash_failed(s->c, state, *v);
+}
+
+/* Does it fail in the same way? */
+static bool fails(struct search *s, const struct crash_state *state)
+{
+	struct crash_verdict v;
+	return fails_how(s, state, &v) && crash_same_way(&v, &s->verdict);
 }
 
 static bool prefix_fails(struct search *s, uint64_t event)
@@ -409,11 +414,14 @@ static struct crash_cause *recognise(struct search *s)
 		    !crash_cause_in(c, cause, &s->state))
 			continue;
 		if (cause->prefix ? s->state.at.n == 0 : crash_heal(c, cause, &s->state, &healed)) {
-			if (cause->prefix || !fails(s, &healed)) {
+			struct crash_verdict v;
+			if (cause->prefix || !fails_how(s, &healed, &v) ||
+			    !same_failure(cause, v)) {
 				crash_state_free(&healed);
 				return cause;
 			}
 			crash_state_copy(&s->state, &healed);
+			s->verdict = v;
 		}
 	}
 	crash_state_free(&healed);

@@ -144,9 +144,17 @@ struct finding_step {
 	const char *what; /* "store", "nt-store", "flush", "fence", "persistent", "end", … */
 	char *text;       /* "list.c:41 insert" */
 };
+/* An operation of the program that a crash damages. */
+struct finding_operation {
+	uint64_t index; /* from 1, in the order in which they began; 0: not known */
+	uint64_t id;    /* as it is marked */
+	char *input;    /* its line in the operations file; may be NULL */
+	const char *
+		fate; /* "in flight" at the crash; "ended", the last that had; "gone", though it had ended */
+};
 /* A crash state that recovery cannot handle, as an example, and how many are like it. */
 struct finding_crash {
-	char *verdict;   /* "failed", "crashed", "hung", "flooded" */
+	char *verdict;   /* "failed", "crashed", "hung", "flooded", "differs" */
 	int status;      /* exit status, or the signal's number if it crashed */
 	char *output;    /* an excerpt of what recovery said; may be NULL */
 	char *backtrace; /* of a recovery that crashed; may be NULL */
@@ -155,6 +163,7 @@ struct finding_crash {
 	uint64_t states;     /* failing states with this cause */
 	uint64_t recoveries; /* how often recovery was run on them */
 	char *state;         /* the crash state in words that replay understands; may be NULL */
+	struct finding_operation op; /* where what is said is wrong */
 };
 /* An input that shows it: the smallest that is known. */
 struct finding_input {

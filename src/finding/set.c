@@ -52,6 +52,7 @@ static void free_crash(struct finding_crash *crash)
 	free(crash->output);
 	free(crash->backtrace);
 	free(crash->state);
+	free(crash->op.input);
 	free(crash);
 }
 

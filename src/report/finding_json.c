@@ -133,6 +133,18 @@ static cJSON *steps(const struct finding *f)
 	return a;
 }
 
+void report_add_operation(cJSON *to, const struct finding_operation *op)
+{
+	if (!op->index)
+		return;
+	cJSON *o = cJSON_AddObjectToObject(to, "operation");
+	add_number(o, "index", op->index);
+	add_number(o, "id", op->id);
+	if (op->input)
+		report_add_text(o, "input", op->input);
+	report_add_text(o, "fate", op->fate);
+}
+
 static void add_crash(cJSON *to, const struct finding_crash *crash)
 {
 	report_add_text(to, "verdict", crash->verdict);
@@ -147,6 +159,7 @@ static void add_crash(cJSON *to, const struct finding_crash *crash)
 	add_number(to, "lines_ahead", crash->lines_ahead);
 	add_number(to, "states", crash->states);
 	add_number(to, "recoveries", crash->recoveries);
+	report_add_operation(to, &crash->op);
 }
 
 static void add_input(cJSON *to, const struct finding_input *input)

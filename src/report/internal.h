@@ -35,6 +35,7 @@ const char *report_source_note(enum report_source);
 
 /* out.c: text as UTF-8 whatever bytes it has, and whole files. */
 void report_utf8(struct buf *, const char *);
+void report_add_operation(cJSON *to, const struct finding_operation *); /* where it is known */
 cJSON *report_add_text(cJSON *object, const char *name, const char *text);
 cJSON *report_text_item(const char *text);
 int report_write(const char *path, const char *data, size_t n, struct err *);

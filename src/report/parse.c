@@ -206,6 +206,7 @@ static void add_witness(struct finding *f, const cJSON *w)
 		f->event = number(w, "event");
 		return;
 	}
+	const cJSON *op = field(w, "operation");
 	f->crash = xcalloc(1, sizeof *f->crash);
 	*f->crash = (struct finding_crash){
 		.verdict = own_text(w, "verdict"),
@@ -218,6 +219,10 @@ static void add_witness(struct finding *f, const cJSON *w)
 		.lines_ahead = number(w, "lines_ahead"),
 		.states = number(w, "states"),
 		.recoveries = number(w, "recoveries"),
+		.op = { .index = number(op, "index"),
+			.id = number(op, "id"),
+			.input = own_text(op, "input"),
+			.fate = finding_intern(text(op, "fate")) },
 	};
 }
 

@@ -222,6 +222,7 @@ static void add_properties(cJSON *result, const struct finding *f)
 	cJSON_AddNumberToObject(p, "states", (double)f->crash->states);
 	if (f->crash->output)
 		report_add_text(p, "output", f->crash->output);
+	report_add_operation(p, &f->crash->op);
 }
 
 /* The program under test, for what is about the run and not about a place. */

@@ -51,10 +51,22 @@ static char *state_of(const struct finding_crash *crash)
 			 crash->lines_ahead == 1 ? "" : "s");
 }
 
+/* "7 (id 107): put 3 4, in flight" */
+static char *operation_of(const struct finding_operation *op)
+{
+	if (!op->index)
+		return NULL;
+	return xasprintf("%llu (id %llu)%s%s, %s", (unsigned long long)op->index,
+			 (unsigned long long)op->id, op->input ? ": " : "",
+			 op->input ? op->input : "", op->fate);
+}
+
 void report_text_crash(const struct text_out *o, const struct finding_crash *crash, size_t columns)
 {
 	char *state = state_of(crash), *verdict = report_verdict(crash);
+	char *operation = operation_of(&crash->op);
 	report_text_labelled(o, "state", columns, state);
+	report_text_labelled(o, "operation", columns, operation);
 	report_text_label(o, "recovery", columns);
 	report_text_color(o, RED);
 	report_text_put(o, verdict, SIZE_MAX);
@@ -69,6 +81,7 @@ void report_text_crash(const struct text_out *o, const struct finding_crash *cra
 		put_lines(o, crash->backtrace, 0, TRACE_LINES);
 	}
 	free(state);
+	free(operation);
 	free(verdict);
 }
 

@@ -21,7 +21,8 @@ struct told {
 struct runner_cell {
 	pid_t pid;
 	int sock;
-	int ops; /* memfd; -1: no command wants one */
+	int ops;   /* memfd; -1: no command wants one */
+	int heard; /* memfd: all that was said; -1: nobody listens */
 	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
 	char *home; /* its folder, where it has one */
 	bool resized;
@@ -63,6 +64,7 @@ struct inside {
 int runner_inside(struct runner *, unsigned cell, struct inside *, struct runner_result *,
 		  struct err *);
 
+char *runner_all_of(int memfd, size_t *n); /* what it holds, ended by a zero byte; malloc'ed */
 void runner_bury(struct runner_cell *,
 		 struct runner_result *); /* its process has ended on its own */
 /* A new sandbox for the cell, with the same files in it. */

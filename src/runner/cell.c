@@ -20,7 +20,9 @@ static void send_reply(struct cell *c, struct runner_result *r)
 			       .slow = c->opts->fast && !c->fast,
 			       .unusable = c->unusable,
 			       .worn = c->worn };
-	reply.output = (uint32_t)r->noutput;
+	reply.heard = r->said && c->heard >= 0 && !ftruncate(c->heard, 0) &&
+		      !write_all_at(c->heard, r->output, r->noutput, 0);
+	reply.output = reply.heard ? 0 : (uint32_t)r->noutput;
 	reply.trace = r->trace ? (uint32_t)strlen(r->trace) : 0;
 	struct iovec iov[] = {
 		{ &reply, sizeof reply },
@@ -47,6 +49,8 @@ static void close_others(const struct cell_args *a, size_t nfile, int devnull)
 	VEC_PUSH(&keep, devnull);
 	if (a->ops >= 0)
 		VEC_PUSH(&keep, a->ops);
+	if (a->heard >= 0)
+		VEC_PUSH(&keep, a->heard);
 	for (size_t i = 0; i < nfile; i++)
 		VEC_PUSH(&keep, a->truth[i]);
 	qsort(keep.p, keep.n, sizeof *keep.p, compare_ints);
@@ -242,9 +246,11 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 void runner_cell_main(const struct cell_args *a)
 {
 	static char text[TEXT_MAX + 1];
-	struct cell c = {
-		.opts = a->opts, .sock = a->sock, .ops = a->ops, .fast = a->opts->fast && a->preload
-	};
+	struct cell c = { .opts = a->opts,
+			  .sock = a->sock,
+			  .ops = a->ops,
+			  .heard = a->heard,
+			  .fast = a->opts->fast && a->preload };
 	struct runner_result r = { 0 };
 	struct err err;
 	detach(a, &c);

@@ -112,6 +112,7 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 				  .space = r->space,
 				  .sock = sv[1],
 				  .ops = c->ops,
+				  .heard = c->heard,
 				  .truth = truth };
 	pid_t pid = sandbox_space_fork(&r->space);
 	if (pid == 0)
@@ -161,10 +162,9 @@ int runner_renew(struct runner *r, struct runner_cell *c, struct err *err)
 }
 
 /* Above FAST_FD: a child moves its descriptors about. */
-static int make_ops(const struct runner_opts *o)
+static int make_shared(bool want, const char *name)
 {
-	bool want = runner_has_ops(o->command) || (o->next && runner_has_ops(o->next));
-	int fd = want ? memfd_create("holdfast-ops", MFD_CLOEXEC) : -1;
+	int fd = want ? memfd_create(name, MFD_CLOEXEC) : -1;
 	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FAST_FD + 1);
 	if (fd >= 0)
 		close(fd);
@@ -176,7 +176,10 @@ static int start_cell(struct runner *r, struct runner_cell *c, struct err *err)
 	size_t n = r->opts->nfile;
 	int *truth = xcalloc(n, sizeof *truth), bad = 0;
 	c->sock = -1;
-	c->ops = make_ops(r->opts);
+	c->ops = make_shared(runner_has_ops(r->opts->command) ||
+				     (r->opts->next && runner_has_ops(r->opts->next)),
+			     "holdfast-ops");
+	c->heard = make_shared(r->opts->listen, "holdfast-heard");
 	c->file = xcalloc(n, sizeof *c->file);
 	for (size_t i = 0; i < n; i++)
 		c->file[i].image = c->file[i].truth = -1;
@@ -203,6 +206,8 @@ static void end_cell(const struct runner *r, struct runner_cell *c)
 	}
 	if (c->ops >= 0)
 		close(c->ops);
+	if (c->heard >= 0)
+		close(c->heard);
 	free(c->home);
 	free(c->file);
 	runner_forget_names(c);

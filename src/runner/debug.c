@@ -61,8 +61,7 @@ int runner_interactive(struct runner *r, unsigned cell, bool gdb, const char *co
 	return bad;
 }
 
-/* What a memfd holds, ended by a zero byte. */
-static char *all_of(int fd, size_t *size)
+char *runner_all_of(int fd, size_t *size)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
 	char *bytes = xmalloc((size_t)(end > 0 ? end : 0) + 1);
@@ -91,7 +90,7 @@ static char *output_of(struct runner *r, unsigned cell, struct inside *in, size_
 		else if (in->call && in->status)
 			err_set(err, EXIT_PROGRAM, "it failed in the sandbox");
 		else
-			bytes = all_of(in->out, n);
+			bytes = runner_all_of(in->out, n);
 		runner_result_free(&result);
 	}
 	close(in->out);

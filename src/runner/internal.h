@@ -71,6 +71,7 @@ struct cell {
 	struct command command, client, stop, probe, next;
 	int errors;      /* memfd: stderr of one that is listened to */
 	int ops;         /* memfd, which our caller fills */
+	int heard;       /* memfd for our caller: all that was said */
 	int stop_signal; /* 0: stop is a command */
 	struct judge judge;
 	struct sandbox_ready *ready;
@@ -180,12 +181,13 @@ struct reply {
 	bool unusable;               /* do not ask again */
 	bool worn;                   /* a new cell is needed */
 	uint32_t output, trace;      /* bytes that follow */
+	bool heard;                  /* … but the output is in the memfd, all of it */
 };
 struct cell_args {
 	const struct runner_opts *opts;
 	const char *preload;
 	struct sandbox_space space;
-	int sock, ops;
+	int sock, ops, heard;
 	const int *truth;
 };
 void runner_cell_main(const struct cell_args *) __attribute__((noreturn));

@@ -97,19 +97,24 @@ static void hear(const struct cell *c, const struct proc *p, struct runner_resul
 	if (r->verdict == RUNNER_OK) {
 		uint64_t hash = hash_bytes(text.p, text.n);
 		struct buf all = { 0 };
-		if (r->said)
+		if (r->said) {
 			buf_add(&all, r->output, r->noutput);
+			buf_puts(&all, all.n && all.p[all.n - 1] != '\n' ? "\n" RUNNER_THEN
+									 : RUNNER_THEN);
+		}
 		buf_add(&all, text.p, text.n);
 		buf_free(&text);
-		text = all;
+		free(r->output);
+		r->output = all.p;
+		r->noutput = all.n;
 		r->said = (r->said ? hash_mix(r->said, hash) : hash) | 1;
-	} else {
-		r->said = 0;
-		char chunk[4096];
-		off_t at = 0;
-		for (ssize_t n; (n = pread(c->errors, chunk, sizeof chunk, at)) > 0; at += n)
-			buf_add(&text, chunk, (size_t)n);
+		return;
 	}
+	char chunk[4096];
+	off_t at = 0;
+	r->said = 0;
+	for (ssize_t n; (n = pread(c->errors, chunk, sizeof chunk, at)) > 0; at += n)
+		buf_add(&text, chunk, (size_t)n);
 	keep_output(&text, r);
 	buf_free(&text);
 }

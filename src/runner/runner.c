@@ -93,8 +93,9 @@ void runner_answer(struct runner *r, struct runner_cell *c, struct runner_result
 	}
 	*out = reply->result;
 	const char *text = (const char *)(reply + 1);
-	out->output = part(text, reply->output);
 	out->noutput = reply->output;
+	out->output =
+		reply->heard ? runner_all_of(c->heard, &out->noutput) : part(text, reply->output);
 	out->trace = reply->trace ? part(text + reply->output, reply->trace) : NULL;
 	r->slow = r->slow || reply->slow;
 	bool worn = reply->worn;

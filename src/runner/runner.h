@@ -82,6 +82,8 @@ struct runner_opts {
 	const char *stop;   /* "TERM", "SIGINT" or a command; NULL: TERM */
 };
 
+/* Between what the probe, or the command, and what `next` said. */
+#define RUNNER_THEN "\f\n"
 struct runner_result {
 	enum runner_verdict verdict;
 	int status;    /* exit status, or the signal's number if it crashed */
@@ -89,7 +91,7 @@ struct runner_result {
 	bool replaced; /* it unlinked or replaced a PM file */
 	bool strays;   /* it left processes running, which were killed */
 	char *output; /* stdout and stderr as they came, at most 64 KiB; malloc'ed. With `listen`, if all
-			* is well, what was said */
+			* is well, all that was said */
 	uint64_t said; /* hash of what all said; 0: not asked for, or one failed */
 	size_t noutput;
 	char *trace;   /* backtrace, where runner_backtrace made one; malloc'ed, may be NULL */

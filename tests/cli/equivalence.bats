@@ -70,7 +70,7 @@ expected() {
 	rm -rf t
 	report_json test r.json -o t --probe "$(probe)" -- "$BIN/said" "$pool" forgets
 	jq -e '.findings | length == 1 and .[0].kind == "missing-flush-and-fence"' r.json
-	jq -e '.findings[0].verdict | .state == "proved" and (.text | endswith("operation 3 (id 30), which had ended, is gone"))' r.json
+	jq -e '.findings[0].verdict | .state == "proved" and (.text | endswith("operation 1 (id 10), which had ended, is gone"))' r.json
 }
 
 @test "what was said is kept: a campaign goes on without asking again" {

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is said, and in which way it is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "crash/internal.h"
+
+static struct crash_verdict differ(const char *was, const char *before, const char *after)
+{
+	struct crash_verdict v = { .verdict = RUNNER_DIFFERS, .status = CRASH_HALF, .where = 1 };
+	crash_said_differ(was, before, after, &v);
+	return v;
+}
+
+static void test_line_and_class(void **state)
+{
+	static const struct {
+		const char *was, *before, *after;
+		uint32_t line;
+		int how;
+	} rows[] = {
+		{ "a\nb\n", "a\n", "a\nc\n", 2, CRASH_CHANGED },
+		{ "a\n", "a\nb\n", "a\nc\n", 2, CRASH_MISSING },
+		{ "a\nb\nc\n", "a\nb\n", "a\n", 3, CRASH_EXTRA },
+		{ "", "a\n", "b\n", 1, CRASH_MISSING },
+		{ "x\n", "", "", 1, CRASH_EXTRA },
+		{ "a\nb\nx\n", "a\nb\nc\n", "z\n", 3, CRASH_CHANGED }, /* as far as either goes */
+		{ "a\nb", "a\n", "a\nbc\n", 2, CRASH_CHANGED },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct crash_verdict v = differ(rows[i].was, rows[i].before, rows[i].after);
+		assert_int_equal(v.line, rows[i].line);
+		assert_int_equal(v.how, rows[i].how);
+	}
+}
+
+static void test_same_way(void **state)
+{
+	struct crash_verdict a = differ("a\nx\n", "a\nb\n", "a\nc\n");
+	struct crash_verdict other = differ("x\nb\n", "a\nb\n", "a\nc\n");
+	struct crash_verdict missing = differ("a\n", "a\nb\n", "a\nc\n");
+	(void)state;
+	assert_true(crash_same_way(&a, &a));
+	assert_false(crash_same_way(&a, &other)); /* another line */
+	assert_false(crash_same_way(&a, &missing));
+	other.where = 2; /* between other operations lines have other numbers */
+	assert_true(crash_same_way(&a, &other));
+	missing.where = 2;
+	assert_false(crash_same_way(&a, &missing));
+	other.status = CRASH_LOST;
+	assert_false(crash_same_way(&a, &other));
+	struct crash_verdict failed = { .verdict = RUNNER_FAILED, .status = 1 }, again = failed;
+	assert_true(crash_same_way(&failed, &again));
+	again.status = 2;
+	assert_false(crash_same_way(&failed, &again));
+}
+
+static void expect(const char *text, const char *begin)
+{
+	if (strncmp(text, begin, strlen(begin)) != 0)
+		fail_msg("'%s' does not begin with '%s'", text, begin);
+}
+
+static void test_words(void **state)
+{
+	char *text = crash_said_compare("a\nx\n", "a\n", "a\nb\n", true);
+	(void)state;
+	expect(text,
+	       "line 2 is 'x'; it should be 'b' if the operation happened, or no such line if it "
+	       "did not\nall that was printed:\na\nx\n");
+	free(text);
+	text = crash_said_compare("a\n" RUNNER_THEN "1\nx\n", "a\n" RUNNER_THEN "1\n2\n",
+				  "a\n" RUNNER_THEN "1\n2\n", false);
+	expect(text,
+	       "line 2 of what --continue prints is 'x'; it should be '2'\nall that was printed:\na\n"
+	       "(with the operations that follow:)\n1\nx\n");
+	free(text);
+	text = crash_said_compare("x\n" RUNNER_THEN "1\n", "a\n" RUNNER_THEN "1\n",
+				  "b\n" RUNNER_THEN "1\n", false);
+	expect(text, "line 1 is 'x'; it should be 'b'");
+	free(text);
+}
+
+/* Of a long text, what is near the line. */
+static void test_long_text(void **state)
+{
+	struct buf was = { 0 }, should = { 0 };
+	(void)state;
+	for (int i = 1; i <= 100000; i++) {
+		buf_printf(&was, "line number %d%s\n", i, i == 70000 ? "?" : "");
+		buf_printf(&should, "line number %d\n", i);
+	}
+	buf_add(&was, "", 1);
+	buf_add(&should, "", 1);
+	char *text = crash_said_compare(was.p, should.p, should.p, false);
+	expect(text, "line 70000 is 'line number 70000?'; it should be 'line number 70000'\n"
+		     "some that was printed:\nline number 69995\n");
+	assert_true(strlen(text) < 8192);
+	free(text);
+	buf_free(&was);
+	buf_free(&should);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_line_and_class),
+		cmocka_unit_test(test_same_way),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_long_text),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
