@@ -89,7 +89,8 @@ struct span {
 	bool flying;
 };
 
-/* False: several are in flight, or it never ended. */
+/* False: several are in flight, it never ended, or none has begun yet: how the program gets ready, over several
+ * steps perhaps, is its own affair. */
 static bool span_of(const struct crash_history *h, uint64_t event, struct span *s)
 {
 	size_t n = crash_ops_begun(h, event);
@@ -97,7 +98,7 @@ static bool span_of(const struct crash_history *h, uint64_t event, struct span *
 	uint64_t next = n < h->op.n ? h->op.p[n].begin : h->events;
 	*s = (struct span){ .to = next, .ended = n, .op = n };
 	if (!op)
-		return true;
+		return false;
 	if (op->latest >= event || op->end == UINT64_MAX)
 		return false;
 	s->flying = event <= op->end;
@@ -272,7 +273,8 @@ void crash_judge_operation(struct crash *c, const struct crash_state *s, struct 
 bool crash_judge_can(const struct crash *c, const struct crash_state *s)
 {
 	struct span span;
-	return !c->opts.listen || span_of(c->h, s->event, &span);
+	return !c->opts.listen || !crash_ops_begun(c->h, s->event) ||
+	       span_of(c->h, s->event, &span);
 }
 
 int crash_judge_explain(struct crash *c, const struct crash_state *s, char **output,
