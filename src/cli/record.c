@@ -91,6 +91,11 @@ static void say_result(const struct record_opts *o, const char *dir,
 			 strsignal(res->signal));
 	if (res->differs.status)
 		msg_warn("%s", res->differs.text);
+	if (rec->kind[TRACE_LABELS_LOST])
+		msg_warn("there were too many dependences at a time: %" PRIu64
+			 " time%s, all before were dropped",
+			 rec->kind[TRACE_LABELS_LOST],
+			 rec->kind[TRACE_LABELS_LOST] == 1 ? "" : "s");
 	if (res->client_status)
 		msg_warn("the client ended with status %d", res->client_status);
 	if (res->pmem_forced)

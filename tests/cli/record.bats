@@ -267,3 +267,35 @@ load common
 	run -0 holdfast dump w
 	output_has "load 1"
 }
+
+@test "--deps records what stores and branches come from" {
+	cat >deps.c <<-'END'
+		#include <fcntl.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int fd = open("pool", O_RDWR | O_CREAT, 0666);
+			if (ftruncate(fd, 4096))
+				return 1;
+			volatile long *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			p[1] = p[0] + 3;
+			if (p[2] == 0)
+				p[p[1]] = 7;
+			return 0;
+		}
+	END
+	cc -g -O1 -o deps deps.c
+	run -0 holdfast record --deps -o t -- ./deps
+	output_lacks "dropped"
+	run -0 holdfast dump t --events
+	[[ $output =~ ([0-9]+)\ \ T1\ \ \ load\ +pool\+0x0\  ]]
+	output_has ", from ${BASH_REMATCH[1]}  at main (deps.c:10)"
+	[[ $output =~ ([0-9]+)\ \ T1\ \ \ load\ +pool\+0x10\  ]]
+	[[ $output =~ branch\ +to=0x[0-9a-f]+,\ from\ ${BASH_REMATCH[1]}\ \ at\ main ]]
+	[[ $output =~ ([0-9]+)\ \ T1\ \ \ load\ +pool\+0x8\  ]]
+	output_has ", address from ${BASH_REMATCH[1]}  at main (deps.c:12)"
+	run -0 holdfast check --fail-on none t
+	run -2 holdfast record --deps --loads -- ./deps
+	output_has "--loads"
+}

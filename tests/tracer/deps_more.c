@@ -101,8 +101,10 @@ static void forgotten(void)
 		for (int b = 0; b < a; b++)
 			for (int c = 0; c < b; c++) {
 				uint64_t some = v[a] + v[b] + v[c];
-				for (int d = 0; d < c; d++)
+				for (int d = 0; d < c; d++) {
+					sink = some + v[d];
 					sink = some + v[d] + v[(d + 7) % 64];
+				}
 			}
 	pm[100] = v[1];
 	pm[101] = pm[2];

@@ -230,8 +230,8 @@ def _():
 
 @case("check finds in such a trace what it finds without")
 def _():
-    harness.record([harness.program("deps_more"), "pool", "operations"], "--deps", trace="with")
-    harness.record([harness.program("deps_more"), "pool", "operations"], trace="without")
+    harness.record([harness.program("deps_throw"), "pool"], "--deps", trace="with")
+    harness.record([harness.program("deps_throw"), "pool"], trace="without")
     found = [harness.run([harness.HOLDFAST, "check", "--fail-on", "none", folder]) for folder in ("with", "without")]
     ids = [[line for line in text.splitlines() if line.split()[:1] == ["id"]] for text in found]
     check(ids[0], "nothing is found")
