@@ -83,9 +83,11 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	r->broken = r->incomplete != NULL;
 	check_end(r->check);
 	check_report(r->check, out);
+	int bad = r->seen.kind[TRACE_FRAME] &&
+		  check_order(r->reader, model_find(r->model), replay, out, err);
 	r->command = run_command(trace_defs(r->reader), &r->ncommand);
 	free(replay);
-	return 0;
+	return bad ? -1 : 0;
 }
 
 void check_run_free(struct check_run *r)

@@ -33,6 +33,7 @@ static int record(struct work *w, char **argv, struct err *err)
 	if (!run.client) /* they are recovery's, then */
 		run.port = run.ready = run.stop = NULL;
 	struct launch_opts lo = run_launch_opts(&run, argv, (const char *const *)watch, n);
+	lo.deps = crash_strategy_needs_deps(s->crash->strategy);
 	s->run->watch = run.watch;
 	w->live = true;
 	w->dir = s->folder ? xstrdup(s->folder) : launch_folder_default(argv[0], err);

@@ -11,6 +11,7 @@
 	X(crash)                                                                                   \
 	X(test)                                                                                    \
 	X(explore)                                                                                 \
+	X(infer)                                                                                   \
 	X(status)                                                                                  \
 	X(show)                                                                                    \
 	X(replay)                                                                                  \

@@ -310,8 +310,18 @@ static int check_rename(const struct build *b, struct err *err)
 		(int)e->size, (const char *)e->data);
 }
 
+/* Loads and what they lead to change nothing. */
+static bool only_reads(struct build *b, const struct trace_event *e)
+{
+	b->h->dependences |= e->kind == TRACE_FRAME;
+	return e->kind == TRACE_LOAD || e->kind == TRACE_FRAME || e->kind == TRACE_DEP ||
+	       e->kind == TRACE_BRANCH;
+}
+
 static int feed(struct build *b, const struct trace_event *e, struct err *err)
 {
+	if (only_reads(b, e))
+		return 0;
 	b->ev = e;
 	b->who = thread_of(b, e);
 	b->where = place_of(b, e);

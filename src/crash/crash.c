@@ -39,6 +39,34 @@ static bool writes_pm(const struct crash_history *h)
 	return false;
 }
 
+bool crash_strategy_needs_deps(const char *strategy)
+{
+	const struct crash_strategy *s = crash_strategy_find("invariants");
+	size_t n = strlen(s->name);
+	for (const char *at = strategy; at && (at = strstr(at, s->name)); at += n)
+		if ((at == strategy || at[-1] == '+') && (!at[n] || at[n] == '+'))
+			return true;
+	return false;
+}
+
+/* What the program relies on, if that is asked for, or can be used. */
+static int find_breaches(struct crash *c, struct trace_reader *r, struct err *err)
+{
+	const char *strategy = c->opts.strategy;
+	bool automatic = crash_strategy_find(strategy) == crash_strategy_find(NULL);
+	bool all = c->opts.budget_states || c->opts.budget_seconds > 0 || !c->opts.max_per_path;
+	if (!crash_strategy_needs_deps(strategy) && !(automatic && c->h->dependences))
+		return 0;
+	struct infer_ops *ops = infer_ops_read(r, NULL, err);
+	struct infer_beliefs *b =
+		ops ? infer_beliefs_read(r, ops, c->opts.model, c->src, err) : NULL;
+	if (b)
+		crash_breaches_plan(&c->breaches, c->h, ops, b, all ? 0 : CRASH_ALIKE);
+	infer_beliefs_free(b);
+	infer_ops_free(ops);
+	return b ? 0 : -1;
+}
+
 struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, struct err *err)
 {
 	struct crash *c = xcalloc(1, sizeof *c);
@@ -65,7 +93,7 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	}
 	if (o->ops_file && !(c->suffix = crash_suffix_new(o, c->h->op.n, err)))
 		return crash_free(c), NULL;
-	if (crash_points_find(c->h, o, c->src, &c->points, err))
+	if (crash_points_find(c->h, o, c->src, &c->points, err) || find_breaches(c, r, err))
 		return crash_free(c), NULL;
 	crash_cursor_init(&c->building, c->h);
 	crash_cursor_init(&c->searching, c->h);
@@ -91,6 +119,7 @@ void crash_free(struct crash *c)
 	crash_suffix_free(c->suffix);
 	crash_said_free(c->texts);
 	crash_suspects_free(&c->suspects);
+	VEC_FREE(&c->breaches.v);
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
 	VEC_FREE(&c->statement);

@@ -42,6 +42,7 @@ struct crash_opts {
  * last. */
 const char *crash_strategy_at(size_t i, const char **about);
 const char *crash_points_at(size_t i, const char **about);
+bool crash_strategy_needs_deps(const char *strategy);     /* a recording with dependences */
 const char *crash_judge_at(size_t i, const char **about); /* how recovery is judged */
 
 struct crash_verdict {

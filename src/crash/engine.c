@@ -303,6 +303,7 @@ static struct crash_world look_at(struct crash *c)
 			    .budget = c->opts.budget_states || c->opts.budget_seconds > 0 },
 		.seed = c->opts.seed,
 		.suspects = &c->suspects,
+		.breaches = &c->breaches,
 		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
 		.reads_arg = c
 	};

@@ -128,6 +128,24 @@ bool crash_gen_planned(struct crash_gen *gen, size_t k, struct crash_state *out)
 	return true;
 }
 
+bool crash_gen_breaches(const struct crash_gen *gen)
+{
+	return gen->w->breaches && gen->w->breaches->v.n > 0;
+}
+
+bool crash_gen_breach(struct crash_gen *gen, size_t k, struct crash_state *out)
+{
+	const struct crash_breach *b;
+	if (!gen->w->breaches || k >= gen->w->breaches->v.n)
+		return false;
+	b = &gen->w->breaches->v.p[k];
+	crash_gen_go(gen, b->event, out);
+	crash_gen_lost(gen, out);
+	if (b->line != UINT32_MAX)
+		crash_gen_set(gen, out, b->line, b->version);
+	return true;
+}
+
 /* ---- lines ---- */
 
 uint32_t crash_gen_lo(const struct crash_gen *gen, uint32_t line)

@@ -140,6 +140,7 @@ struct crash_history {
 	VEC(struct crash_mark_row) mark;
 	struct crash_when raise_when, flush_when, mark_when;
 	bool operations;         /* some of these end one */
+	bool dependences;        /* the trace has them */
 	VEC(struct crash_op) op; /* in the order of their begins */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file; /* PM files first … */

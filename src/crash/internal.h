@@ -6,6 +6,7 @@
 #include "crash/crash.h"
 #include "crash/history.h"
 #include "crash/strategy.h"
+#include "infer/infer.h"
 
 #define CRASH_CHECKPOINT 32u
 
@@ -87,6 +88,27 @@ void crash_suspects_free(struct crash_suspects *);
 /* After the plan was tested: what proves a suspicion by itself. */
 int crash_suspects_confirm(struct crash *, struct err *);
 
+/* breach.c: the states that break what the program seems to rely on, in the order in which they are to be tested. */
+enum crash_breach_kind {
+	CRASH_BREACH_ORDER, /* a store is there, and an earlier one is not */
+	CRASH_BREACH_END,   /* what is guaranteed when an operation has ended */
+	CRASH_BREACH_EARLY, /* a store is there, and another is not made yet */
+};
+struct crash_breach {
+	uint64_t event;
+	uint32_t line, version; /* what is there beside what is guaranteed; UINT32_MAX: nothing */
+	uint32_t member;        /* of its cluster */
+	uint8_t kind;
+	uint64_t order;
+};
+struct crash_breaches {
+	VEC(struct crash_breach) v;
+};
+#define CRASH_ALIKE 2u /* states of a cluster that are tested where nothing ends the campaign */
+/* `most`: states of a cluster; 0: all. */
+void crash_breaches_plan(struct crash_breaches *, const struct crash_history *,
+			 const struct infer_ops *, const struct infer_beliefs *, uint64_t most);
+
 /* ---- strategies ---- */
 
 /* What they look at; all parts of one share the cursor. */
@@ -97,6 +119,7 @@ struct crash_world {
 	struct crash_wishes wishes;
 	uint64_t seed;
 	const struct crash_suspects *suspects; /* may be NULL */
+	const struct crash_breaches *breaches; /* likewise */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
 };
@@ -184,6 +207,7 @@ struct crash {
 	size_t head;
 	VEC(struct crash_cause) cause;
 	struct crash_suspects suspects;
+	struct crash_breaches breaches;
 	VEC(struct finding *) told;      /* by cause: the finding that the last report made of it */
 	struct crash_verdict empty;      /* what recovery says of the initial image */
 	uint64_t created;                /* event from which on recovery's refusals count */

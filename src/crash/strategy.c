@@ -8,6 +8,7 @@
 #define STRATEGIES(X)                                                                              \
 	X(auto)                                                                                    \
 	X(proof)                                                                                   \
+	X(invariants)                                                                              \
 	X(prefix)                                                                                  \
 	X(lost)                                                                                    \
 	X(ahead)                                                                                   \

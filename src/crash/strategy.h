@@ -93,7 +93,10 @@ uint64_t crash_gen_image(const struct crash_gen *, const struct crash_state *);
 bool crash_gen_reads(struct crash_gen *, const struct crash_state *, uint32_t **line, size_t *n);
 /* The k-th state that loses stores which are suspected to be missing (suspect_plan.c); false: there are no more. */
 bool crash_gen_planned(struct crash_gen *, size_t k, struct crash_state *out);
-uint64_t crash_gen_random(struct crash_gen *); /* the same sequence for the same seed */
+/* The k-th state that breaks what the program seems to rely on (breach.c); false: there are no more. */
+bool crash_gen_breach(struct crash_gen *, size_t k, struct crash_state *out);
+bool crash_gen_breaches(const struct crash_gen *); /* there are some */
+uint64_t crash_gen_random(struct crash_gen *);     /* the same sequence for the same seed */
 
 /* What was asked for; 0 and false: nothing. */
 struct crash_wishes {

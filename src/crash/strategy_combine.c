@@ -38,6 +38,8 @@ static void *start_auto(struct crash_gen *gen)
 {
 	static const char *const parts[] = { "prefix", "lost", "ahead", "behind", "random" };
 	struct combined *c = xcalloc(1, sizeof *c);
+	if (crash_gen_breaches(gen))
+		add(gen, c, "invariants");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		add(gen, c, parts[i]);
 	return c;
@@ -64,7 +66,8 @@ static void progress_auto(void *own, struct crash_progress *out)
 
 const struct crash_strategy crash_strategy_auto = {
 	.name = "auto",
-	.about = "prefix, lost, ahead, behind and random, one after the other",
+	.about = "prefix, lost, ahead, behind and random, one after the other; before them, where "
+		 "dependences were recorded, invariants",
 	.start = start_auto,
 	.next = next_auto,
 	.stop = stop,

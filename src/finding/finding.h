@@ -102,7 +102,11 @@ enum finding_level finding_level_down(enum finding_level);
 	  "input, or from persistent memory, before it is used.")                                            \
 	X(PROGRAM_HANG, "program-hang", ERROR, "an input makes the program hang",                            \
 	  "With this input the program does not end within the time limit. If it only needs "                \
-	  "longer, give it more time with --timeout.")
+	  "longer, give it more time with --timeout.")                                                       \
+	X(BROKEN_ORDER, "broken-order", WARNING,                                                             \
+	  "an order that is nearly always kept is not kept here",                                            \
+	  "By what depends on what, the program seems to rely on the earlier store being persistent before " \
+	  "this one is made; nearly always it is. Persist it (flush and fence) before this store, here, too.")
 
 enum finding_kind {
 #define X(NAME, name, level, title, help) FINDING_##NAME,

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What a program relies on: holdfast infer, the strategy 'invariants' and the kind broken-order, on programs-crash/relies.c.
+load crash-common
+
+setup_file() {
+	export BIN=$BATS_FILE_TMPDIR/bin
+	mkdir -p "$BIN"
+	${CC:-cc} -g -O0 -mclflushopt -I "$HOLDFAST_SOURCE/include" -o "$BIN/relies" "$PROGRAMS/relies.c"
+}
+
+at() {
+	grep -n "@$1 " "$PROGRAMS/relies.c" | cut -d: -f1
+}
+
+probe() {
+	echo "$BIN/relies $pool dump"
+}
+
+# belief RULE FIRST SECOND: held and broken, as infer --json has them in b.json.
+belief() {
+	jq -r --arg rule "$1" --arg first ":$(at "$2")" --arg second ":$(at "$3")" 'select(.rule == $rule and (.first | endswith($first))
+		and (.second | endswith($second))) | "\(.held) \(.broken)"' b.json
+}
+
+@test "infer: the beliefs of a correct program, in words and as JSON" {
+	holdfast record -q --deps -o t -- "$BIN/relies" "$pool" good 30
+	run -0 holdfast infer t
+	output_has "RO3  \`slot->key\` (relies.c:$(at key)) is persistent before \`slot->token\` (relies.c:$(at token)) is stored: 30 of 30 (seen 30×)"
+	output_has "RO3  \`slot->value\` (relies.c:$(at value)) is persistent before \`slot->token\` (relies.c:$(at token)) is stored: 30 of 30"
+	output_has "RA1  "
+	holdfast infer --json t >b.json
+	[ "$(belief RO3 key token)" = "30 0" ]
+	[ "$(belief RO3 value token)" = "30 0" ]
+	[ "$(belief RO3 value key)" = "0 30" ]
+	run -0 holdfast infer --top 2 t
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[0]} == *"30 of 30"* ]]
+}
+
+@test "infer: records by itself; what is wrong is said" {
+	run -0 --separate-stderr holdfast infer -o t -- "$BIN/relies" "$pool" good 3
+	[[ $output == *"3 of 3"* ]]
+	[[ $stderr == *"recorded"* ]]
+	rm -rf t "$pool"
+	holdfast record -q -o t -- "$BIN/relies" "$pool" good 3
+	run -2 holdfast infer t
+	output_has "has no dependences: record the program with --deps"
+	run -2 holdfast infer
+	output_has "a program to run or a trace is needed"
+	run -2 holdfast crash --strategy invariants --probe "$(probe)" t
+	output_has "has no dependences: record the program with --deps"
+}
+
+@test "the strategy finds a broken order with a quarter of the states that auto needs" {
+	crash_json auto.json -o a --probe "$(probe)" -- "$BIN/relies" "$pool" hasty 30
+	rm -f "$pool"
+	crash_json inv.json -o i --strategy invariants --probe "$(probe)" -- "$BIN/relies" "$pool" hasty 30
+	jq -e --argjson key "$(at key)" --argjson token "$(at token)" 'any(.findings[]; any(.related[]; .role == "persisted" and
+		.location.line == $token) and any(.related[]; .role == "lost" and (.location.line == $key or .location.line == $key + 1)))' inv.json
+	jq -e -s '.[1].stats.tested * 4 <= .[0].stats.tested' auto.json inv.json
+}
+
+@test "the strategy finds the one that differs, late in a long run, and nothing in a correct program" {
+	crash_json inv.json -o i --strategy invariants --probe "$(probe)" -- "$BIN/relies" "$pool" once 60
+	jq -e --argjson token "$(at token)" 'any(.findings[]; .location.line == $token)' inv.json
+	rm -f "$pool"
+	crash_json good.json -o g --strategy invariants --probe "$(probe)" -- "$BIN/relies" "$pool" good 60
+	jq -e '.findings == [] and .stats.tested > 3' good.json
+}
+
+@test "auto begins with it where dependences were recorded" {
+	holdfast record -q --deps -o t -- "$BIN/relies" "$pool" hasty 5
+	crash_json r.json --probe "$(probe)" t
+	[ "$(python3 -c 'import sqlite3
+print(sqlite3.connect("t/campaign.db").execute("select count(*) from verdict where strategy = ?", ("invariants",)).fetchone()[0] > 0)')" = True ]
+}
+
+@test "broken-order: the odd one out is a warning of check; a habit is none" {
+	holdfast record -q --deps -o t -- "$BIN/relies" "$pool" once 60
+	report_json check r.json t
+	jq -e --argjson token "$(at token)" '[.findings[] | select(.kind == "broken-order")] | length == 1 and
+		.[0].level == "warning" and .[0].location.line == $token' r.json
+	for way in good hasty; do
+		rm -rf t "$pool"
+		holdfast record -q --deps -o t -- "$BIN/relies" "$pool" "$way" 60
+		report_json check r.json t
+		jq -e '[.findings[] | select(.kind == "broken-order")] == []' r.json
+	done
+}
