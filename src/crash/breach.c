@@ -230,14 +230,25 @@ static int by_turn(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
+/* The thread whose stores are an operation's: its own, or, where it overlaps with no other, any (UINT32_MAX). */
+static uint32_t thread_of(const struct crash_history *h, const struct infer_op *op, size_t n,
+			  uint64_t before)
+{
+	uint64_t key = (uint64_t)op->process << 32 | op->thread, thread;
+	if ((!before || op->begin > before) && (n == 1 || op[1].begin > op->end))
+		return UINT32_MAX;
+	return hmap_get(&h->thread_at, key, &thread) ? (uint32_t)thread : UINT32_MAX - 1;
+}
+
 static void try_ops(struct plan *p, const struct infer_ops *ops)
 {
 	size_t n;
 	const struct infer_op *op = infer_ops_all(ops, &n), all = { .end = UINT64_MAX };
+	uint64_t before = 0; /* the end of those that began before */
 	for (size_t i = 0; i < n; i++) {
-		uint64_t key = (uint64_t)op[i].process << 32 | op[i].thread, thread;
-		if (hmap_get(&p->h->thread_at, key, &thread))
-			try_op(p, &op[i], infer_op_name(ops, &op[i]), (uint32_t)thread);
+		try_op(p, &op[i], infer_op_name(ops, &op[i]),
+		       thread_of(p->h, &op[i], n - i, before));
+		before = op[i].end > before ? op[i].end : before;
 	}
 	if (!n)
 		try_op(p, &all, "", UINT32_MAX);

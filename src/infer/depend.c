@@ -23,18 +23,22 @@ void infer_inside_free(struct infer_inside *in)
 uint32_t infer_inside_at(struct infer_inside *in, const struct trace_event *e, uint64_t *begin,
 			 bool *alone)
 {
-	uint64_t key = (uint64_t)e->process << 32 | e->thread, at;
+	uint64_t key = (uint64_t)e->process << 32 | e->thread, at = 0;
 	*alone = false;
 	*begin = 0;
 	for (; in->next < in->n && in->op[in->next].begin <= e->num; in->next++) {
 		const struct infer_op *op = &in->op[in->next];
-		*alone = op->begin > in->last || !in->next;
+		*alone = in->single = op->begin > in->last || !in->next;
 		in->last = op->end > in->last ? op->end : in->last;
 		hmap_put(&in->now, (uint64_t)op->process << 32 | op->thread, in->next + 1);
 	}
 	if (!in->n)
 		return 1;
-	if (!hmap_get(&in->now, key, &at) || in->op[at - 1].end < e->num)
+	if (in->single)
+		at = in->next;
+	else
+		hmap_get(&in->now, key, &at);
+	if (!at || in->op[at - 1].end < e->num)
 		return 0;
 	*begin = in->op[at - 1].begin;
 	return (uint32_t)at;

@@ -32,12 +32,14 @@ size_t infer_control_labels(struct infer_control *, const struct trace_event *,
 void infer_control_forget(struct infer_control *); /* all branches so far */
 void infer_control_free(struct infer_control *);
 
-/* Which operation an event is in; events in order. If there are none, each thread is in one. */
+/* Which operation an event is in; events in order. Where only one is under way, all threads work for it; if there are none at
+ * all, the run is one. */
 struct infer_inside {
 	const struct infer_op *op;
 	size_t n, next;
 	struct hmap now; /* process and thread -> op + 1 */
 	uint64_t last;   /* end of the latest that began */
+	bool single;     /* no other was under way when the last began */
 };
 void infer_inside_init(struct infer_inside *, const struct infer_ops *);
 /* The number of the operation, from 1; 0: it is in none. *begin: its first event. *alone: a new one has begun, and
