@@ -78,7 +78,8 @@ static void print_text(struct infer_beliefs *b, const struct infer_belief *belie
 	if (rule->atomic)
 		printf("%s  %s and %s become persistent at once", rule->name, first, second);
 	else
-		printf("%s  %s is persistent before %s is stored", rule->name, first, second);
+		printf("%s  %s is persistent before %s is %s", rule->name, first, second,
+		       *second == '`' ? "stored" : "made");
 	printf(": %" PRIu64 " of %" PRIu64 " (seen %" PRIu64 "×)\n", belief->held,
 	       belief->held + belief->broken, belief->seen);
 	free(first);
