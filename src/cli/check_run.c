@@ -81,6 +81,7 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	else if (!whole || launch_died(trace_defs(r->reader)))
 		r->incomplete = xstrdup(whole ? RUN_DIED : why);
 	r->broken = r->incomplete != NULL;
+	r->incomplete = run_differs(r->incomplete, trace_differs(trace_defs(r->reader)));
 	check_end(r->check);
 	check_report(r->check, out);
 	int bad = r->seen.kind[TRACE_FRAME] &&

@@ -105,11 +105,11 @@ static char *ended(const struct launch_result *res, const struct trace_defs *def
 				  : NULL;
 }
 
-char *run_differs(char *why, const struct launch_result *res)
+char *run_differs(char *why, const char *text)
 {
-	if (!res->differs.status)
+	if (!text)
 		return why;
-	char *both = why ? xasprintf("%s; %s", why, res->differs.text) : xstrdup(res->differs.text);
+	char *both = why ? xasprintf("%s; %s", why, text) : xstrdup(text);
 	free(why);
 	return both;
 }
@@ -117,7 +117,8 @@ char *run_differs(char *why, const struct launch_result *res)
 char *run_end(const struct launch_result *res, const struct trace_defs *defs, const char *doing,
 	      bool *broken)
 {
-	return run_differs(ended(res, defs, doing, broken), res);
+	return run_differs(ended(res, defs, doing, broken),
+			   res->differs.status ? res->differs.text : NULL);
 }
 
 /* ---- what was looked at ---- */

@@ -118,8 +118,8 @@ char *run_looked(const struct run_seen *, const struct trace_defs *, const char 
  * *broken is set if what it did is not known to the end. */
 char *run_end(const struct launch_result *, const struct trace_defs *, const char *doing,
 	      bool *broken);
-/* Adds to why a run is incomplete (xmalloc'ed or NULL) that the files are not what was recorded. */
-char *run_differs(char *why, const struct launch_result *);
+/* Adds to why a run is incomplete (xmalloc'ed or NULL) what the self-check found; NULL: nothing. */
+char *run_differs(char *why, const char *text);
 /* The run stored nothing in persistent memory: says so, and what may be the reason. */
 void run_say_no_pm(const struct run_opts *, const uint64_t kind[TRACE_KINDS]);
 

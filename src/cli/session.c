@@ -96,9 +96,9 @@ static char *incomplete(const struct work *w, bool *broken)
 		*broken = true;
 	}
 	if (!why)
-		return end;
+		return w->live ? end : run_differs(end, trace_differs(defs));
 	free(end);
-	return run_differs(why, &w->rec.result);
+	return run_differs(why, trace_differs(defs));
 }
 
 static int report(struct work *w)

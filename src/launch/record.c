@@ -49,6 +49,9 @@ static int record(struct launch *l, const char *dir, bool force, struct launch_r
 		launch_folder_remove(dir, !existed);
 		return -1;
 	}
+	if (rec->result.differs.status &&
+	    trace_put_differs(w, rec->result.differs.text, &rec->result.why))
+		rec->result.stopped = true;
 	if (rec->result.stopped)
 		trace_abandon(w);
 	else if (trace_finish(w, &rec->result.why))

@@ -134,6 +134,16 @@ void trace_defs_ended(struct trace_defs *d, uint32_t process)
 		p->def.ended = 1;
 }
 
+void trace_defs_differs(struct trace_defs *d, const char *text)
+{
+	d->differs = keep(d, text, strlen(text));
+}
+
+const char *trace_differs(const struct trace_defs *d)
+{
+	return d->differs;
+}
+
 enum defs_result trace_defs_site(struct trace_defs *d, uint32_t process, uint32_t id,
 				 const struct trace_site_def *def)
 {

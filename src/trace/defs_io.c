@@ -15,7 +15,9 @@ enum tag {
 	DEF_MODULE,
 	DEF_STRING,
 	DEF_FILE,
-	DEF_NODE
+	DEF_NODE,
+	DEF_DIFFERS,
+	DEF_TAGS
 };
 
 static void put(struct defs_out *o, const uint64_t *v, size_t n)
@@ -111,6 +113,12 @@ void trace_defs_put_node(struct defs_out *o, const struct trace_node_def *def)
 	    7);
 	put_text(o, def->path, strlen(def->path));
 	put_text(o, def->target, strlen(def->target));
+}
+
+void trace_defs_put_differs(struct defs_out *o, const char *text)
+{
+	put(o, (uint64_t[]){ DEF_DIFFERS }, 1);
+	put_text(o, text, strnlen(text, TRACE_MAX_PAYLOAD));
 }
 
 /* Reading: the mirror image. Each parser returns false if the record makes no sense. */
@@ -260,6 +268,15 @@ static bool parse_node(struct parse *s)
 	       trace_defs_node(s->defs, &def) != DEFS_BAD;
 }
 
+static bool parse_differs(struct parse *s)
+{
+	char text[TRACE_MAX_PAYLOAD + 1];
+	get_text(s, text);
+	if (!s->in.bad)
+		trace_defs_differs(s->defs, text);
+	return !s->in.bad;
+}
+
 int trace_defs_parse(struct trace_defs *defs, const uint8_t *bytes, size_t n, size_t *at)
 {
 	static bool (*const parsers[])(struct parse *) = {
@@ -267,12 +284,13 @@ int trace_defs_parse(struct trace_defs *defs, const uint8_t *bytes, size_t n, si
 		[DEF_SITE] = parse_site,       [DEF_CTX] = parse_ctx,
 		[DEF_MODULE] = parse_module,   [DEF_STRING] = parse_string,
 		[DEF_FILE] = parse_file,       [DEF_NODE] = parse_node,
+		[DEF_DIFFERS] = parse_differs,
 	};
 	struct parse s = { .in = { .p = bytes, .end = bytes + n }, .defs = defs };
 	while (s.in.p < s.in.end) {
 		uint8_t tag = *s.in.p;
 		*at = (size_t)(s.in.p++ - bytes);
-		if (tag < DEF_PROCESS || tag > DEF_NODE || !parsers[tag](&s))
+		if (tag < DEF_PROCESS || tag >= DEF_TAGS || !parsers[tag](&s))
 			return -1;
 	}
 	return 0;

@@ -27,7 +27,8 @@ struct trace_defs {
 	VEC(struct defs_process *) process;
 	VEC(struct trace_file_def *) file;
 	VEC(struct trace_node_def *) node;
-	VEC(char *) text; /* every path, command and string, freed together */
+	const char *differs; /* what the self-check found; NULL: nothing */
+	VEC(char *) text;    /* every path, command and string, freed together */
 };
 
 enum defs_result { DEFS_BAD = -1, DEFS_SAME, DEFS_NEW, DEFS_CHANGED };
@@ -45,6 +46,7 @@ enum defs_result trace_defs_file(struct trace_defs *, const struct trace_file_de
 enum defs_result trace_defs_node(struct trace_defs *, const struct trace_node_def *);
 void trace_defs_cut_files(struct trace_defs *, uint32_t n); /* those from n on are gone */
 void trace_defs_ended(struct trace_defs *, uint32_t process);
+void trace_defs_differs(struct trace_defs *, const char *text);
 void trace_defs_free(struct trace_defs *);
 
 /* --- defs_io.c: the same as bytes of a DEFS chunk --- */
@@ -69,6 +71,7 @@ void trace_defs_put_module(struct defs_out *, uint32_t process, uint32_t id,
 void trace_defs_put_string(struct defs_out *, uint32_t process, uint32_t id, const char *text);
 void trace_defs_put_file(struct defs_out *, const struct trace_file_def *);
 void trace_defs_put_node(struct defs_out *, const struct trace_node_def *);
+void trace_defs_put_differs(struct defs_out *, const char *text);
 /* Adds everything in a DEFS chunk; -1: bad bytes, *at says where in the chunk. */
 int trace_defs_parse(struct trace_defs *, const uint8_t *, size_t n, size_t *at);
 

@@ -72,6 +72,14 @@ int trace_put_ended(struct trace_writer *w, uint32_t process, struct err *err)
 	return 0;
 }
 
+int trace_put_differs(struct trace_writer *w, const char *text, struct err *err)
+{
+	if (before(w, DEFS_NEW, err))
+		return -1;
+	trace_defs_put_differs(&w->pending, text);
+	return 0;
+}
+
 /* Whether a definition must be written: 1 or 0; -1 if it cannot be. */
 static int news(struct trace_writer *w, enum defs_result how, const char *what, uint32_t id,
 		struct err *err)

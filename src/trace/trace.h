@@ -86,6 +86,8 @@ const struct trace_process_def *trace_process(const struct trace_defs *, uint32_
 uint32_t trace_files(const struct trace_defs *); /* how many there are */
 uint32_t trace_nodes(const struct trace_defs *);
 uint32_t trace_processes(const struct trace_defs *);
+/* What the self-check found when the run was recorded; NULL: nothing. Known once all events are read. */
+const char *trace_differs(const struct trace_defs *);
 
 const char *trace_kind_name(unsigned kind);            /* "store", …; NULL if unknown */
 const char *trace_arg_name(unsigned kind, unsigned i); /* "addr", …; NULL past the last */
@@ -245,6 +247,8 @@ void trace_image_free(struct trace_image *);
 /* Writer: a folder holding one trace. It must not exist, or be empty. */
 struct trace_writer;
 struct trace_writer *trace_create(const char *dir, struct err *err);
+/* Keeps what the self-check found: files hold something else than the events say. */
+int trace_put_differs(struct trace_writer *, const char *text, struct err *err);
 int trace_finish(struct trace_writer *, struct err *err); /* index and end mark; frees */
 void trace_abandon(struct trace_writer *);                /* leaves what is there, unmarked */
 /*

@@ -132,13 +132,19 @@ forks() {
 	grep -q "warning: $differs" <<<"$output"
 	forks 3 record -f -o t --incomplete error
 	forks 3 record -q -f -o t --incomplete error
+	# the trace knows it
+	report_json check r.json t
+	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
+	run -3 holdfast check -q --incomplete error t
+	report_json crash r.json --recover "test -e $PWD/pool" t
+	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
 	forks 0 check --json r.json
 	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
 	forks 3 check --incomplete error
 	forks 0 test --json r.json -o t2 --recover "test -e $PWD/pool"
 	jq -e --arg t "$differs" '.incomplete | test($t)' r.json
 	# and not where all is told
-	forks 0 record -f -o t --incomplete error --follow-forks
+	forks 0 record -o t3 --incomplete error --follow-forks
 	output_lacks "is not what was recorded"
 	forks 0 check --incomplete error --follow-forks --json r.json
 	jq -e '.incomplete == null' r.json
