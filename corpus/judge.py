@@ -228,7 +228,7 @@ def judge_bug(label, place, answers, available):
             verdicts[analysis] = verdict(by(part, analysis), lambda f: names(f, place))
         elif analysis == "input":
             verdicts[analysis] = verdict(by(inputs, "input"), lambda f: shows(f, label, place)) if inputs else "not tried"
-    result = {"id": label["id"], "class": label["class"], "set": label.get("set", "tune"), "able": able, "verdicts": verdicts,
+    result = {"id": label["id"], "class": label["class"], "set": label.get("set", "older"), "able": able, "verdicts": verdicts,
               "place": f"{source.relative_to(corpus.ROOT.parent)}:{line}"}
     judge_crashes(result, by(ops, "crash"), wanted, place, seen)
     result["after"] = min((f["after"] for f in by(inputs, "input") if "after" in f and shows(f, label, place)), default=None)

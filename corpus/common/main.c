@@ -154,7 +154,7 @@ static int dump_keys(const struct corpus_program *p, void *store, FILE *in)
 static int dump(const struct corpus_program *p, void *store, FILE *in)
 {
 	static struct corpus_pair pairs[DUMP_MAX];
-	size_t n = p->scan ? p->scan(store, 0, DUMP_MAX, pairs) : 0;
+	size_t n = p->scan ? p->scan(store, 1, DUMP_MAX, pairs) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		printf("%" PRIu64 "=%" PRIu64 "\n", pairs[i].key, pairs[i].value);

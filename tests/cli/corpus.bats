@@ -50,6 +50,32 @@ adapter() {
 	output_has "0 of 10 bugs found, 2 false positives"
 }
 
+@test "output: no checker is asked, but what is in the pool, or what later operations print" {
+	line=$(sed -n '/BUG(log-upd-no-fence)/=' "$CORPUS/raw/log/log.c")
+	cat >says <<-END
+		#!/usr/bin/env python3
+		import json, subprocess, sys
+		if sys.argv[1] == "--about":
+		    sys.exit(print(json.dumps({"tool": "says", "analyses": ["output"]})))
+		request, findings = json.load(open(sys.argv[1])), []
+		assert request["recover"] is None and request["analyses"] == ["output"]
+		subprocess.run(request["run"], check=True, stdout=-1)
+		said = subprocess.run(request["probe"], shell=True, check=True, stdout=-1, text=True).stdout
+		if request["case"].endswith("BUG_LOG_UPD_NO_FENCE"):
+		    assert said == "1: 12\\n1: 12\\n" and "continue" not in request, said
+		    findings.append({"analysis": "output", "classes": [], "stack": [{"file": "log.c", "line": $line}]})
+		if "TRAP" in request["case"]:
+		    assert request["continue"].endswith(" {ops}") and open(request["ops"]).read()
+		print(json.dumps({"findings": findings, "counts": {"compared": 7}}))
+	END
+	chmod +x says
+	run -0 eval_with ./says --quick
+	output_has "| output | 3 | 1 | 0 | 2 |"
+	output_has "Output, with no checker: older 1 of 3. Campaigns on correct programs: 2, 0 of them"
+	output_has "Crash states compared: 21 on bugs, 14 on correct programs"
+	output_has "1 of 10 bugs found, 0 false positives"
+}
+
 @test "an adapter that fails, or prints something else, is said" {
 	adapter fails 'sys.exit("no licence")'
 	run -1 eval_with ./fails
