@@ -127,6 +127,7 @@ void crash_free(struct crash *c)
 	hmap_free(&c->verdict);
 	hmap_free(&c->said);
 	hmap_free(&c->made);
+	hmap_free(&c->group);
 	crash_cursor_free(&c->building);
 	crash_cursor_free(&c->searching);
 	crash_cursor_free(&c->reporting);

@@ -197,6 +197,8 @@ struct crash {
 	struct crash_cell *cell;
 	struct crash_suffix *suffix; /* NULL: none */
 	struct crash_texts *texts;   /* NULL: none yet */
+	struct hmap
+		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
 	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
 	struct hmap said;    /* … by what is said */
 	struct hmap made;    /* image hashes that strategies made */
@@ -247,6 +249,8 @@ void crash_suffix_free(struct crash_suffix *);
 char *crash_suffix_line(const struct crash_suffix *, size_t);
 /* The next start in this cell runs those after the first `from`. */
 int crash_suffix_put(struct crash *, unsigned cell, size_t from, struct err *);
+/* From now on these are run first, and what they print is not heard. */
+void crash_suffix_before(struct crash *, const size_t *line, size_t n);
 /* Runs on images with that hash, with these operations, are the same. */
 uint64_t crash_suffix_key(const struct crash *, uint64_t hash, size_t from);
 
@@ -263,6 +267,15 @@ void crash_said_differ(const char *was, const char *before, const char *after,
 char *crash_said_compare(const char *was, const char *before, const char *after, bool flying);
 /* Fails: the same image, that of `where`, made it say this, then that. */
 int crash_said_unsteady(const char *where, const char *, const char *, struct err *);
+
+/* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
+bool crash_overlap_can(const struct crash *, uint64_t event);
+uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */
+int crash_overlap_judge(struct crash *, const struct crash_state *, bool run,
+			struct crash_verdict *, struct err *);
+char *crash_overlap_what(const struct crash_history *, uint64_t event); /* NULL: they do not */
+/* What is said if those in flight had happened, or had not; malloc'ed, NULL and err. */
+char *crash_overlap_said(struct crash *, uint64_t event, bool happened, struct err *);
 
 /* judge.c: operations, as the history is read. */
 void crash_op_event(struct crash_history *, const struct trace_event *, uint32_t thread);

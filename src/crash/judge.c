@@ -11,8 +11,9 @@
  * Between two operations there is nothing in flight: the end of the one and the begin of the next. What
  * it prints there is looked up like the verdict on any other image: once for each.
  *
- * Where operations of several threads overlap, an image with one of them and without the other is
- * fine as well, and cannot be made from the history: such states are not judged by what they say.
+ * With --continue, what is said includes what later operations print (suffix.c): the same ones on all three
+ * images. Where operations of several threads overlap, an image with one of them and without the other is fine as
+ * well, and cannot be made from the history; overlap.c makes it where it can.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,7 +119,8 @@ uint64_t crash_judge_key(const struct crash *c, const struct crash_state *s, uin
 	struct span span;
 	if (!c->opts.listen)
 		return hash;
-	return hash_mix(hash, span_of(c->h, s->event, &span) ? span.from + 1 : 0);
+	return hash_mix(hash, span_of(c->h, s->event, &span) ? span.from + 1
+							     : crash_overlap_key(c->h, s->event));
 }
 
 /* ---- what is said ---- */
@@ -189,6 +191,18 @@ static int look_up(struct crash *c, const struct span *span, struct said *out, s
 	return -1;
 }
 
+/* The same where they overlap, if none of those in flight had happened, or all. */
+static int look_up_overlap(struct crash *c, const struct crash_state *s, struct said *out,
+			   struct err *err)
+{
+	*out = (struct said){ .before = crash_overlap_said(c, s->event, false, err) };
+	out->after = out->before ? crash_overlap_said(c, s->event, true, err) : NULL;
+	if (out->after)
+		return 0;
+	forget(out);
+	return -1;
+}
+
 /* In which line it differs, and in which way. */
 static int say_how(struct crash *c, const struct crash_state *s, const struct span *span,
 		   struct crash_verdict *v, struct err *err)
@@ -209,8 +223,10 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 {
 	uint64_t before, after;
 	struct span span;
-	if (!c->opts.listen || v->verdict != RUNNER_OK || !span_of(c->h, s->event, &span))
+	if (!c->opts.listen || v->verdict != RUNNER_OK)
 		return 0;
+	if (!span_of(c->h, s->event, &span))
+		return crash_overlap_judge(c, s, run, v, err);
 	int a = said_at(c, &span, span.from, run, &before, err);
 	int b = a < 0 ? -1 : said_at(c, &span, span.to, run, &after, err);
 	if (a < 0 || b < 0)
@@ -239,8 +255,8 @@ static char *name_of(const struct crash *c, size_t op)
 char *crash_judge_what(struct crash *c, const struct crash_state *s, struct crash_verdict v)
 {
 	struct span span;
-	if (!span_of(c->h, s->event, &span) || !span.op)
-		return xstrdup("what is in the pool is neither what it was nor what it should be");
+	if (!span_of(c->h, s->event, &span))
+		return crash_overlap_what(c->h, s->event);
 	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
 	if (gone > 0 && (size_t)gone < span.ended)
 		return xasprintf("operations %ld to %zu, which had ended, are gone", gone,
@@ -274,7 +290,7 @@ bool crash_judge_can(const struct crash *c, const struct crash_state *s)
 {
 	struct span span;
 	return !c->opts.listen || !crash_ops_begun(c->h, s->event) ||
-	       span_of(c->h, s->event, &span);
+	       span_of(c->h, s->event, &span) || crash_overlap_can(c, s->event);
 }
 
 int crash_judge_explain(struct crash *c, const struct crash_state *s, char **output,
@@ -282,11 +298,11 @@ int crash_judge_explain(struct crash *c, const struct crash_state *s, char **out
 {
 	struct said all;
 	struct span span;
-	if (!span_of(c->h, s->event, &span))
-		return 0;
-	if (look_up(c, &span, &all, err))
+	bool one = span_of(c->h, s->event, &span);
+	if (one ? look_up(c, &span, &all, err) : look_up_overlap(c, s, &all, err))
 		return -1;
-	char *text = crash_said_compare(*output ? *output : "", all.before, all.after, span.flying);
+	char *text = crash_said_compare(*output ? *output : "", all.before, all.after,
+					!one || span.flying);
 	free(*output);
 	*output = text;
 	forget(&all);

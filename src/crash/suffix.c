@@ -21,6 +21,7 @@ struct crash_suffix {
 	VEC(size_t) line; /* where each operation begins */
 	uint64_t most;    /* operations in {ops} */
 	uint64_t hash;
+	VEC(size_t) before; /* lines that are run first, and then forgotten */
 };
 
 static bool is_blank(const char *line, size_t n)
@@ -113,6 +114,7 @@ void crash_suffix_free(struct crash_suffix *s)
 	if (!s)
 		return;
 	VEC_FREE(&s->line);
+	VEC_FREE(&s->before);
 	buf_free(&s->text);
 	free(s);
 }
@@ -127,6 +129,31 @@ char *crash_suffix_line(const struct crash_suffix *s, size_t i)
 	return xasprintf("%.*s", (int)(end - at), s->text.p + at);
 }
 
+void crash_suffix_before(struct crash *c, const size_t *line, size_t n)
+{
+	c->suffix->before.n = 0;
+	for (size_t i = 0; i < n; i++)
+		VEC_PUSH(&c->suffix->before, line[i]);
+}
+
+/* These lines, with the header; nothing for none. */
+static int put_before(struct crash *c, unsigned cell, struct err *err)
+{
+	const struct crash_suffix *s = c->suffix;
+	struct buf b = { 0 };
+	for (size_t i = 0; i < s->before.n; i++) {
+		size_t k = s->before.p[i], at = k < s->line.n ? s->line.p[k] : s->text.n;
+		if (!i)
+			buf_add(&b, s->text.p, s->header);
+		buf_add(&b, s->text.p + at, line_end(&s->text, at) - at);
+		if (b.n && b.p[b.n - 1] != '\n')
+			buf_puts(&b, "\n");
+	}
+	int bad = runner_before(c->runner, cell, b.p, b.n, err);
+	buf_free(&b);
+	return bad;
+}
+
 int crash_suffix_put(struct crash *c, unsigned cell, size_t from, struct err *err)
 {
 	const struct crash_suffix *s = c->suffix;
@@ -138,12 +165,18 @@ int crash_suffix_put(struct crash *c, unsigned cell, size_t from, struct err *er
 	size_t end = all ? s->text.n : s->line.p[from + s->most];
 	buf_add(&b, s->text.p, s->header);
 	buf_add(&b, s->text.p + first, end - first);
-	int bad = runner_ops(c->runner, cell, b.p, b.n, err);
+	int bad = runner_ops(c->runner, cell, b.p, b.n, err) || put_before(c, cell, err);
 	buf_free(&b);
-	return bad;
+	return bad ? -1 : 0;
 }
 
 uint64_t crash_suffix_key(const struct crash *c, uint64_t hash, size_t from)
 {
-	return c->suffix ? hash_mix(hash_mix(hash, c->suffix->hash), from + 1) : hash;
+	const struct crash_suffix *s = c->suffix;
+	if (!s)
+		return hash;
+	hash = hash_mix(hash_mix(hash, s->hash), from + 1);
+	for (size_t i = 0; i < s->before.n; i++)
+		hash = hash_mix(hash, s->before.p[i] + 1);
+	return hash;
 }

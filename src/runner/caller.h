@@ -21,8 +21,8 @@ struct told {
 struct runner_cell {
 	pid_t pid;
 	int sock;
-	int ops;   /* memfd; -1: no command wants one */
-	int heard; /* memfd: all that was said; -1: nobody listens */
+	int ops, before; /* memfds; -1: no command wants one */
+	int heard;       /* memfd: all that was said; -1: nobody listens */
 	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
 	char *home; /* its folder, where it has one */
 	bool resized;

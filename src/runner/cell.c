@@ -49,6 +49,8 @@ static void close_others(const struct cell_args *a, size_t nfile, int devnull)
 	VEC_PUSH(&keep, devnull);
 	if (a->ops >= 0)
 		VEC_PUSH(&keep, a->ops);
+	if (a->before >= 0)
+		VEC_PUSH(&keep, a->before);
 	if (a->heard >= 0)
 		VEC_PUSH(&keep, a->heard);
 	for (size_t i = 0; i < nfile; i++)
@@ -249,6 +251,8 @@ void runner_cell_main(const struct cell_args *a)
 	struct cell c = { .opts = a->opts,
 			  .sock = a->sock,
 			  .ops = a->ops,
+			  .before = a->before,
+			  .given = a->ops,
 			  .heard = a->heard,
 			  .fast = a->opts->fast && a->preload };
 	struct runner_result r = { 0 };

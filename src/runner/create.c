@@ -112,6 +112,7 @@ static int launch(struct runner *r, struct runner_cell *c, int *truth, struct er
 				  .space = r->space,
 				  .sock = sv[1],
 				  .ops = c->ops,
+				  .before = c->before,
 				  .heard = c->heard,
 				  .truth = truth };
 	pid_t pid = sandbox_space_fork(&r->space);
@@ -176,9 +177,10 @@ static int start_cell(struct runner *r, struct runner_cell *c, struct err *err)
 	size_t n = r->opts->nfile;
 	int *truth = xcalloc(n, sizeof *truth), bad = 0;
 	c->sock = -1;
-	c->ops = make_shared(runner_has_ops(r->opts->command) ||
-				     (r->opts->next && runner_has_ops(r->opts->next)),
-			     "holdfast-ops");
+	bool ops = runner_has_ops(r->opts->command) ||
+		   (r->opts->next && runner_has_ops(r->opts->next));
+	c->ops = make_shared(ops, "holdfast-ops");
+	c->before = make_shared(ops, "holdfast-before");
 	c->heard = make_shared(r->opts->listen, "holdfast-heard");
 	c->file = xcalloc(n, sizeof *c->file);
 	for (size_t i = 0; i < n; i++)
@@ -206,6 +208,8 @@ static void end_cell(const struct runner *r, struct runner_cell *c)
 	}
 	if (c->ops >= 0)
 		close(c->ops);
+	if (c->before >= 0)
+		close(c->before);
 	if (c->heard >= 0)
 		close(c->heard);
 	free(c->home);

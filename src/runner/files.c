@@ -45,12 +45,21 @@ int runner_write(struct runner *r, unsigned cell, uint32_t file, uint64_t off, c
 	return 0;
 }
 
-int runner_ops(struct runner *r, unsigned cell, const void *data, size_t len, struct err *err)
+static int fill(int fd, const void *data, size_t len, struct err *err)
 {
-	int fd = r->cell[cell].ops;
 	if (fd >= 0 && (ftruncate(fd, 0) || write_all_at(fd, data, len, 0)))
 		return err_errno(err, EXIT_PROGRAM, "cannot write the operations for {ops}");
 	return 0;
+}
+
+int runner_ops(struct runner *r, unsigned cell, const void *data, size_t len, struct err *err)
+{
+	return fill(r->cell[cell].ops, data, len, err);
+}
+
+int runner_before(struct runner *r, unsigned cell, const void *data, size_t len, struct err *err)
+{
+	return fill(r->cell[cell].before, data, len, err);
 }
 
 int runner_name(struct runner *r, unsigned cell, uint32_t file, const char *path, struct err *err)

@@ -70,7 +70,8 @@ struct cell {
 	int sock, devnull;
 	struct command command, client, stop, probe, next;
 	int errors;      /* memfd: stderr of one that is listened to */
-	int ops;         /* memfd, which our caller fills */
+	int ops, before; /* memfds, which our caller fills: runner_ops, runner_before */
+	int given;       /* which of these is {ops} */
 	int heard;       /* memfd for our caller: all that was said */
 	int stop_signal; /* 0: stop is a command */
 	struct judge judge;
@@ -187,7 +188,7 @@ struct cell_args {
 	const struct runner_opts *opts;
 	const char *preload;
 	struct sandbox_space space;
-	int sock, ops, heard;
+	int sock, ops, before, heard;
 	const int *truth;
 };
 void runner_cell_main(const struct cell_args *) __attribute__((noreturn));

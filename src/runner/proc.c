@@ -48,9 +48,9 @@ static void become(const struct cell *c, const struct spawn *s, int out)
 	dup2(s->errors >= 0 ? s->errors : out, STDERR_FILENO);
 	if (s->fast >= 0)
 		dup2(s->fast, FAST_FD);
-	if (c->ops >= 0)
-		dup2(c->ops, OPS_FD);
-	close_range(3, c->ops >= 0 ? OPS_FD - 1 : OPS_FD, 0);
+	if (c->given >= 0)
+		dup2(c->given, OPS_FD);
+	close_range(3, c->given >= 0 ? OPS_FD - 1 : OPS_FD, 0);
 	close_range(s->fast >= 0 ? FAST_FD + 1 : FAST_FD, ~0u, 0);
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		signal(ours[i], SIG_DFL);

@@ -174,6 +174,26 @@ void runner_cell_listen(struct cell *c, struct proc *server, struct runner_resul
 	listen_to(c, &c->next, server, r);
 }
 
+/* What comes before: the command that goes on, with other operations, in silence. */
+static void run_before(struct cell *c, struct runner_result *r)
+{
+	const struct command *cmd = c->next.text ? &c->next : &c->command;
+	struct proc p, *list[] = { &p };
+	struct err err;
+	if (c->before < 0 || lseek(c->before, 0, SEEK_END) <= 0)
+		return;
+	c->given = c->before;
+	if (runner_cell_start(c, &p, cmd, -1, &err)) {
+		runner_broken(r, "%s", err.text);
+	} else {
+		enum pump how = runner_proc_pump(c, list, 1,
+						 runner_deadline_after(c->opts->timeout_ms), NULL);
+		decide(c, cmd, &p, how, r);
+		runner_proc_close(&p);
+	}
+	c->given = c->ops;
+}
+
 static void plain_run(struct cell *c, struct runner_result *r)
 {
 	struct proc p, *list[] = { &p };
@@ -250,7 +270,10 @@ void runner_cell_run(struct cell *c, struct runner_result *r)
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	if (c->opts->client)
+	run_before(c, r);
+	if (r->verdict != RUNNER_OK)
+		;
+	else if (c->opts->client)
 		runner_serve_run(c, r);
 	else if (!c->fast || !runner_fast_run(c, r))
 		plain_run(c, r);

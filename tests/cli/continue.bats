@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	${CC:-cc} -g -O1 -mclflushopt -I "$HOLDFAST_SOURCE/include" -o "$BIN/shelf" "$PROGRAMS/shelf.c"
+	${CC:-cc} -g -O1 -mclflushopt -pthread -I "$HOLDFAST_SOURCE/include" -o "$BIN/shelf" "$PROGRAMS/shelf.c"
 }
 
 # ops LINE…: the operations file.
@@ -227,4 +227,26 @@ suffix() {
 	output_has "operation   4 (id 104): del, in flight"
 	jq -e '[.runs[].results[].properties.operation] | .[0].input == "del" and .[0].index == 4' r.sarif
 	run -0 holdfast show t
+}
+
+@test "operations that overlap: any of them may have happened, in any order, and nothing else" {
+	ops 'put 1' 'put 2' 'put 3' 'put 4' 'list' 'list'
+	shelf r.json two --continue "$(go_on good)"
+	jq -e '.findings == [] and .incomplete == null and .stats.tested > 20' r.json
+	run ! grep "overlap" err
+	shelf r.json two-hasty --continue "$(go_on good)"
+	diff <(found r.json) <(expected hasty)
+	jq -e '.findings[0].message | contains("of operations 1 to 2, which overlap, no part that may have happened explains")' r.json
+	run -1 holdfast replay "$(first_id r.json)" t
+	output_has "what is in the pool is wrong again"
+	# lines that are not those of the run tell nothing
+	sed 's/put/put 7/' ops >others
+	rm -rf u "$pool"
+	run -0 holdfast crash -o u --continue "$(go_on good)" --ops-file others -- "$BIN/shelf" "$pool" two-hasty ops
+	output_has "in which operations of several threads overlap"
+	# without operations to run, such states are not compared, which is said
+	printf 'list\n' >list
+	rm -rf u "$pool"
+	run -0 holdfast crash -o u --probe "$BIN/shelf $pool good $PWD/list" -- "$BIN/shelf" "$pool" two-hasty ops
+	output_has "in which operations of several threads overlap"
 }

@@ -3,13 +3,15 @@
  * A stack of numbers that does what a file says, a line each, and prints the results; nothing checks it. A
  * line that is to be found bears @WAY KIND.
  *
- * usage: shelf POOL WAY OPS    "put N", "del", "list", "stop", "slow"; lines without a word are no operations
+ * usage: shelf POOL WAY OPS    "put N", "del", "list", "stop"; lines without a word are no operations
+ *                              a way that begins with "two" runs two at a time, in threads
  *
  *	head ──▶ node ──▶ node ──▶ node      what is there
  *	free ──▶ node ──▶ node               for the next ones
  */
 #include <fcntl.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,8 @@ struct shelf {
 };
 static struct shelf *s;
 static const char *way;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
 
 static void persist(const void *p)
 {
@@ -55,12 +59,12 @@ static void put(uint64_t value)
 	uint64_t i = take_node();
 	s->node[i].value = value;
 	s->node[i].next = s->head.next;
-	if (strcmp(way, "hasty") != 0)
+	if (!strstr(way, "hasty"))
 		persist(&s->node[i]);
 	s->head.next = i; /* @hasty half-operation */
 	if (strcmp(way, "forgets") != 0)
 		persist(&s->head);
-	if (!strcmp(way, "hasty"))
+	if (strstr(way, "hasty"))
 		persist(&s->node[i]);
 	puts("ok");
 }
@@ -94,26 +98,60 @@ static void list(void)
 	puts("end");
 }
 
-static void one(const char *line, uint64_t number)
+static void perform(const char *line)
 {
 	unsigned long value = 0;
-	struct timespec now;
-	HOLDFAST_OP_BEGIN(100 + number);
 	if (sscanf(line, "put %lu", &value) == 1)
 		put(value);
 	else if (!strncmp(line, "del", 3))
 		del();
 	else if (!strncmp(line, "list", 4))
 		list();
+}
+
+static void one(const char *line, uint64_t number)
+{
+	struct timespec now;
+	HOLDFAST_OP_BEGIN(100 + number);
+	perform(line);
 	HOLDFAST_OP_END(100 + number);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!strcmp(way, "clock"))
 		printf("at %ld.%09ld\n", now.tv_sec, now.tv_nsec);
 }
 
+struct task {
+	char line[256];
+	uint64_t number;
+};
+
+/* Both have begun before either does anything, and neither has ended before both have. */
+static void *in_thread(void *arg)
+{
+	const struct task *t = arg;
+	HOLDFAST_OP_BEGIN(100 + t->number);
+	pthread_barrier_wait(&both);
+	pthread_mutex_lock(&lock);
+	perform(t->line);
+	pthread_mutex_unlock(&lock);
+	pthread_barrier_wait(&both);
+	HOLDFAST_OP_END(100 + t->number);
+	return NULL;
+}
+
+static void two(struct task *a, struct task *b)
+{
+	pthread_t thread;
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&thread, NULL, in_thread, a);
+	in_thread(b);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	char line[256], word[64];
+	static struct task task[2];
 	int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
 	FILE *ops = argc > 3 ? fopen(argv[3], "r") : NULL;
 	if (fd < 0 || !ops || ftruncate(fd, sizeof *s))
@@ -130,7 +168,15 @@ int main(int argc, char **argv)
 			continue;
 		if (!strcmp(word, "stop"))
 			break;
-		one(line, n++);
+		if (strncmp(way, "two", 3) != 0) {
+			one(line, n++);
+			continue;
+		}
+		struct task *t = &task[(n - 1) % 2];
+		strcpy(t->line, line);
+		t->number = n++;
+		if (t == &task[1])
+			two(&task[0], &task[1]);
 	}
 	return 0;
 }
