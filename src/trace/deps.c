@@ -27,7 +27,8 @@ struct process {
 	uint32_t thread;     /* whose it is */
 	uint8_t flags;       /* of the DEP that waits for its access */
 	uint32_t distance[2 * TRACE_LABELS];
-	VEC(struct stack) stacks; /* by thread */
+	struct hmap stack_of; /* thread -> its place in stacks */
+	VEC(struct stack) stacks;
 };
 
 struct trace_deps {
@@ -47,6 +48,7 @@ void trace_deps_free(struct trace_deps *d)
 	for (size_t i = 0; i < d->of.n; i++) {
 		for (size_t t = 0; t < d->of.p[i].stacks.n; t++)
 			VEC_FREE(&d->of.p[i].stacks.p[t].frame);
+		hmap_free(&d->of.p[i].stack_of);
 		VEC_FREE(&d->of.p[i].stacks);
 		VEC_FREE(&d->of.p[i].recent);
 	}
@@ -68,13 +70,20 @@ static struct process *process_of(struct trace_deps *d, uint32_t index)
 
 /* ---- activations ---- */
 
+static struct stack *stack_of(struct process *p, uint32_t thread)
+{
+	uint64_t at = p->stacks.n;
+	if (!hmap_get(&p->stack_of, thread, &at)) {
+		hmap_put(&p->stack_of, thread, at);
+		VEC_PUSH(&p->stacks, (struct stack){ 0 });
+	}
+	return &p->stacks.p[at];
+}
+
 static void enter(struct process *p, const struct trace_event *e)
 {
 	struct trace_activation a = { (uint32_t)e->arg[0], (uint32_t)e->arg[1], e->arg[2] };
-	struct stack *s;
-	while (p->stacks.n <= e->thread)
-		VEC_PUSH(&p->stacks, (struct stack){ 0 });
-	s = &p->stacks.p[e->thread];
+	struct stack *s = stack_of(p, e->thread);
 	while (s->frame.n && s->frame.p[s->frame.n - 1].id != a.parent)
 		s->frame.n--;
 	VEC_PUSH(&s->frame, a);
@@ -86,7 +95,9 @@ const struct trace_activation *trace_deps_activation(const struct trace_deps *d,
 						     uint32_t id)
 {
 	const struct process *p = process < d->of.n ? &d->of.p[process] : NULL;
-	const struct stack *s = p && p->thread < p->stacks.n ? &p->stacks.p[p->thread] : NULL;
+	uint64_t at;
+	const struct stack *s =
+		p && hmap_get(&p->stack_of, p->thread, &at) ? &p->stacks.p[at] : NULL;
 	for (size_t i = s ? s->frame.n : 0; i > 0; i--)
 		if (s->frame.p[i - 1].id == id)
 			return &s->frame.p[i - 1];

@@ -337,6 +337,21 @@ static void read_names(struct trace_reader *r)
 }
 
 /* Returns the number of events read. */
+/* Labels and activations, whatever they say. */
+static void read_deps(struct trace_reader *r)
+{
+	struct err err = { 0 };
+	struct trace_deps *d = trace_deps_new();
+	struct trace_event ev;
+	struct trace_dep dep;
+	if (!trace_seek(r, 0, &err))
+		while (trace_next(r, &ev, &err) == 1)
+			if (trace_deps_event(d, &ev, &dep, &err) == 1)
+				for (unsigned i = 0; i < dep.ndata; i++)
+					touch(&dep.data[i], sizeof dep.data[i]);
+	trace_deps_free(d);
+}
+
 static uint64_t read_all(const struct buf *b, bool must_match)
 {
 	struct err err = { 0 };
@@ -361,6 +376,7 @@ static uint64_t read_all(const struct buf *b, bool must_match)
 		touch(why, strlen(why));
 	read_image(r);
 	read_names(r);
+	read_deps(r);
 	trace_close(r);
 	free(exact);
 	return n;

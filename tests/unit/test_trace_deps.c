@@ -162,7 +162,7 @@ static void test_activations(void **state)
 	frame(&r, 1, 2, 1, 0x1000);
 	frame(&r, 1, 3, 2, 0x2000);
 	store(&r, PM);
-	frame(&r, 2, 4, 0, 0); /* another thread */
+	frame(&r, UINT32_MAX, 4, 0, 0); /* another thread */
 	store(&r, PM);
 	frame(&r, 1, 2, 1, 0x1000); /* back in the caller */
 	store(&r, PM);
