@@ -28,9 +28,8 @@ static const struct cli_option record_options[] = {
 	  "left out if nothing was stored there since it was last recorded. With --pm, files that "
 	  "are only read, or mapped privately, count as well" },
 	{ "deps", 0, CLI_FLAG, NULL, offsetof(struct record_opts, deps),
-	  "record which stores, loads and branches come from which loads of persistent memory, for "
-	  "'holdfast infer' and --strategy invariants; each load is recorded. Takes up to 25 times as long as "
-	  "Valgrind alone" },
+	  "record also which stores, loads and branches come from which loads of persistent memory, "
+	  "and every such load; takes a few times as long" },
 	{ "incomplete", 0, CLI_CHOICE, NULL, offsetof(struct record_opts, incomplete),
 	  "what it means that a file does not hold what was recorded at the end",
 	  &choices_incomplete },
