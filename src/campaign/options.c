@@ -126,6 +126,8 @@ static const struct row {
 	{ "suffix", NUMBER, AT(crash.suffix) },
 	{ "ignore", TEXT, AT(runner.ignore) },
 	{ "judge", .set = set_judge },
+	{ "ops-calls", TEXT, AT(crash.ops_calls) },
+	{ "ops-way", TEXT, AT(crash.ops_way) },
 	{ "recover-client", TEXT, AT(runner.client) },
 	{ "same-address", FLAG, AT(same_address) },
 	{ "fast-recover", FLAG, AT(runner.fast) },

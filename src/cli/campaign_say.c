@@ -63,6 +63,8 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 		"seconds: tracing %.2f, reading the history %.2f, building images %.2f, "
 		"recovery %.2f (%u side by side)",
 		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
+	if (crash_operations(campaign_crash(c)))
+		notes[k++] = xasprintf("judged: %s", crash_operations(campaign_crash(c)));
 	if (n->flaky)
 		notes[k++] = xasprintf("recovery is flaky: %" PRIu64
 				       " images got different verdicts when tried again",

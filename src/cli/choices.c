@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "crash/crash.h"
+#include "infer/infer.h"
 #include "launch/launch.h"
 #include "model/model.h"
 #include "sandbox/sandbox.h"
@@ -48,6 +49,14 @@ const struct cli_choices choices_points = { crash_points_at };
 const struct cli_choices choices_judge = { crash_judge_at };
 const struct cli_choices choices_strategy = { crash_strategy_at, .joined = true };
 const struct cli_choices choices_search = { symbolic_search_at, .joined = true };
+
+static const char *way_at(size_t i, const char **about)
+{
+	const struct infer_way *w = infer_way_at(i);
+	*about = w ? w->about : NULL;
+	return w ? w->name : NULL;
+}
+const struct cli_choices choices_ways = { way_at };
 
 static const char *view_at(size_t i, const char **about)
 {

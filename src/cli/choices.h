@@ -15,6 +15,13 @@ extern const struct cli_choices choices_search;     /* src/symbolic: which branc
 extern const struct cli_choices choices_view;       /* src/sandbox: how recovery sees images */
 extern const struct cli_choices choices_level;      /* src/finding: of findings, and none */
 extern const struct cli_choices choices_incomplete; /* src/cli/output.h */
+extern const struct cli_choices choices_ways;       /* src/infer: to find operations */
 extern const struct cli_choices choices_format;     /* src/report: reports that are files */
+
+#define OPS_CALLS_HELP                                                                                   \
+	"operations are the calls of these functions that change PM, as if they acknowledged when they " \
+	"return; patterns, separated by commas"
+#define OPS_WAY_HELP                                                                               \
+	"how operations are found; without it, the first of these that gives more than one"
 
 #endif

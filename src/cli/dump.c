@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast dump: what is in a trace, in source terms. */
-#include "cli/cli.h"
+#include "cli/choices.h"
 #include "cli/dump.h"
 
 #include <signal.h>
@@ -10,7 +10,8 @@
 
 struct dump_opts {
 	struct cli_range events;
-	bool summary, json;
+	bool summary, json, ops;
+	struct infer_ops_opts find;
 	uint64_t top, at;
 	const char *image;
 };
@@ -22,8 +23,14 @@ static const struct cli_option dump_options[] = {
 	{ "events", 0, CLI_RANGE, "FROM..TO", offsetof(struct dump_opts, events),
 	  "each event on a line, with its call path; all, or those numbered FROM to TO, of which "
 	  "either may be left out, or one number" },
+	{ "ops", 0, CLI_FLAG, NULL, offsetof(struct dump_opts, ops),
+	  "the operations of the program, one on a line, and how they were found" },
+	{ "ops-calls", 0, CLI_TEXT, "GLOB,…", offsetof(struct dump_opts, find.calls),
+	  OPS_CALLS_HELP },
+	{ "ops-way", 0, CLI_CHOICE, NULL, offsetof(struct dump_opts, find.way), OPS_WAY_HELP,
+	  &choices_ways },
 	{ "json", 0, CLI_FLAG, NULL, offsetof(struct dump_opts, json),
-	  "print JSON: one document for the summary, one line for each event" },
+	  "print JSON: one document for the summary, one line for each event or operation" },
 	{ "top", 0, CLI_NUMBER, "N", offsetof(struct dump_opts, top),
 	  "how many store sites the summary names; 10 without it" },
 	{ "image", 0, CLI_FILE, "OUTDIR", offsetof(struct dump_opts, image),
@@ -40,7 +47,7 @@ const struct cli_verb verb_dump = {
 	.name = "dump",
 	.run = cmd_dump,
 	.summary = "show what is in a trace",
-	.usage = "DIR [--events [FROM..TO]] [--summary] [--json] [--image OUTDIR [--at N]]",
+	.usage = "DIR [--events [FROM..TO]] [--ops] [--summary] [--json] [--image OUTDIR [--at N]]",
 	.about =
 		"Reads the trace in the folder DIR, as 'holdfast record' left it, and shows it in "
 		"source terms.\n\n"
@@ -54,6 +61,7 @@ const struct cli_verb verb_dump = {
 		"holdfast dump prog-1.hft\tthe summary\n"
 		"holdfast dump prog-1.hft --events ..99\tthe first hundred events\n"
 		"holdfast dump prog-1.hft --events --json | jq 'select(.kind == \"store\")'\tfor scripts\n"
+		"holdfast dump prog-1.hft --ops\twhich operations it made\n"
 		"holdfast dump prog-1.hft --image out --at 500\tthe files just before event 500\n",
 	.options = dump_options,
 };
@@ -81,7 +89,10 @@ static int show(struct trace_reader *r, const char *dir, const struct dump_opts 
 	struct err err = { 0 };
 	if (!trace_is_whole(r, &why))
 		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
-	if (!(o->image ? dump_image(r, o->image, o->at, &err) : show_text(r, o, &err)))
+	int bad = o->image ? dump_image(r, o->image, o->at, &err)
+		  : o->ops ? dump_ops(r, &o->find, o->json, &err)
+			   : show_text(r, o, &err);
+	if (!bad)
 		return EXIT_NOTHING;
 	fflush(stdout);
 	return cli_fail(&err);
@@ -92,8 +103,11 @@ static int check_opts(const struct dump_opts *o, int argc)
 	if (argc != 1)
 		return cli_usage(&verb_dump, argc ? "only one trace can be shown at a time"
 						  : "which trace? Name its folder");
-	if (o->events.given + o->summary + !!o->image > 1)
-		return cli_usage(&verb_dump, "--events, --summary and --image exclude each other");
+	if (o->events.given + o->summary + o->ops + !!o->image > 1)
+		return cli_usage(&verb_dump,
+				 "--events, --ops, --summary and --image exclude each other");
+	if ((o->find.calls || o->find.way) && !o->ops)
+		return cli_usage(&verb_dump, "--ops-calls and --ops-way go with --ops");
 	if (o->at != UINT64_MAX && !o->image)
 		return cli_usage(&verb_dump, "--at goes with --image");
 	if (o->json && o->image)

@@ -242,13 +242,6 @@ static void mark(struct build *b)
 	crash_when_add(&b->h->mark_when, b->ev->num);
 }
 
-static void mark_operation(struct build *b)
-{
-	mark(b);
-	if (b->ev->kind == TRACE_OP_BEGIN || b->ev->kind == TRACE_OP_END)
-		crash_op_event(b->h, b->ev, b->who);
-}
-
 static void fence_event(struct build *b)
 {
 	struct model_waits *t = &b->thread.p[b->who];
@@ -334,7 +327,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_OP_END:
 	case TRACE_TX_END: b->h->operations = true; /* fall through */
 	case TRACE_OP_BEGIN:
-	case TRACE_TX_BEGIN: mark_operation(b); return 0;
+	case TRACE_TX_BEGIN: mark(b); return 0;
 	case TRACE_MAP: map_event(b); return trace_image_apply(b->h->initial, e, err);
 	case TRACE_UNMAP:
 	case TRACE_FORK: return trace_image_apply(b->h->initial, e, err);
@@ -410,6 +403,5 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 		}
 	stop(b);
 	free(b);
-	crash_ops_done(h);
 	return more;
 }

@@ -85,12 +85,8 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 			"the program never wrote persistent memory: there is nothing to crash");
 		return crash_free(c), NULL;
 	}
-	if (o->listen && !c->h->op.n) {
-		err_set(err, EXIT_PROGRAM,
-			"the program's operations are not known, and so not what may be there after a "
-			"crash: mark them with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h)");
+	if (o->listen && crash_ops_find(c->h, o, err))
 		return crash_free(c), NULL;
-	}
 	if (o->ops_file && !(c->suffix = crash_suffix_new(o, c->h->op.n, err)))
 		return crash_free(c), NULL;
 	if (crash_points_find(c->h, o, c->src, &c->points, err) || find_breaches(c, r, err))

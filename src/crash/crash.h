@@ -36,6 +36,7 @@ struct crash_opts {
 	 * crash, at most `suffix` are for {ops}. NULL: no command wants them. */
 	const char *ops_file;
 	uint64_t ops_skip, suffix;
+	const char *ops_way, *ops_calls; /* of infer_ops_opts: how operations are found */
 	uint64_t few; /* exhaustive: so many states at a point are all tested; 0: its own choice */
 };
 /* What `strategy` and `points` may be, and what that means; the first is the default. NULL past the
@@ -133,6 +134,8 @@ void crash_free(struct crash *);
 const struct runner_file *crash_files(struct crash *, bool same_address, size_t *n);
 const struct crash_counts *crash_counts(const struct crash *);
 const char *crash_damage(const struct crash *); /* of the trace, or NULL */
+/* Which operations are judged, and how they were found, as a sentence; NULL: none are. */
+const char *crash_operations(const struct crash *);
 /* Files beside PM that are not part of the images, as a sentence; NULL: none. malloc'ed. */
 char *crash_unknown(const struct crash *);
 const char *crash_stale(const struct crash *, size_t i); /* changed objects, see srcloc */

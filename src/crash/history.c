@@ -49,7 +49,7 @@ void crash_history_free(struct crash_history *h)
 	when_free(&h->raise_when);
 	when_free(&h->flush_when);
 	when_free(&h->mark_when);
-	VEC_FREE(&h->op);
+	crash_ops_free(h);
 	VEC_FREE(&h->file);
 	VEC_FREE(&h->place);
 	hmap_free(&h->line_at);

@@ -68,13 +68,15 @@ struct crash_mark {
 	uint8_t kind; /* enum trace_kind */
 };
 
-/* An operation of the program, by its marks; one inside another is part of it. */
+/* An operation of the program: infer/infer.h. */
 struct crash_op {
 	uint64_t begin, end; /* events; UINT64_MAX: it has no end */
-	uint64_t id;         /* as it was marked */
+	uint64_t id;         /* as it was marked, or its number */
 	uint64_t latest;     /* end of those that began before */
 	uint32_t thread;
-	uint32_t depth; /* while it is read */
+	bool said;   /* it is acknowledged when it ends; if not, a crash may still lose it */
+	char *name;  /* "" if it has none */
+	char *input; /* that it is the answer to; NULL: not known */
 };
 
 /*
@@ -141,7 +143,8 @@ struct crash_history {
 	struct crash_when raise_when, flush_when, mark_when;
 	bool operations;         /* some of these end one */
 	bool dependences;        /* the trace has them */
-	VEC(struct crash_op) op; /* in the order of their begins */
+	VEC(struct crash_op) op; /* in the order of their begins; crash_ops_find */
+	char *ops_found;         /* how, and how many, in words; NULL: not looked for */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file; /* PM files first … */
 	uint32_t npm;                /* … so many */

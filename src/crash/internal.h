@@ -277,11 +277,11 @@ char *crash_overlap_what(const struct crash_history *, uint64_t event); /* NULL:
 /* What is said if those in flight had happened, or had not; malloc'ed, NULL and err. */
 char *crash_overlap_said(struct crash *, uint64_t event, bool happened, struct err *);
 
-/* judge.c: operations, as the history is read. */
-void crash_op_event(struct crash_history *, const struct trace_event *, uint32_t thread);
-void crash_ops_done(struct crash_history *);
 /* So many have begun before an event. */
 size_t crash_ops_begun(const struct crash_history *, uint64_t event);
+/* ops.c: finds the operations. -1 and err: there are none, or not those that were asked for. */
+int crash_ops_find(struct crash_history *, const struct crash_opts *, struct err *);
+void crash_ops_free(struct crash_history *);
 /* Makes a state's verdict RUNNER_DIFFERS if what is said is not fine there. `run`: what it is compared with is
  * looked for, if it is not known yet. */
 int crash_judge(struct crash *, const struct crash_state *, bool run, struct crash_verdict *,

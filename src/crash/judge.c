@@ -42,41 +42,6 @@ const char *crash_judge_at(size_t i, const char **about)
 
 /* ---- operations ---- */
 
-static struct crash_op *last_of(struct crash_history *h, uint32_t thread)
-{
-	for (size_t i = h->op.n; i-- > 0;)
-		if (h->op.p[i].thread == thread)
-			return &h->op.p[i];
-	return NULL;
-}
-
-void crash_op_event(struct crash_history *h, const struct trace_event *e, uint32_t thread)
-{
-	struct crash_op *op = last_of(h, thread);
-	bool open = op && op->end == UINT64_MAX;
-	if (e->kind == TRACE_OP_BEGIN && open)
-		op->depth++;
-	else if (e->kind == TRACE_OP_BEGIN)
-		VEC_PUSH(&h->op, ((struct crash_op){ .begin = e->num,
-						     .end = UINT64_MAX,
-						     .id = e->arg[0],
-						     .thread = thread }));
-	else if (open && op->depth)
-		op->depth--;
-	else if (open)
-		op->end = e->num;
-}
-
-void crash_ops_done(struct crash_history *h)
-{
-	uint64_t latest = 0;
-	for (size_t i = 0; i < h->op.n; i++) {
-		h->op.p[i].latest = latest;
-		if (h->op.p[i].end > latest)
-			latest = h->op.p[i].end;
-	}
-}
-
 size_t crash_ops_begun(const struct crash_history *h, uint64_t event)
 {
 	return BISECT(i, h->op.n, h->op.p[i].begin < event);
@@ -218,6 +183,20 @@ static int say_how(struct crash *c, const struct crash_state *s, const struct sp
 	return bad;
 }
 
+/* Must what is said have the operations from `gone` on? One that is in flight, and those before it that were
+ * not acknowledged, may be lost together; if nobody knows how far back that goes, nothing is known. */
+static bool promised(const struct crash *c, const struct span *s, long gone)
+{
+	size_t far = c->suffix ? FAR_RUN : FAR;
+	size_t from = gone > 0 ? (size_t)gone - 1 : s->ended > far ? s->ended - far : 0;
+	if (gone == 0 && from == 0)
+		return true; /* it is none of the states that there were */
+	for (size_t i = from; i < s->ended; i++)
+		if (c->h->op.p[i].said)
+			return true;
+	return false;
+}
+
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
@@ -234,6 +213,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	if (!a || !b || v->said == before || v->said == after)
 		return 0;
 	long gone = gone_since(c, &span, run, v->said, err);
+	if (gone >= 0 && !promised(c, &span, gone))
+		return 0;
 	v->verdict = RUNNER_DIFFERS;
 	v->status = gone > 0 ? CRASH_LOST : CRASH_HALF;
 	v->where = span.from + 1;
@@ -242,13 +223,17 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 
 /* ---- in words ---- */
 
-/* "7 (id 7, 'put 3 4')", from 1 */
+/* "7 (id 7, 'put 3 4')", "7 (put)", from 1 */
 static char *name_of(const struct crash *c, size_t op)
 {
+	const struct crash_op *o = &c->h->op.p[op - 1];
 	char *line = crash_suffix_line(c->suffix, op - 1);
-	char *text = xasprintf("%zu (id %" PRIu64 "%s%.*s%s)", op, c->h->op.p[op - 1].id,
-			       line ? ", '" : "", SHOWN_LINE, line ? line : "", line ? "'" : "");
+	char *name = *o->name ? xstrdup(o->name) : xasprintf("id %" PRIu64, o->id);
+	const char *asked = line ? line : o->input;
+	char *text = xasprintf("%zu (%s%s%.*s%s)", op, name, asked ? ", '" : "", SHOWN_LINE,
+			       asked ? asked : "", asked ? "'" : "");
 	free(line);
+	free(name);
 	return text;
 }
 

@@ -25,7 +25,7 @@
 struct infer_op {
 	uint64_t begin;   /* its first event */
 	uint64_t end;     /* its last; INFER_NO_END: it never ended */
-	uint64_t said;    /* the event before which it need not have been acknowledged; >= end */
+	uint64_t said;    /* by which event it was acknowledged; INFER_NO_END: nobody knows */
 	uint64_t id;      /* as it was marked; otherwise its index */
 	uint32_t index;   /* from 1, in the order of begins */
 	uint32_t process; /* whose thread it is … */
@@ -56,8 +56,9 @@ struct infer_ops *infer_ops_read(struct trace_reader *, const struct infer_ops_o
 				 struct err *);
 const struct infer_op *infer_ops_all(const struct infer_ops *, size_t *n);
 const char *infer_op_name(const struct infer_ops *, const struct infer_op *);
-/* The way that found them; NULL: there are none. */
+/* The way that found them, and how many of which name there are, in words (malloc'ed); NULL: none. */
 const struct infer_way *infer_ops_way(const struct infer_ops *);
+char *infer_ops_sentence(const struct infer_ops *);
 void infer_ops_free(struct infer_ops *);
 
 /*

@@ -12,9 +12,28 @@ struct infer_ops {
 	const struct infer_way *way;
 };
 
-/* ops_marks.c: those that the program marks. */
-int infer_ops_marks(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
-		    struct err *);
+/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_inferred.c. The reader stands at the beginning. */
+typedef int infer_find_fn(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
+			  struct err *);
+infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_inferred;
+void infer_ops_forget(struct infer_ops *); /* those that were found */
+
+#define INFER_NAMES 64u /* kinds of requests that are told apart by name */
+
+/* collect.c: walks through a trace (walk.h) and takes calls as operations. */
+struct infer_thread;
+struct infer_child;
+struct infer_collect {
+	struct infer_ops *ops;
+	void *arg;                /* of whoever collects */
+	struct srcloc_trace *src; /* collect.c's own */
+	struct hmap name;         /* process and address -> name */
+};
+void infer_collect(struct infer_collect *, struct trace_reader *,
+		   void (*closed)(void *collect, struct infer_thread *));
+void infer_collect_op(struct infer_collect *, const struct infer_thread *,
+		      const struct infer_child *);
+uint32_t infer_collect_name(struct infer_collect *, uint32_t process, uint64_t function);
 
 /* ---- likely invariants ---- */
 

@@ -5,15 +5,17 @@
 
 #include "infer/internal.h"
 
-typedef int find_fn(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
-		    struct err *);
-
 static const struct row {
 	struct infer_way way;
-	find_fn *find; /* -1 and err: what was asked for is not there */
+	infer_find_fn *find; /* -1 and err: what was asked for is not there */
 } rows[] = {
 	{ { "marks", "the program marks them, with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END" },
 	  infer_ops_marks },
+	{ { "calls", "calls of the functions that --ops-calls names" }, infer_ops_calls },
+	{ { "requests", "from what it reads, a line or a packet, until it answers" },
+	  infer_ops_requests },
+	{ { "inferred", "calls that the program makes again and again, and below which it stores" },
+	  infer_ops_inferred },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
@@ -31,38 +33,52 @@ static const struct row *find_row(const char *name, struct err *err)
 	return NULL;
 }
 
-static void forget(struct infer_ops *ops)
+void infer_ops_forget(struct infer_ops *ops)
 {
 	for (size_t i = 0; i < ops->op.n; i++) {
 		free(ops->op.p[i].input);
 		free(ops->op.p[i].output);
 	}
+	ops->op.n = 0;
+}
+
+static void forget_names(struct infer_ops *ops)
+{
 	for (size_t i = 0; i < ops->name.n; i++)
 		free(ops->name.p[i]);
-	ops->op.n = ops->name.n = 0;
+	ops->name.n = 0;
 }
 
 void infer_ops_free(struct infer_ops *ops)
 {
 	if (!ops)
 		return;
-	forget(ops);
+	infer_ops_forget(ops);
+	forget_names(ops);
 	VEC_FREE(&ops->op);
 	VEC_FREE(&ops->name);
 	free(ops);
+}
+
+static void number(struct infer_op *op, size_t i, bool unmarked)
+{
+	op->index = (uint32_t)i + 1;
+	if (unmarked)
+		op->id = op->index;
 }
 
 /* Tries one way; 1: it gives more than one operation. */
 static int try(struct infer_ops *ops, const struct row *row, struct trace_reader *reader,
 	       const struct infer_ops_opts *opts, struct err *err)
 {
-	forget(ops);
+	infer_ops_forget(ops);
+	forget_names(ops);
 	VEC_PUSH(&ops->name, xstrdup(""));
 	ops->way = &row->way;
 	if (trace_seek(reader, 0, err) || row->find(ops, reader, opts, err))
 		return -1;
 	for (size_t i = 0; i < ops->op.n; i++)
-		ops->op.p[i].index = (uint32_t)i + 1;
+		number(&ops->op.p[i], i, row->find != infer_ops_marks);
 	return ops->op.n > 1;
 }
 
@@ -73,12 +89,17 @@ struct infer_ops *infer_ops_read(struct trace_reader *reader, const struct infer
 	struct infer_ops *ops = xcalloc(1, sizeof *ops);
 	int found = 0;
 	opts = opts ? opts : &none;
-	if (opts->way) {
-		const struct row *row = find_row(opts->way, err);
+	const char *way = opts->calls && !opts->way ? "calls" : opts->way;
+	if (way) {
+		const struct row *row = find_row(way, err);
 		found = row ? try(ops, row, reader, opts, err) : -1;
 	}
-	for (size_t i = 0; !opts->way && !found && i < ROWS; i++)
-		found = try(ops, &rows[i], reader, opts, err);
+	/* the first that gives more than one, otherwise the first that gives any */
+	for (size_t i = 0; !way && !found && i < 2 * ROWS; i++) {
+		found = try(ops, &rows[i % ROWS], reader, opts, err);
+		if (!found && i >= ROWS && ops->op.n)
+			break;
+	}
 	if (found >= 0)
 		return ops;
 	infer_ops_free(ops);
@@ -99,4 +120,38 @@ const char *infer_op_name(const struct infer_ops *ops, const struct infer_op *op
 const struct infer_way *infer_ops_way(const struct infer_ops *ops)
 {
 	return ops->op.n ? ops->way : NULL;
+}
+
+/* "put 12, del 3" */
+static char *names_and_counts(const struct infer_ops *ops)
+{
+	const struct infer_op *op = ops->op.p;
+	size_t n = ops->op.n;
+	struct buf b = { 0 };
+	VEC(size_t) count = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		while (count.n <= op[i].name)
+			VEC_PUSH(&count, 0);
+		count.p[op[i].name]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *name = infer_op_name(ops, &op[i]);
+		if (*name && count.p[op[i].name])
+			buf_printf(&b, "%s%s %zu", b.n ? ", " : "", name, count.p[op[i].name]);
+		count.p[op[i].name] = 0;
+	}
+	VEC_FREE(&count);
+	buf_add(&b, "", 1);
+	return b.p;
+}
+
+char *infer_ops_sentence(const struct infer_ops *ops)
+{
+	if (!ops->op.n)
+		return NULL;
+	char *names = names_and_counts(ops);
+	char *text = xasprintf("%zu operation%s: %s%s%s%s", ops->op.n, ops->op.n == 1 ? "" : "s",
+			       ops->way->about, *names ? " (" : "", names, *names ? ")" : "");
+	free(names);
+	return text;
 }

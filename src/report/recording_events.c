@@ -125,6 +125,12 @@ static void add_node(const struct report_recording *d, uint64_t node, struct buf
 /* A path, or two. */
 static void add_text(struct buf *out, const struct trace_event *ev)
 {
+	bool talk = ev->kind == TRACE_INPUT || ev->kind == TRACE_OUTPUT;
+	if (talk) {
+		buf_printf(out, " '%.*s'", ev->size < MAX_BYTES ? (int)ev->size : MAX_BYTES,
+			   (const char *)ev->data);
+		return;
+	}
 	size_t n = strnlen((const char *)ev->data, ev->size);
 	buf_printf(out, " '%.*s'", (int)n, (const char *)ev->data);
 	if (n < ev->size)

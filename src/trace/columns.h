@@ -44,7 +44,7 @@ enum column {
 	COL_SHORT,    /* words of up to 4 bytes */
 	COL_LONG,     /* words of 5 to 8 bytes */
 	COL_BLOB,     /* payloads of more than 32 bytes */
-	COL_SWITCH,   /* events since the last switch, process, thread: varints */
+	COL_SWITCH,   /* events since the last switch, process, thread and kept << 32: varints */
 	COLUMNS,
 };
 #define COLUMN_LENGTHS (COLUMNS * 4u) /* the payload starts with their lengths, 32 bits each */

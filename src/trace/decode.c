@@ -14,7 +14,7 @@ struct trace_decoder {
 	uint32_t left, templates;
 	uint32_t previous;
 	uint64_t previous_addr;
-	uint32_t process, thread;
+	uint32_t process, thread, kept;
 	uint32_t until_switch; /* events; UINT32_MAX: no switch follows */
 	uint32_t site, ctx;
 	struct template *template;
@@ -93,12 +93,14 @@ int trace_decoder_start(struct trace_decoder *d, const struct chunk *c, const ui
 static bool take_switch(struct trace_decoder *d, const struct trace_defs *defs)
 {
 	struct cursor *c = &d->col[COL_SWITCH];
+	d->kept = 0;
 	while (d->until_switch == 0) {
 		uint64_t process = get_varint(c), thread = get_varint(c);
-		if (process >= trace_processes(defs) || thread > UINT32_MAX)
+		if (process >= trace_processes(defs))
 			return false;
 		d->process = (uint32_t)process;
 		d->thread = (uint32_t)thread;
+		d->kept = (uint32_t)(thread >> 32);
 		next_switch(d);
 		if (c->bad)
 			return false;
@@ -246,6 +248,7 @@ bool trace_decoder_next(struct trace_decoder *d, const struct trace_defs *defs,
 	ev->nargs = template_nargs(t);
 	ev->process = d->process;
 	ev->thread = d->thread;
+	ev->kept = d->kept;
 	ev->site = template_site(t);
 	ev->ctx = template_ctx(t);
 	ev->size = template_size(t);

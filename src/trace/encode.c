@@ -96,7 +96,7 @@ static void add_switch(struct trace_encoder *e, const struct trace_event *ev)
 		e->first_process = ev->process;
 	p = put_varint(p, e->count - e->switched_at);
 	p = put_varint(p, ev->process);
-	e->end[COL_SWITCH] = put_varint(p, ev->thread);
+	e->end[COL_SWITCH] = put_varint(p, ev->thread | (uint64_t)ev->kept << 32);
 	e->switched_at = e->count;
 	e->process = ev->process;
 	e->thread = ev->thread;
@@ -198,7 +198,7 @@ void trace_encoder_add(struct trace_encoder *e, const struct trace_event *ev)
 			(uint64_t)ev->site << 32;
 	struct template *t;
 	unsigned i = 0;
-	if (!e->count || ev->thread != e->thread || ev->process != e->process)
+	if (!e->count || ev->kept || ev->thread != e->thread || ev->process != e->process)
 		add_switch(e, ev);
 	t = add_code(e, what, ev->ctx | (uint64_t)ev->size << 32);
 	if (kind_has_addr(ev->kind)) {

@@ -193,9 +193,8 @@ static bool find_range(const struct trace_live *l, const struct slot *s,
 }
 
 /* [off, end) of the file as FILE_WRITE or NODE_WRITE events, as far as the file goes. */
-static enum taken copy_range(struct trace_live *l, const struct slot *s,
-			     const struct trace_event *r, const struct range *at, int fd,
-			     struct err *err)
+static enum taken copy_range(struct trace_live *l, struct slot *s, const struct trace_event *r,
+			     const struct range *at, int fd, struct err *err)
 {
 	uint8_t *bytes = xmalloc(TRACE_MAX_PAYLOAD);
 	uint64_t off = r->arg[2], left = r->arg[3];

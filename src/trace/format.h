@@ -56,6 +56,8 @@ enum trace_cpu {
  *   X(NAME, "name", number of args, "argument names")
  * STORE's bytes are its payload; so are FILE_WRITE's; paths and names are payloads too. NODE_ events
  * have absolute paths without symbolic links in their folders; NODE_MOVE's are "from", a zero byte, "to".
+ * INPUT and OUTPUT have the first bytes of what was read (len 0: the end) and written;
+ * `lines` are those that end in it, `packet` is 1 if it came from a socket.
  * Append only: a number, once given, is part of the file format.
  */
 #define TRACE_EVENTS(X)                                                                            \
@@ -113,7 +115,9 @@ enum trace_cpu {
 	X(FRAME, "frame", 3, "activation parent call")                                             \
 	X(DEP, "dep", 0, "")                                                                       \
 	X(BRANCH, "branch", 1, "to")                                                               \
-	X(LABELS_LOST, "labels-lost", 0, "")
+	X(LABELS_LOST, "labels-lost", 0, "")                                                       \
+	X(INPUT, "input", 4, "fd len lines packet")                                                \
+	X(OUTPUT, "output", 2, "fd len")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -127,7 +131,8 @@ enum trace_kind {
 	TRACE_DEF_MODULE,    /* args: id, generation; payload: path */
 	TRACE_DEF_FILE,      /* args: id, dev, ino, fd or -1; payload: path; wants an answer */
 	TRACE_DEF_STRING,    /* args: id; payload: text (names of watched functions) */
-	TRACE_DEF_SWITCH,    /* args: thread; the events that follow are this thread's */
+	TRACE_DEF_SWITCH, /* args: thread, and in the upper half what struct trace_event has as `kept`
+	                      * for the next event; the events that follow are this thread's */
 	TRACE_DEF_PROCESS, /* args: pid, parent pid, reason (enum trace_birth); payload: command */
 	TRACE_DEF_RANGE,   /* args: file (TRACE_RANGE_NODE: a node), fd, offset, len: contents
 	                    * changed; wants an answer */
@@ -359,7 +364,7 @@ enum trace_ctx_id {
 enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 5u
+#define RING_VERSION 6u
 #define RING_SLOTS 64u
 #define RING_FILES 1024u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */

@@ -53,13 +53,15 @@ uint64_t trace_live_ip(struct trace_live *l, uint32_t process, uint32_t site)
 	return r->ip;
 }
 
-enum taken trace_live_event(struct trace_live *l, const struct slot *s, struct trace_event *ev,
+enum taken trace_live_event(struct trace_live *l, struct slot *s, struct trace_event *ev,
 			    struct err *err)
 {
 	int bad = 0;
 	ev->num = l->events++;
 	ev->process = s->process;
 	ev->thread = s->thread;
+	ev->kept = s->kept;
+	s->kept = 0;
 	if (l->verify)
 		trace_verify_event(l->verify, ev);
 	if (l->sink) {
@@ -159,10 +161,14 @@ static enum taken take_string(struct trace_live *l, struct slot *s, struct trace
 static enum taken take_switch(struct trace_live *l, struct slot *s, struct trace_event *r,
 			      struct err *err)
 {
-	(void)l;
 	(void)err;
-	s->thread = (uint32_t)r->arg[0];
-	return r->arg[0] > UINT32_MAX ? TAKEN_BAD : TAKEN;
+	uint32_t thread = (uint32_t)r->arg[0], kept = (uint32_t)(r->arg[0] >> 32);
+	if (kept > TRACE_CTX_FIRST && !trace_ctx(&l->defs, s->process, kept - 1))
+		return TAKEN_BAD;
+	if (thread != s->thread || !s->kept || (kept && kept < s->kept))
+		s->kept = kept; /* the outermost: its number is the lowest */
+	s->thread = thread;
+	return TAKEN;
 }
 
 static enum taken take_end(struct trace_live *l, struct slot *s, struct trace_event *r,

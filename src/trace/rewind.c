@@ -78,6 +78,7 @@ void trace_live_rewind(struct trace_live *l, uint64_t head)
 	forget_files(l, m->files);
 	s->thread = m->thread;
 	s->process = m->process;
+	s->kept = 0;
 	s->ended = s->bad = false;
 	s->tail = s->published = head;
 	l->events = m->events;

@@ -18,6 +18,7 @@ struct slot {
 	uint32_t pid;
 	uint64_t born; /* when the process started, to tell it from a later one of that number */
 	uint32_t process, thread;
+	uint32_t kept; /* of the next event */
 	uint64_t tail, published;
 	uint64_t claimed; /* ms: when it was first seen CLAIMED */
 };
@@ -87,8 +88,7 @@ int trace_live_args(unsigned kind); /* number of arguments, -1: no such kind */
 uint64_t trace_live_ip(struct trace_live *, uint32_t process, uint32_t site);
 enum taken trace_live_take_sym(struct trace_live *, struct slot *, struct trace_event *,
 			       struct err *);
-enum taken trace_live_event(struct trace_live *, const struct slot *, struct trace_event *,
-			    struct err *);
+enum taken trace_live_event(struct trace_live *, struct slot *, struct trace_event *, struct err *);
 enum taken trace_live_file(struct trace_live *, struct slot *, const struct trace_event *,
 			   struct err *);
 enum taken trace_live_range(struct trace_live *, struct slot *, const struct trace_event *,

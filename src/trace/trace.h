@@ -21,8 +21,10 @@ struct trace_event {
 	uint32_t thread;  /* number of the thread in its process, from 1 */
 	uint32_t site;
 	uint32_t ctx;
-	uint32_t size;                /* bytes in data; a STORE's width */
-	uint64_t ip;                  /* the instruction's address */
+	uint32_t size; /* bytes in data; a STORE's width */
+	uint32_t kept; /* 0: what the path has in common with the thread's last event's are the same
+	                * calls. Else only those up to this context, plus 1 */
+	uint64_t ip;   /* the instruction's address */
 	uint64_t arg[TRACE_MAX_ARGS]; /* arg[0] is the address of STORE, FLUSH, … */
 	const uint8_t *data;
 };

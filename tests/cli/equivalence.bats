@@ -125,9 +125,24 @@ expected() {
 }
 
 @test "without operations there is nothing to compare with" {
-	run -3 holdfast crash -o t --probe "$(probe)" -- "$BIN/said" "$pool" good unmarked
+	run -3 holdfast crash -o t --ops-way marks --probe "$(probe)" -- "$BIN/said" "$pool" good unmarked
 	output_has "operations are not known"
 	output_has "HOLDFAST_OP_BEGIN"
+	run -3 holdfast crash -o u --ops-calls 'nosuch*' --probe "$(probe)" -- "$BIN/said" "$pool" good
+	output_has "no function of that name stores to persistent memory; those that do"
+	output_has "good"
+}
+
+@test "operations are found without marks, by calls that are made again and again" {
+	run -0 holdfast crash -o t --probe "$(probe)" -- "$BIN/said" "$pool" good unmarked
+	output_has "judged: "
+	# nobody knows whether these were acknowledged: that they are lost is no bug, unless they are said to be operations
+	said r.json --probe "$(probe)" -- forgets unmarked
+	jq -e '.findings == []' r.json
+	said r.json --ops-calls forgets --probe "$(probe)" -- forgets unmarked
+	jq -e '[.findings[] | .kind] == ["lost-operation"]' r.json
+	said r.json --probe "$(probe)" -- transfers unmarked
+	jq -e '[.findings[] | .kind] == ["half-operation"]' r.json
 }
 
 @test "operations that overlap are judged when all have ended; what is not looked at is said" {

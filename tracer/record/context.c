@@ -33,6 +33,7 @@ struct watch {
 struct thread {
 	UInt id; /* never reused, unlike Valgrind's */
 	struct frame *base, *top, *limit;
+	UInt told;           /* node of the last event */
 	UInt alt_frames;     /* FRAME_ALT frames on the stack */
 	Bool signal_pending; /* a handler's frame waits for its stack pointer */
 	Addr alt_lo, alt_hi;
@@ -190,6 +191,24 @@ struct frame *ctx_base(void)
 	return threads.cur->base;
 }
 
+/*
+ * A path alone does not tell two calls from one place apart:
+ *
+ *      main > put > persist      an event
+ *      main > put                another: in the same call of put, or in the next?
+ *
+ * The frames that no event has seen, which are those without a node, are new ones. Where the path of the last
+ * event has the outermost of these, `first`, as well, holdfast is told up to where the frames are still the same.
+ */
+static void tell_again(UInt kept, UInt first)
+{
+	UInt at = record.told;
+	while (tree.node[at].depth > tree.node[first].depth)
+		at = tree.node[at].parent;
+	if (at == first)
+		emit_kept(threads.cur->id, kept);
+}
+
 UInt ctx_node(void)
 {
 	if (UNLIKELY(threads.cur->alt_frames))
@@ -199,11 +218,14 @@ UInt ctx_node(void)
 		return f->node;
 	while (f->node == 0 && f > threads.cur->base)
 		f--;
-	UInt node = f == threads.cur->base ? TRACE_CTX_ROOT : f->node;
+	UInt node = f == threads.cur->base ? TRACE_CTX_ROOT : f->node, kept = node, first = 0;
 	while (f < record.top) {
 		f++;
 		node = f->node = node_intern(node, f->call_ip, f->target);
+		first = first ? first : node;
 	}
+	if (first)
+		tell_again(kept, first);
 	return node;
 }
 
@@ -342,7 +364,7 @@ void ctx_thread_create(ThreadId parent, ThreadId tid)
 	t->id = ++threads.last;
 	exits_clear_word(tid, record.clears);
 	record.clears = 0;
-	t->alt_frames = 0;
+	t->alt_frames = t->told = 0;
 	t->signal_pending = t->fence_needed = False;
 	ULong args[2] = { t->id, parent == VG_INVALID_THREADID ? 0 : threads.all[parent].id };
 	if (parent != VG_INVALID_THREADID)
@@ -365,12 +387,14 @@ void ctx_switch(ThreadId tid)
 		if (threads.cur) {
 			threads.cur->top = record.top;
 			threads.cur->fence_needed = record.fence_needed;
+			threads.cur->told = record.told;
 		}
 		threads.cur_tid = tid;
 		threads.cur = &threads.all[tid];
 		record.top = threads.cur->top;
 		record.limit = threads.cur->limit - 1;
 		record.fence_needed = threads.cur->fence_needed;
+		record.told = threads.cur->told;
 	}
 	emit_thread(threads.cur->id);
 }

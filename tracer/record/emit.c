@@ -111,6 +111,8 @@ void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *a
 	ULong *w;
 	if (!record.on || (w = reserve(words)) == NULL)
 		return;
+	if (ctx && (kind < TRACE_KINDS || kind == TRACE_DEF_RANGE))
+		record.told = ctx;
 	w[0] = word0(kind, flags, words, site);
 	w[1] = (ULong)ctx | (ULong)size << 32;
 	for (UInt i = 0; i < nargs; i++)
@@ -128,6 +130,7 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 	ULong *w;
 	if (!record.on || (w = reserve(words)) == NULL)
 		return;
+	record.told = ctx;
 	w[0] = word0(TRACE_STORE, flags, words, site);
 	w[1] = (ULong)ctx | (ULong)size << 32;
 	w[2] = a;
@@ -197,6 +200,12 @@ void emit_thread(UInt thread)
 	if (thread == ring.thread)
 		return;
 	ring.thread = thread;
+	emit(TRACE_DEF_SWITCH, 0, 0, 0, 1, &arg, NULL, 0);
+}
+
+void emit_kept(UInt thread, UInt kept)
+{
+	ULong arg = thread | ((ULong)kept + 1) << 32;
 	emit(TRACE_DEF_SWITCH, 0, 0, 0, 1, &arg, NULL, 0);
 }
 

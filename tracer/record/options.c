@@ -57,7 +57,7 @@ void options_usage(void)
 	 "    --hf-pmemcheck=yes|no    have PMDK make pmemcheck's client requests\n"
 	 "    --hf-loads=yes|no        record loads too\n"
 	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n"
-	 "    --hf-files=yes|no        record names, and what is written beside PM, too\n");
+	 "    --hf-files=yes|no        record names, what is written beside PM, and what is said, too\n");
 }
 
 /* A pattern without a slash is about the last part of a path. */

@@ -17,6 +17,7 @@
  *   syscall.c     mappings, files, threads, processes: what the kernel is asked to do
  *   writes.c      … to files
  *   pointers.c    what it writes without a word
+ *   talk.c        what the program reads and says
  *   exits.c       … when a thread has ended
  *   remote.c      memory that is written as another process's is
  *   request.c     client requests: markers, and those of pmemcheck
@@ -45,7 +46,7 @@ extern struct options {
 	Bool pmemcheck;  /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
 	Bool loads;      /* record what is read from PM, too */
 	Bool load_bytes; /* … to the byte */
-	Bool files;      /* record what is written beside PM, and all names, too */
+	Bool files;      /* record what is written beside PM, all names, and what is said, too */
 	Bool baseline;   /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
 void options_init(void);
@@ -59,6 +60,7 @@ extern struct record {
 	Bool tell_stores; /* loads.c or pointers.c wants to know what is stored */
 	Bool stacks;      /* stacks may be PM: stores to them are looked at as well */
 	Bool fence_needed; /* the current thread flushed or stored non-temporally since its last fence */
+	UInt told;         /* context of the current thread's last event */
 	struct frame *top;   /* current thread's innermost frame */
 	struct frame *limit; /* first frame that may not be used */
 	Bool exit_seen;      /* the program asked to exit, so it did not die from a signal */
@@ -97,6 +99,8 @@ void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
 /* In a fork of this process that takes over its slot; the slot is given back by the parent. */
 void emit_borrow(void);
 void emit_thread(UInt thread); /* whose events follow */
+/* … and the next is in the same call as the last only up to context `kept`. */
+void emit_kept(UInt thread, UInt kept);
 /* Generic record: args, then a payload of `size` bytes (may be NULL). */
 void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
 	  const void *payload, UInt size);
@@ -244,10 +248,11 @@ void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 void kernel_pushed(ThreadId tid, Addr lo, Addr hi);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
 
-/* ---- writes.c, pointers.c, exits.c, remote.c ---- */
+/* ---- writes.c, talk.c, pointers.c, exits.c, remote.c ---- */
 void writes_pre(ThreadId tid, UInt no, const UWord *args);
 void writes_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 void writes_done(ThreadId tid, UInt no, const UWord *args); /* and if it failed, too */
+void talk_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 void pointers_pre(ThreadId tid, UInt no, const UWord *args, UInt nargs);
 void pointers_post(ThreadId tid);
 void pointers_drop(ThreadId tid);

@@ -254,6 +254,8 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 	remote_post(tid, no, a, sr_Res(res));
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
+	if (opt.files)
+		talk_post(tid, no, a, sr_Res(res));
 	names_post(tid, no, a, sr_Res(res));
 	writes_post(tid, no, a, sr_Res(res));
 	if (maps_post(tid, no, a, sr_Res(res)) || files_post(tid, no, a, sr_Res(res)))

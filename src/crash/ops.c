@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The operations of a history: those that the program marks, or that are found without marks (infer/infer.h). */
+#include <stdlib.h>
+
+#include "crash/internal.h"
+#include "infer/infer.h"
+
+static struct crash_op copy(const struct crash_history *h, const struct infer_ops *ops,
+			    const struct infer_op *from)
+{
+	uint64_t thread = 0;
+	bool said = from->said != INFER_NO_END;
+	(void)hmap_get(&h->thread_at, (uint64_t)from->process << 32 | from->thread, &thread);
+	return (struct crash_op){ .begin = from->begin,
+				  .end = said ? from->said : from->end,
+				  .id = from->id,
+				  .said = said,
+				  .thread = (uint32_t)thread,
+				  .name = xstrdup(infer_op_name(ops, from)),
+				  .input = from->input ? xstrdup(from->input) : NULL };
+}
+
+int crash_ops_find(struct crash_history *h, const struct crash_opts *o, struct err *err)
+{
+	struct infer_ops_opts find = { .way = o->ops_way, .calls = o->ops_calls };
+	struct infer_ops *ops = infer_ops_read(h->reader, &find, err);
+	uint64_t latest = 0;
+	size_t n;
+	if (!ops)
+		return -1;
+	const struct infer_op *op = infer_ops_all(ops, &n);
+	for (size_t i = 0; i < n; i++) {
+		VEC_PUSH(&h->op, copy(h, ops, &op[i]));
+		h->op.p[i].latest = latest;
+		if (h->op.p[i].end > latest)
+			latest = h->op.p[i].end;
+	}
+	h->ops_found = infer_ops_sentence(ops);
+	infer_ops_free(ops);
+	if (h->op.n)
+		return 0;
+	return err_set(
+		err, EXIT_PROGRAM,
+		"the program's operations are not known, and so not what may be there after a "
+		"crash: name their functions with --ops-calls, or mark them with "
+		"HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h)");
+}
+
+void crash_ops_free(struct crash_history *h)
+{
+	for (size_t i = 0; i < h->op.n; i++) {
+		free(h->op.p[i].name);
+		free(h->op.p[i].input);
+	}
+	VEC_FREE(&h->op);
+	free(h->ops_found);
+}
+
+const char *crash_operations(const struct crash *c)
+{
+	return c->h->ops_found;
+}

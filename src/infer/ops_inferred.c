@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inferred operations: calls that are made again and again.
+ *
+ * A *loop* is a function that makes calls from one place again and again, below which stores to PM
+ * happen; these calls are the operations:
+ *
+ *	main ──▶ open ──▶ format_bucket ×64         opens PM, and another loop follows: initialisation
+ *	     ──▶ put, put, del, put, …              the loop's phase: from its first repeated call to the last
+ *	     │     └─▶ write_level ×3               a loop, too, but it covers less
+ *	     ──▶ close ──▶ free_lane ×8             once, behind the phase; it unmaps PM: closing
+ *
+ * What the program answers, one call after another, belongs to the phase, too, even if it is called once.
+ *
+ * Of all loops that is taken whose phases cover the most stores, the outermost of equal ones. Calls of one
+ * function from several places (put(); put(); del(); in a row) make a loop as well, a *weak* one, which must cover twice
+ * as much as the best of the others. Which functions these are, and what they are called, does not matter.
+ *
+ * An operation begins with the first event of the call that matters. Until the next begins, all that its loop does is
+ * its part, too: what persists it may be called behind it. It counts as acknowledged where the program then
+ * says something; otherwise nobody knows, and a program may well persist many at a time.
+ */
+#include <stdlib.h>
+
+#include "infer/internal.h"
+#include "infer/walk.h"
+
+struct loop {
+	uint64_t function; /* address */
+	uint64_t
+		opened; /* the end of a call in which it is and which maps PM before; 0: none yet */
+	uint64_t strong, weak; /* stores that its phases cover */
+	uint64_t last;         /* begin of its last operation */
+	size_t depth;
+	bool closing; /* it is in a call that unmaps PM, and maps none */
+};
+#define NEVER UINT64_MAX /* `opened`: its own operations map PM */
+typedef VEC(struct loop) loops;
+
+struct phase {
+	size_t from, to; /* children; none if from >= to */
+	bool strong;     /* some are made from one place */
+};
+
+struct seen {
+	uint64_t key;
+	size_t at;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* From the first of the children with a key that others have, too, to the last. */
+static bool widen(struct phase *p, struct seen *s, size_t n)
+{
+	bool any = false;
+	qsort(s, n, sizeof *s, by_key);
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && s[j].key == s[i].key;)
+			j++;
+		if (j - i < 2)
+			continue;
+		any = true;
+		p->from = s[i].at < p->from ? s[i].at : p->from;
+		p->to = s[j - 1].at >= p->to ? s[j - 1].at + 1 : p->to;
+	}
+	return any;
+}
+
+/* The children after which the program said something, unless they open or close PM. */
+static size_t answered(const struct infer_call *c, struct seen *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->child.n; i++)
+		if (c->child.p[i].said != UINT64_MAX && !c->child.p[i].maps)
+			s[n++] = (struct seen){ 0, i };
+	return n;
+}
+
+static struct phase phase_of(const struct infer_call *c)
+{
+	struct phase p = { SIZE_MAX, 0, false };
+	size_t n = c->child.n;
+	if (n < 2)
+		return p;
+	struct seen *s = xmalloc(n * sizeof *s);
+	for (size_t i = 0; i < n; i++)
+		s[i] = (struct seen){ c->child.p[i].site, i };
+	p.strong = widen(&p, s, n);
+	for (size_t i = 0; i < n; i++)
+		s[i] = (struct seen){ c->child.p[i].target, i };
+	widen(&p, s, n);
+	widen(&p, s, answered(c, s));
+	free(s);
+	return p;
+}
+
+/* Is the innermost call one of its own function's, further out? */
+static bool recurs(const struct infer_thread *t)
+{
+	for (size_t i = 0; i + 1 < t->call.n; i++)
+		if (t->call.p[i].target == t->call.p[t->call.n - 1].target)
+			return true;
+	return false;
+}
+
+static void add_loop(loops *to, const struct loop *l)
+{
+	for (size_t i = 0; i < to->n; i++) {
+		struct loop *x = &to->p[i];
+		if (x->function != l->function || x->opened != l->opened ||
+		    x->closing != l->closing)
+			continue;
+		x->strong += l->strong;
+		x->weak += l->weak;
+		x->last = l->last > x->last ? l->last : x->last;
+		x->depth = l->depth < x->depth ? l->depth : x->depth;
+		return;
+	}
+	VEC_PUSH(to, *l);
+}
+
+/* A call has ended: its loop, and those in it, are its caller's. */
+static void gather(void *arg, struct infer_thread *t)
+{
+	struct infer_call *c = &t->call.p[t->call.n - 1];
+	struct phase p = phase_of(c);
+	loops *inside = c->own, *up = arg;
+	if (p.from < p.to && !recurs(t)) {
+		uint64_t covers = c->child.p[p.to - 1].after - c->child.p[p.from].before;
+		struct loop l = { .function = c->target,
+				  .opened = c->mapped > c->child.p[p.from].begin ? NEVER : 0,
+				  .strong = p.strong ? covers : 0,
+				  .weak = covers,
+				  .last = c->child.p[p.to - 1].begin,
+				  .depth = t->call.n };
+		inside = inside ? inside : xcalloc(1, sizeof *inside);
+		add_loop(inside, &l);
+	}
+	if (!inside)
+		return;
+	if (t->call.n > 1) {
+		up = c[-1].own ? c[-1].own : xcalloc(1, sizeof *up);
+		c[-1].own = up;
+	}
+	for (size_t i = 0; i < inside->n; i++) {
+		struct loop *l = &inside->p[i];
+		if (c->mapped && !l->opened)
+			l->opened = c->end + 1;
+		l->closing |= c->unmaps && !c->mapped;
+		add_loop(up, l);
+	}
+	VEC_FREE(inside);
+	free(inside);
+}
+
+static bool is_opening(const loops *all, const struct loop *l)
+{
+	for (size_t i = 0; l->opened && i < all->n; i++)
+		if (!all->p[i].closing && all->p[i].last > l->opened)
+			return true;
+	return false;
+}
+
+/* The function that makes the operations; 0: none. */
+static uint64_t choose(const loops *all)
+{
+	const struct loop *strong = NULL, *weak = NULL;
+	for (size_t i = 0; i < all->n; i++) {
+		const struct loop *l = &all->p[i];
+		if (l->closing || is_opening(all, l))
+			continue;
+		if (l->strong && (!strong || l->strong > strong->strong ||
+				  (l->strong == strong->strong && l->depth < strong->depth)))
+			strong = l;
+		if (!weak || l->weak > weak->weak ||
+		    (l->weak == weak->weak && l->depth < weak->depth))
+			weak = l;
+	}
+	if (strong && weak->weak / 2 <= strong->strong)
+		return strong->function;
+	return weak ? weak->function : 0;
+}
+
+/* ---- its operations ---- */
+
+static void take_phase(void *arg, struct infer_thread *t)
+{
+	struct infer_collect *c = arg;
+	uint64_t function = *(const uint64_t *)c->arg;
+	const struct infer_call *call = &t->call.p[t->call.n - 1];
+	if (call->target != function || recurs(t))
+		return;
+	struct phase p = phase_of(call);
+	for (size_t i = p.from; i < p.to; i++)
+		infer_collect_op(c, t, &call->child.p[i]);
+}
+
+int infer_ops_inferred(struct infer_ops *ops, struct trace_reader *r,
+		       const struct infer_ops_opts *opts, struct err *err)
+{
+	loops all = { 0 };
+	struct infer_walk w = { .defs = trace_defs(r), .closed = gather, .arg = &all };
+	struct trace_event e;
+	struct err ignored = { 0 };
+	(void)opts;
+	while (trace_next(r, &e, &ignored) == 1)
+		infer_walk_event(&w, &e);
+	infer_walk_end(&w);
+	uint64_t function = choose(&all);
+	VEC_FREE(&all);
+	if (!function)
+		return 0;
+	if (trace_seek(r, 0, err))
+		return -1;
+	infer_collect(&(struct infer_collect){ .ops = ops, .arg = &function }, r, take_phase);
+	return 0;
+}
