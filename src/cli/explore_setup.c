@@ -130,6 +130,11 @@ int explore_setup(struct explore_setup *s, struct err *err)
 	p->verify = o->verify;
 	if (o->max_memory && !units_size(o->max_memory, &x->search.max_memory))
 		return err_set(err, EXIT_USAGE, "--max-memory: '%s' is not a size", o->max_memory);
+	if (crash_strategy_needs_deps(o->crash.strategy))
+		return err_set(
+			err, EXIT_USAGE,
+			"--crash-strategy %s needs dependences, which explore does not record",
+			o->crash.strategy);
 	if (port_of(o, &p->port, err) ||
 	    time_of(o->max_time, "max-time", &x->limits.seconds, err) ||
 	    time_of(o->timeout, "timeout", &p->timeout, err) ||

@@ -52,6 +52,11 @@ belief() {
 	output_has "has no dependences: record the program with --deps"
 }
 
+@test "explore records no dependences, and says so" {
+	run -2 holdfast explore --sym-stdin 4 --recover true --crash-strategy lost+invariants -- "$BIN/relies" "$pool" good 3
+	output_has "needs dependences, which explore does not record"
+}
+
 @test "the strategy finds a broken order with a quarter of the states that auto needs" {
 	crash_json auto.json -o a --probe "$(probe)" -- "$BIN/relies" "$pool" hasty 30
 	rm -f "$pool"
