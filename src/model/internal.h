@@ -13,7 +13,7 @@
 #define LINE_BLOCK_BYTES (2u << 20) /* a huge page */
 #define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))
 #define LINE_SMALL_BLOCKS 32u
-#define RECENT 256u
+#define RECENT 1024u
 
 struct process {
 	bool known;
@@ -35,7 +35,7 @@ struct extra {
 };
 
 /* writers.c: sets of writers, shared by lines. */
-#define WRITERS_RECENT 1024u
+#define WRITERS_RECENT 8192u
 struct writer_set {
 	uint32_t first, n;
 };
