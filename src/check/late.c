@@ -26,7 +26,8 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 			continue;
 		uint32_t *t = oracle_tally(l, s->line->store[w]);
 		uint64_t open = s->line->open & 0xffull << (w * 8);
-		if (open && !(open & ~s->line->same)) /* it has the value that is persistent */
+		if (open && !(open & ~model_flight(l->check->model, s->line)
+					      ->same)) /* it has the value that is persistent */
 			continue;
 		if (!open) {
 			t[IN_TIME]++;

@@ -22,10 +22,11 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 	const struct trace_site_def *old;
 	if (!word || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx || s->ev->size > 8 ||
 	    (l->open & word) != word || model_pending(o->check->model, l) & word ||
-	    (l->same & word) == word) /* the last: it is persistent, and was stored again */
+	    (model_flight(o->check->model, l)->same & word) ==
+		    word) /* the last: it is persistent, and was stored again */
 		return false;
 	if (l->store[w] == s->where)
-		return model_again(l, w) + 1 >= OFTEN;
+		return model_again(model_flight(o->check->model, l), w) + 1 >= OFTEN;
 	if (!s->thread->op_begin || model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
 		return false;
 	old = trace_site(o->check->defs, p->process, p->site);

@@ -12,7 +12,7 @@
 void check_note_replaced(struct oracle_state *u, const struct model_step *s)
 {
 	const struct model_line *l = s->line;
-	uint64_t old = l->open & ~l->same & s->mask;
+	uint64_t old = l->open & ~model_flight(u->check->model, l)->same & s->mask;
 	if (!old || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx ||
 	    model_ops(u->check->model)->unit > TRACE_LINE)
 		return;

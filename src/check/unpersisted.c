@@ -139,23 +139,25 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
 	uint64_t purpose = check_purpose(u, s);
 	uint64_t meant = 0, strayed = 0;
+	struct model_flight flight = *model_flight(u->check->model, l);
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
 		if (!word)
 			continue;
-		if (implied && l->late & word && !check_by_pmdk(u->check, l->store[w])) {
+		if (implied && flight.late & word && !check_by_pmdk(u->check, l->store[w])) {
 			struct model_step one = *s;
 			one.mask = word;
 			hit(u, FINDING_MISSING_FENCE, &one, l->store[w]);
 			continue;
 		}
 		bool on_purpose = (purpose & word) != 0;
-		bool is_stray = !on_purpose && word & ~l->same && check_is_stray(u, s, w, purpose);
+		bool is_stray =
+			!on_purpose && word & ~flight.same && check_is_stray(u, s, w, purpose);
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;
 		meant |= on_purpose ? word : 0;
-		strayed |= is_stray ? word & ~l->same : 0;
+		strayed |= is_stray ? word & ~flight.same : 0;
 	}
 	if (strayed)
 		charge(u, s, strayed, stray);
@@ -169,7 +171,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 static void note_runtime(struct oracle_state *u, const struct model_step *s, struct cause *k)
 {
 	struct check *c = u->check;
-	uint32_t thread = s->line->flusher;
+	uint32_t thread = model_flight(c->model, s->line)->flusher;
 	if (thread < c->lock.n &&
 	    c->lock.p[thread].num > model_when(s->line->flush_when, s->ev->num)) {
 		k->runtime++;
@@ -193,9 +195,9 @@ static void lose(struct oracle_state *u, const struct model_step *s, model_where
 /* The bytes of the words that nobody excuses, without those that lose nothing. */
 static uint64_t lost_bytes(struct oracle_state *u, const struct model_step *s)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, same = model_flight(u->check->model, s->line)->same;
 	for (int w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & ~s->line->same & 0xffull << (w * 8);
+		uint64_t word = s->mask & ~same & 0xffull << (w * 8);
 		if (word && !excused(u->check, s, w))
 			lost |= word;
 	}

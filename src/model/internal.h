@@ -79,7 +79,9 @@ struct model {
 	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
-	VEC(struct model_bytes) copy; /* of some lines, see model_line */
+	VEC(struct model_bytes) copy;    /* of some lines, see model_line */
+	VEC(struct model_flight) flight; /* number 0 is that of lines that have none */
+	uint32_t flight_free;            /* a list; 0: none */
 	struct writers writers;
 	struct marks volatiles; /* locations that the program declared volatile */
 	struct marks hinted;    /* … or a library, until it takes it back */
@@ -94,6 +96,14 @@ static inline struct model_line *model_line(struct model *m, uint32_t index)
 void model_lines_free(struct model *);
 struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index);
 struct model_line *model_line_get(struct model *, uint64_t key, uint32_t *index);
+/* The line's flight, to be changed; it gets one, or it has one. */
+struct model_flight *model_flight_begin(struct model *, struct model_line *);
+static inline struct model_flight *model_flight_of(struct model *m, const struct model_line *l)
+{
+	return &m->flight.p[l->flight];
+}
+/* Takes it back, if nothing is open and nobody's fence is waited for. */
+void model_flight_end(struct model *, struct model_line *);
 typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
 void model_lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
 

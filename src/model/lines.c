@@ -105,14 +105,47 @@ void model_lines_free(struct model *m)
 	VEC_FREE(&m->block);
 	free(m->slot);
 	free(m->tag);
+	VEC_FREE(&m->flight);
 }
+
+/* ---- in flight ---- */
+
+const struct model_flight *model_flight(const struct model *m, const struct model_line *l)
+{
+	return &m->flight.p[l->flight];
+}
+
+struct model_flight *model_flight_begin(struct model *m, struct model_line *l)
+{
+	if (!l->flight && !m->flight_free) {
+		l->flight = (uint32_t)m->flight.n;
+		VEC_PUSH(&m->flight, (struct model_flight){ .flusher = MODEL_NOBODY });
+	} else if (!l->flight) {
+		l->flight = m->flight_free;
+		m->flight_free = m->flight.p[l->flight].next;
+		m->flight.p[l->flight] = (struct model_flight){ .flusher = MODEL_NOBODY };
+	}
+	return &m->flight.p[l->flight];
+}
+
+void model_flight_end(struct model *m, struct model_line *l)
+{
+	struct model_flight *f = &m->flight.p[l->flight];
+	if (!l->flight || l->open || f->flusher != MODEL_NOBODY || f->more)
+		return;
+	f->next = m->flight_free;
+	m->flight_free = l->flight;
+	l->flight = 0;
+}
+
+/* ---- lines ---- */
 
 struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index)
 {
 	struct model_line *l = model_line_find(m, key, index);
 	if (l)
 		return l;
-	if (m->nlines * 2 >= m->slots)
+	if (m->nlines * 8 >= m->slots * 5)
 		grow(m);
 	if (m->nlines == m->block.n * LINE_BLOCK)
 		add_block(m);
@@ -120,7 +153,6 @@ struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index
 	enter(m, key, *index);
 	l = model_line(m, *index);
 	l->key = key;
-	l->flusher = MODEL_NOBODY;
 	l->marked = model_marks(m, key) != 0;
 	return l;
 }
@@ -156,7 +188,8 @@ size_t model_memory(const struct model *m)
 	size_t last = (m->nlines - whole * LINE_BLOCK) * sizeof(struct model_line);
 	return whole * LINE_BLOCK_BYTES + (m->block.n > whole ? last : 0) +
 	       m->slots * (sizeof *m->slot + sizeof *m->tag) + m->extra.cap * sizeof *m->extra.p +
-	       m->copy.cap * sizeof *m->copy.p + model_writers_memory(&m->writers);
+	       m->copy.cap * sizeof *m->copy.p + m->flight.n * sizeof *m->flight.p +
+	       model_writers_memory(&m->writers);
 }
 
 uint64_t model_key_file(uint64_t key)

@@ -20,6 +20,7 @@ struct model *model_new(const struct model_ops *ops, const struct trace_defs *de
 	if (watch)
 		m->watch = *watch;
 	VEC_PUSH(&m->extra, (struct extra){ 0 });
+	VEC_PUSH(&m->flight, (struct model_flight){ .flusher = MODEL_NOBODY });
 	return m;
 }
 
@@ -56,6 +57,7 @@ void model_free(struct model *m)
 static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 {
 	struct model_line *l = s->line;
+	struct model_flight *f = model_flight_of(m, l);
 	mask &= l->open;
 	if (!mask)
 		return;
@@ -63,13 +65,14 @@ static void guarantee(struct model *m, struct model_step *s, uint64_t mask)
 	if (m->watch.persist)
 		m->watch.persist(m->watch.arg, s);
 	l->open &= ~mask;
-	l->late &= ~mask;
-	l->same &= ~mask;
+	f->late &= ~mask;
+	f->same &= ~mask;
 	l->ever |= mask;
 	model_unflush(m, l, mask);
 	model_writers_persisted(m, l, mask);
-	MODEL_EACH_WORD (w, l->again ? mask : 0)
-		l->again &= (uint16_t) ~(3u << (w * 2));
+	MODEL_EACH_WORD (w, f->again ? mask : 0)
+		f->again &= (uint16_t) ~(3u << (w * 2));
+	model_flight_end(m, l);
 }
 
 /* What the step's event does to open bytes of its line. */
@@ -91,15 +94,15 @@ static void list_in_operation(struct model_thread *t, struct model_line *l, uint
 	}
 }
 
-static void note_store(struct model_step *s)
+static void note_store(struct model_step *s, struct model_flight *f)
 {
 	struct model_line *l = s->line;
 	l->storer = s->thread_id;
 	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask >> (w * 8) & 0xff;
 		bool own = (l->open >> (w * 8) & word) == word && l->store[w] == s->where;
-		unsigned again = own ? model_again(l, (int)w) + (model_again(l, (int)w) < 3) : 0;
-		l->again = (uint16_t)((l->again & ~(3u << (w * 2))) | again << (w * 2));
+		unsigned again = own ? model_again(f, (int)w) + (model_again(f, (int)w) < 3) : 0;
+		f->again = (uint16_t)((f->again & ~(3u << (w * 2))) | again << (w * 2));
 		l->store[w] = s->where;
 		l->when[w] = (uint32_t)s->ev->num;
 	}
@@ -111,20 +114,22 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 {
 	uint32_t index;
 	struct model_line *l = s->line = model_line_get(m, key, &index);
+	struct model_flight *f;
 	s->mask = mask & ~model_unwatched(m, l);
 	if (!s->mask)
 		return;
 	mask = s->mask;
 	if (m->watch.store)
 		m->watch.store(m->watch.arg, s);
-	note_store(s);
+	f = model_flight_begin(m, l);
+	f->late &= ~mask;
+	note_store(s, f);
 	model_unflush(m, l, mask);
 	if (data)
 		model_values_store(m, s, data);
 	else
 		model_values_forget(m, l, mask);
 	l->open |= mask;
-	l->late &= ~mask;
 	model_writers_add(m, l, mask, s->where);
 	list_in_operation(s->thread, l, index);
 	cover(m, s, index, mask);
@@ -177,6 +182,7 @@ static void do_fence(struct model *m, struct model_step *s)
 	for (size_t i = 0; i < t->waiting.n; i++) {
 		s->line = model_line(m, t->waiting.p[i]);
 		guarantee(m, s, model_take_pending(m, s->line, s->thread_id));
+		model_flight_end(m, s->line);
 	}
 	t->waiting.n = 0;
 }
@@ -198,6 +204,7 @@ static void forget_piece(struct model *m, struct model_line *l, uint64_t mask, v
 	model_values_forget(m, l, mask);
 	model_unflush(m, l, mask);
 	model_writers_persisted(m, l, mask);
+	model_flight_end(m, l);
 }
 
 static void gone_piece(struct model *m, struct model_line *l, uint64_t mask, void *arg)
@@ -345,7 +352,7 @@ static void do_end(struct model *m, struct model_step *s)
 		s->mask = s->line->open;
 		if (m->watch.op_end)
 			m->watch.op_end(m->watch.arg, s);
-		s->line->late |= s->line->open;
+		model_flight_of(m, s->line)->late |= s->line->open;
 	}
 	t->op_begin = 0;
 	t->op_lines.n = 0;

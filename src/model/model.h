@@ -31,28 +31,37 @@ struct model_place {
 	uint64_t ip;
 };
 
-/* The state of one line. About 180 bytes: a run's memory is bounded by the lines it touches. */
+/*
+ * The state of one line, 136 bytes: a run's memory is bounded by the lines it touches. What matters only
+ * while some of it is not guaranteed is in its `flight`, for few lines are in that state at a time.
+ */
 struct model_line {
-	uint64_t key;     /* see model_key_text */
-	uint64_t open;    /* bytes whose newest value is not guaranteed; one bit each */
-	uint64_t flushed; /* the part of `open` that thread `flusher` has flushed, not fenced */
-	uint64_t ever;    /* bytes that were guaranteed at some time */
-	uint64_t same;    /* the part of `open` that was stored anew with the guaranteed value */
-	uint64_t meant;   /* bytes that were persisted on purpose: kept by whoever watches */
-	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
-	uint32_t storer;  /* thread of the newest store */
-	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
-	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
-	uint32_t op;      /* operation that last listed the line in op_lines */
-	uint32_t copy;    /* number + 1 of what it holds, byte by byte; 0: values.c */
-	uint32_t writers; /* who wrote the open bytes, see model_writers */
+	uint64_t key;   /* see model_key_text */
+	uint64_t open;  /* bytes whose newest value is not guaranteed; one bit each */
+	uint64_t ever;  /* bytes that were guaranteed at some time */
+	uint64_t meant; /* bytes that were persisted on purpose: kept by whoever watches */
+	uint32_t
+		flight; /* see model_flight; 0: nothing is open, and no thread's fence is waited for */
+	uint32_t storer;                /* thread of the newest store */
+	uint32_t op;                    /* operation that last listed the line in op_lines */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
 	uint16_t newest[MODEL_WORDS];   /* hash of the newest store to each word: where, what */
-	uint16_t again;    /* two bits a word: times the same place overwrote its own open value */
-	bool marked;       /* some of its bytes are declared volatile: marks.c */
-	model_where flush; /* newest flush, valid if flush_when is not 0 */
+	uint32_t copy : 31;             /* number + 1 of what it holds, byte by byte; 0: values.c */
+	uint32_t marked : 1;            /* some of its bytes are declared volatile: marks.c */
+	model_where flush;              /* newest flush, valid if flush_when is not 0 */
 	uint32_t flush_when;
+};
+
+struct model_flight {
+	uint64_t flushed; /* the part of `open` that thread `flusher` has flushed, not fenced */
+	uint64_t same;    /* the part of `open` that was stored anew with the guaranteed value */
+	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
+	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
+	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
+	uint32_t writers; /* who wrote the open bytes, see model_writers */
+	uint32_t next;    /* of those that are free */
+	uint16_t again;   /* two bits a word: times the same place overwrote its own open value */
 };
 
 /* One bit for each word of which the mask has a byte. */
@@ -69,9 +78,9 @@ static inline unsigned model_words(uint64_t mask)
 	     left_ && (w = (unsigned)__builtin_ctz(left_), true); left_ &= left_ - 1)
 
 /* How often the word's newest place has overwritten its own open value, up to 3. */
-static inline unsigned model_again(const struct model_line *l, int w)
+static inline unsigned model_again(const struct model_flight *f, int w)
 {
-	return l->again >> (w * 2) & 3;
+	return f->again >> (w * 2) & 3;
 }
 
 struct model_thread {
@@ -134,6 +143,8 @@ size_t model_threads(const struct model *); /* that did anything to PM so far */
 /* The line that holds addr in a process, or NULL if it was never stored to. */
 struct model_line *model_line_at(struct model *, uint32_t process, uint64_t addr);
 struct model_line *model_line_of_key(struct model *, uint64_t key);
+/* Good until something is stored; one of zeros and MODEL_NOBODY if the line has none. */
+const struct model_flight *model_flight(const struct model *, const struct model_line *);
 bool model_is_pm(struct model *, uint32_t process, uint64_t addr);
 /* Declared volatile by the program, or by a library on its behalf. */
 bool model_is_volatile(struct model *, uint32_t process, uint64_t addr);

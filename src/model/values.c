@@ -25,7 +25,7 @@ static struct model_bytes *copy_of(struct model *m, struct model_line *l, uint64
 {
 	if (!l->copy && model_words(mask) & model_words(~mask)) {
 		VEC_PUSH(&m->copy, (struct model_bytes){ 0 });
-		l->copy = (uint32_t)m->copy.n;
+		l->copy = (uint32_t)m->copy.n & INT32_MAX;
 	}
 	return l->copy ? &m->copy.p[l->copy - 1] : NULL;
 }
@@ -49,7 +49,8 @@ void model_values_store(struct model *m, const struct model_step *s, const uint8
 	struct model_line *l = s->line;
 	struct model_bytes *copy = copy_of(m, l, s->mask);
 	uint64_t equal = copy ? take(copy, s->mask, data) : 0;
-	uint64_t guaranteed = l->ever & ~(l->open & ~l->same);
+	struct model_flight *f = model_flight_begin(m, l);
+	uint64_t guaranteed = l->ever & ~(l->open & ~f->same);
 	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
 		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
@@ -57,12 +58,12 @@ void model_values_store(struct model *m, const struct model_step *s, const uint8
 			equal |= word;
 		l->newest[w] = hash;
 	}
-	l->same = (l->same & ~s->mask) | (equal & guaranteed);
+	f->same = (f->same & ~s->mask) | (equal & guaranteed);
 }
 
 void model_values_forget(struct model *m, struct model_line *l, uint64_t mask)
 {
-	l->same &= ~mask;
+	model_flight_of(m, l)->same &= ~mask;
 	MODEL_EACH_WORD (w, mask)
 		l->newest[w] = 0;
 	if (l->copy)

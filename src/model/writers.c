@@ -26,8 +26,9 @@
 const struct model_writer *model_writers(const struct model *m, const struct model_line *l,
 					 size_t *n)
 {
-	*n = l->writers ? m->writers.set.p[l->writers].n : 0;
-	return *n ? &m->writers.entry.p[m->writers.set.p[l->writers].first] : NULL;
+	uint32_t set = model_flight(m, l)->writers;
+	*n = set ? m->writers.set.p[set].n : 0;
+	return *n ? &m->writers.entry.p[m->writers.set.p[set].first] : NULL;
 }
 
 void model_writers_free(struct writers *w)
@@ -97,26 +98,27 @@ static uint32_t step(struct model *m, uint32_t set, uint64_t mask, model_where w
 	return n > MOST ? intern(m, e + 1, n - 1) : intern(m, e, n);
 }
 
-static void change(struct model *m, struct model_line *l, uint64_t mask, model_where where)
+static void change(struct model *m, struct model_flight *f, uint64_t mask, model_where where)
 {
-	uint64_t hash = hash_mix(hash_mix(mask, where), l->writers);
+	uint64_t hash = hash_mix(hash_mix(mask, where), f->writers);
 	struct writer_step *r = &m->writers.recent[hash % WRITERS_RECENT];
-	if (!r->used || r->from != l->writers || r->where != where || r->mask != mask) {
-		uint32_t to = step(m, l->writers, mask, where);
-		*r = (struct writer_step){ mask, where, l->writers, to, true };
+	if (!r->used || r->from != f->writers || r->where != where || r->mask != mask) {
+		uint32_t to = step(m, f->writers, mask, where);
+		*r = (struct writer_step){ mask, where, f->writers, to, true };
 	}
-	l->writers = r->to;
+	f->writers = r->to;
 }
 
 void model_writers_add(struct model *m, struct model_line *l, uint64_t mask, model_where where)
 {
-	change(m, l, mask, where);
+	change(m, model_flight_begin(m, l), mask, where);
 }
 
 void model_writers_persisted(struct model *m, struct model_line *l, uint64_t mask)
 {
+	struct model_flight *f = model_flight_of(m, l);
 	if (!l->open)
-		l->writers = 0;
-	else if (l->writers)
-		change(m, l, mask, MODEL_NOBODY);
+		f->writers = 0;
+	else if (f->writers)
+		change(m, f, mask, MODEL_NOBODY);
 }

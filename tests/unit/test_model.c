@@ -305,7 +305,7 @@ static uint64_t put(struct model *m, const char *text, uint32_t n, bool at_once,
 		feed(m, flush_event(1, 13, SITE_CLWB));
 		feed(m, event(TRACE_FENCE, 1, SITE_SFENCE));
 	}
-	return model_line_at(m, 0, BASE)->same;
+	return model_flight(m, model_line_at(m, 0, BASE))->same;
 }
 
 static void bytes_that_stay_the_same_are_told_from_others(void **state)
