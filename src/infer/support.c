@@ -69,7 +69,7 @@ struct support {
 static bool is_open(const struct support *s, const struct stored *x)
 {
 	const struct model_line *l = model_line_of_key(s->model, x->key);
-	return l && (l->open & ~l->same & x->mask);
+	return l && (l->open & ~model_flight(s->model, l)->same & x->mask);
 }
 
 /* The newest store to its word is still this one. */
