@@ -110,44 +110,47 @@ static void run_op(const struct corpus_program *p, void *store, const struct op 
 	fflush(stdout);
 }
 
-static int run_ops(const struct corpus_program *p, void *store, FILE *in)
+/* The next operation: 1, 0 at the end, or -1 if it is none. */
+static int next_op(const struct corpus_program *p, FILE *in, struct op *op)
 {
 	char line[128];
-	struct op op;
-	unsigned long n = 0;
 
 	while (fgets(line, sizeof(line), in)) {
 		if (line[0] == '#' || line[0] == '\n')
 			continue;
-		if (!parse(line, &op)) {
-			fprintf(stderr, "%s: bad operation: %s", p->name, line);
-			return 2;
-		}
-		run_op(p, store, &op, ++n);
+		if (parse(line, op))
+			return 1;
+		fprintf(stderr, "%s: bad operation: %s", p->name, line);
+		return -1;
 	}
 	return 0;
+}
+
+static int run_ops(const struct corpus_program *p, void *store, FILE *in)
+{
+	struct op op;
+	unsigned long n = 0;
+	int more;
+
+	while ((more = next_op(p, in, &op)) > 0)
+		run_op(p, store, &op, ++n);
+	return more ? 2 : 0;
 }
 
 /* What the store says of the keys that the operations mention. */
 static int dump_keys(const struct corpus_program *p, void *store, FILE *in)
 {
-	char line[128];
 	struct op op;
 	enum corpus_result result;
 	uint64_t value = 0;
+	int more;
 
-	while (fgets(line, sizeof(line), in)) {
-		if (line[0] == '#' || line[0] == '\n')
-			continue;
-		if (!parse(line, &op)) {
-			fprintf(stderr, "%s: bad operation: %s", p->name, line);
-			return 2;
-		}
+	while ((more = next_op(p, in, &op)) > 0) {
 		result = p->get(store, op.key, &value);
 		printf("%" PRIu64 ": ", op.key);
 		print_result(result, value);
 	}
-	return 0;
+	return more ? 2 : 0;
 }
 
 /* Prints what is in the store, whether it is well or not. */
