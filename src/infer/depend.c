@@ -44,6 +44,13 @@ uint32_t infer_inside_at(struct infer_inside *in, const struct trace_event *e, u
 	return (uint32_t)at;
 }
 
+/* Between two operations nothing is under way: what is read there tells as much. */
+static bool between(const struct infer_inside *in, const struct trace_event *e, uint64_t *begin)
+{
+	*begin = in->next ? in->last + 1 : 0;
+	return !in->next || in->last < e->num;
+}
+
 /* ---- words ---- */
 
 void infer_words(uint64_t byte, uint64_t size, struct infer_words *out)
@@ -179,7 +186,7 @@ int infer_depend_event(struct infer_depend *d, const struct trace_event *e, stru
 	if (got < 0 || trace_maps_apply(d->maps, e, err))
 		return -1;
 	infer_control_event(d->control, e);
-	uint32_t op = infer_inside_at(&d->inside, e, &begin, &alone);
+	bool op = infer_inside_at(&d->inside, e, &begin, &alone) || between(&d->inside, e, &begin);
 	if (alone)
 		infer_control_forget(d->control);
 	if (!got)

@@ -208,6 +208,27 @@ static void test_bounds(void **state)
 	script_free(&s);
 }
 
+/* What is read between operations tells as much as in one; but no dependence leads from one into it. */
+static void test_between(void **state)
+{
+	struct script s;
+	(void)state;
+	begin(&s);
+	op_begin(&s, 1);
+	insert(&s, 0);
+	op_end(&s, 1);
+	query(&s, 0);
+	op_begin(&s, 2);
+	store(&s, "m_x", KEY(1), 1, 8, NULL);
+	uint32_t x = load_word(&s, "m_if", KEY(1), 8);
+	store(&s, "m_y", VALUE(1), 1, 8, NULL);
+	op_end(&s, 2);
+	store(&s, "m_y", VALUE(1), 2, 8, L(x));
+	script_end(&s);
+	expect_beliefs(&s, "RA1 11 13 0/1; RO3 11 13 0/1; RO3 12 11 0/1; RO3 12 13 0/1");
+	script_free(&s);
+}
+
 /* The newest of the branches counts, also if it depends on nothing. */
 static void test_newest_branch(void **state)
 {
@@ -311,11 +332,11 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figure_3),      cmocka_unit_test(test_figure_1),
-		cmocka_unit_test(test_ro1),           cmocka_unit_test(test_ro2),
-		cmocka_unit_test(test_ra1),           cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_newest_branch), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_odd),
+		cmocka_unit_test(test_figure_3), cmocka_unit_test(test_figure_1),
+		cmocka_unit_test(test_ro1),      cmocka_unit_test(test_ro2),
+		cmocka_unit_test(test_ra1),      cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_between),  cmocka_unit_test(test_newest_branch),
+		cmocka_unit_test(test_none),     cmocka_unit_test(test_odd),
 	};
 	return cmocka_run_group_tests(tests, setup, fixture_teardown);
 }
