@@ -27,6 +27,7 @@ struct requests {
 	struct hmap at; /* process and thread -> doing */
 	VEC(struct doing) doing;
 	bool asked, changes;
+	bool alone; /* one thread answers: all others work for it */
 	uint64_t lines, packets, answers;
 	VEC(char) text; /* all lines */
 	char *packet;   /* the newest */
@@ -35,7 +36,7 @@ struct requests {
 
 static struct doing *doing_of(struct requests *r, const struct trace_event *e)
 {
-	uint64_t key = (uint64_t)e->process << 32 | e->thread, i;
+	uint64_t key = (uint64_t)e->process << 32 | (r->alone ? 0 : e->thread), i;
 	if (!hmap_get(&r->at, key, &i)) {
 		hmap_put(&r->at, key, i = r->doing.n);
 		VEC_PUSH(&r->doing, (struct doing){ 0 });
@@ -139,14 +140,32 @@ static void give_names(struct infer_ops *ops)
 	}
 }
 
+/* Do all answers come from one thread? */
+static bool one_answers(struct trace_reader *reader)
+{
+	struct trace_event e;
+	struct err ignored = { 0 };
+	uint64_t first = UINT64_MAX;
+	while (trace_next(reader, &e, &ignored) == 1) {
+		uint64_t key = (uint64_t)e.process << 32 | e.thread;
+		if (e.kind != TRACE_OUTPUT)
+			continue;
+		if (first != UINT64_MAX && first != key)
+			return false;
+		first = key;
+	}
+	return true;
+}
+
 int infer_ops_requests(struct infer_ops *ops, struct trace_reader *reader,
 		       const struct infer_ops_opts *opts, struct err *err)
 {
-	struct requests r = { .ops = ops };
+	struct requests r = { .ops = ops, .alone = one_answers(reader) };
 	struct trace_event e;
 	struct err ignored = { 0 }; /* a damaged trace is read as far as it goes */
 	(void)opts;
-	(void)err;
+	if (trace_seek(reader, 0, err))
+		return -1;
 	while (trace_next(reader, &e, &ignored) == 1) {
 		if (e.kind == TRACE_INPUT)
 			input(&r, &e);

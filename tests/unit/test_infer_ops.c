@@ -260,6 +260,25 @@ static void requests_are_answered(void **state)
 	end(&s, ops);
 }
 
+/* The thread that answers has another do the work. */
+static void others_work_for_who_answers(void **state)
+{
+	struct story s;
+	(void)state;
+	begin(&s);
+	input(&s, "put 1 2\nput 3 4\n", 2);
+	for (int i = 0; i < 2; i++) {
+		s.thread = 2;
+		put(&s, i ? MAIN : 0);
+		s.thread = 1;
+		output(&s, "new\n");
+	}
+	struct infer_ops *ops = found(&s, "requests", 2);
+	check(ops, 0, 1, 2, 3);
+	check(ops, 1, 4, 5, 6);
+	end(&s, ops);
+}
+
 /* A program that now and then says how far it is answers nothing. */
 static void progress_is_no_answer(void **state)
 {
@@ -327,6 +346,7 @@ int main(void)
 		cmocka_unit_test(what_is_answered_is_acknowledged),
 		cmocka_unit_test(threads_have_their_own),
 		cmocka_unit_test(requests_are_answered),
+		cmocka_unit_test(others_work_for_who_answers),
 		cmocka_unit_test(progress_is_no_answer),
 		cmocka_unit_test(marks_nest_and_may_have_no_end),
 		cmocka_unit_test(nothing_gives_nothing),
