@@ -22,8 +22,8 @@ int main(int argc, char **argv)
 	if (stored > sizeof b - HEAD || fread(b + HEAD, 1, stored, f) != stored)
 		return 1;
 	/* So short a payload does not shrink: it is plain at the end of what zstd makes of it. */
-	if (raw > stored || b[HEAD + stored - raw] != 3)
-		return 1;
+	if (raw > stored || !b[HEAD + stored - raw] || b[HEAD + stored - raw] > 99)
+		return 1; /* that is no version */
 	b[HEAD + stored - raw] = (unsigned char)atoi(argv[2]);
 	XXH64_hash_t sum = XXH3_64bits_withSeed(b + HEAD, stored, XXH3_64bits(b, SUM));
 	memcpy(b + SUM, &sum, sizeof sum);
