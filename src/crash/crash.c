@@ -85,7 +85,7 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 			"the program never wrote persistent memory: there is nothing to crash");
 		return crash_free(c), NULL;
 	}
-	if (o->listen && crash_ops_find(c->h, o, err))
+	if ((o->listen || o->ops_file) && crash_ops_find(c->h, o, err))
 		return crash_free(c), NULL;
 	if (o->ops_file && !(c->suffix = crash_suffix_new(o, c->h->op.n, err)))
 		return crash_free(c), NULL;

@@ -93,7 +93,8 @@ struct crash_suffix *crash_suffix_new(const struct crash_opts *o, size_t operati
 	s->hash = hash_bytes(s->text.p, s->text.n);
 	for (uint64_t i = 0; i < o->ops_skip; i++)
 		s->header = line_end(&s->text, s->header);
-	for (size_t i = 0; i < sizeof ways / sizeof *ways && s->line.n != operations; i++)
+	find_lines(s, ways[0]);
+	for (size_t i = 1; i < sizeof ways / sizeof *ways && s->line.n != operations; i++)
 		find_lines(s, ways[i]);
 	if (s->line.n != operations)
 		find_lines(s, ways[0]);
