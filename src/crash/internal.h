@@ -268,6 +268,13 @@ char *crash_said_compare(const char *was, const char *before, const char *after,
 /* Fails: the same image, that of `where`, made it say this, then that. */
 int crash_said_unsteady(const char *where, const char *, const char *, struct err *);
 
+/* What is said with everything persistent before an event, and the operations that follow number op, from 1: 1 and
+ * what is said, 0 if it is not known or fails, -1. */
+int crash_said_at(struct crash *, size_t op, uint64_t event, bool run, uint64_t *said,
+		  struct err *);
+/* coarse.c: 1 if operation op, from 1, may be several that nobody has marked, after one of which this is said. */
+int crash_coarse(struct crash *, size_t op, uint64_t event, bool run, uint64_t said, struct err *);
+
 /* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
 bool crash_overlap_can(const struct crash *, uint64_t event);
 uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */

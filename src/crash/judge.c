@@ -90,19 +90,17 @@ uint64_t crash_judge_key(const struct crash *c, const struct crash_state *s, uin
 
 /* ---- what is said ---- */
 
-/* With everything persistent before an event, and the operations that follow those of the span: 1 and
- * what is said, 0 if it is not known or fails, -1. */
-static int said_at(struct crash *c, const struct span *span, uint64_t event, bool run,
-		   uint64_t *said, struct err *err)
+int crash_said_at(struct crash *c, size_t op, uint64_t event, bool run, uint64_t *said,
+		  struct err *err)
 {
 	struct crash_state s = { .event = event };
 	struct crash_verdict v;
 	crash_cursor_move(&c->judging, event);
-	uint64_t key = crash_suffix_key(c, crash_state_hash(&s, &c->judging), span->op);
+	uint64_t key = crash_suffix_key(c, crash_state_hash(&s, &c->judging), op);
 	if (!crash_known(c, key, &v)) {
 		if (!run)
 			return 0;
-		if (crash_run_state(c, &s, span->op, false, &v, NULL, err))
+		if (crash_run_state(c, &s, op, false, &v, NULL, err))
 			return -1;
 	}
 	*said = v.said;
@@ -120,7 +118,7 @@ static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t
 		uint64_t before;
 		if (op->latest >= op->begin)
 			return 0; /* it overlaps with another */
-		int known = said_at(c, s, op->begin, run, &before, err);
+		int known = crash_said_at(c, s->op, op->begin, run, &before, err);
 		if (known < 0)
 			return -1;
 		if (known && before == said)
@@ -145,8 +143,8 @@ static int look_up(struct crash *c, const struct span *span, struct said *out, s
 	struct crash_state from = { .event = span->from }, to = { .event = span->to };
 	uint64_t before = 0, after = 0;
 	*out = (struct said){ 0 };
-	if (said_at(c, span, from.event, true, &before, err) < 0 ||
-	    said_at(c, span, to.event, true, &after, err) < 0)
+	if (crash_said_at(c, span->op, from.event, true, &before, err) < 0 ||
+	    crash_said_at(c, span->op, to.event, true, &after, err) < 0)
 		return -1;
 	out->before = crash_said(c, &from, span->op, before, err);
 	out->after = out->before ? crash_said(c, &to, span->op, after, err) : NULL;
@@ -206,8 +204,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 		return 0;
 	if (!span_of(c->h, s->event, &span))
 		return crash_overlap_judge(c, s, run, v, err);
-	int a = said_at(c, &span, span.from, run, &before, err);
-	int b = a < 0 ? -1 : said_at(c, &span, span.to, run, &after, err);
+	int a = crash_said_at(c, span.op, span.from, run, &before, err);
+	int b = a < 0 ? -1 : crash_said_at(c, span.op, span.to, run, &after, err);
 	if (a < 0 || b < 0)
 		return -1;
 	if (!a || !b || v->said == before || v->said == after)
@@ -215,6 +213,9 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	long gone = gone_since(c, &span, run, v->said, err);
 	if (gone >= 0 && !promised(c, &span, gone))
 		return 0;
+	int fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
+	if (fine)
+		return fine < 0 ? -1 : 0;
 	v->verdict = RUNNER_DIFFERS;
 	v->status = gone > 0 ? CRASH_LOST : CRASH_HALF;
 	v->where = span.from + 1;

@@ -15,6 +15,7 @@ static struct crash_op copy(const struct crash_history *h, const struct infer_op
 				  .end = said ? from->said : from->end,
 				  .id = from->id,
 				  .said = said,
+				  .sure = infer_ops_way(ops)->sure,
 				  .thread = (uint32_t)thread,
 				  .name = xstrdup(infer_op_name(ops, from)),
 				  .input = from->input ? xstrdup(from->input) : NULL };

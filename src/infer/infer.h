@@ -38,6 +38,7 @@ struct infer_op {
 /* A way to find operations; NULL past the last. */
 struct infer_way {
 	const char *name, *about;
+	bool sure; /* the program or its user says what is an operation */
 };
 const struct infer_way *infer_way_at(size_t i);
 

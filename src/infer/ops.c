@@ -9,12 +9,13 @@ static const struct row {
 	struct infer_way way;
 	infer_find_fn *find; /* -1 and err: what was asked for is not there */
 } rows[] = {
-	{ { "marks", "the program marks them, with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END" },
+	{ { "marks", "the program marks them, with HOLDFAST_OP_BEGIN and HOLDFAST_OP_END", true },
 	  infer_ops_marks },
-	{ { "calls", "calls of the functions that --ops-calls names" }, infer_ops_calls },
-	{ { "requests", "from what it reads, a line or a packet, until it answers" },
+	{ { "calls", "calls of the functions that --ops-calls names", true }, infer_ops_calls },
+	{ { "requests", "from what it reads, a line or a packet, until it answers", false },
 	  infer_ops_requests },
-	{ { "inferred", "calls that the program makes again and again, and below which it stores" },
+	{ { "inferred", "calls that the program makes again and again, and below which it stores",
+	    false },
 	  infer_ops_inferred },
 };
 #define ROWS (sizeof rows / sizeof *rows)

@@ -150,3 +150,12 @@ expected() {
 	jq -e '[.findings[] | .kind] == ["half-operation"]' r.json
 	jq -e '.findings[0].message | contains("what the operations up to 2")' r.json
 }
+
+@test "operations that nobody marked may be several: what is there between them is fine, other things are not" {
+	said r.json --probe "$(probe)" -- batch unmarked
+	jq -e '.findings == [] and .stats.tested > 9' r.json
+	said r.json --probe "$(probe)" -- careless unmarked
+	diff <(found r.json) <(expected careless)
+	said r.json --probe "$(probe)" -- batch # as it is marked, it is one
+	jq -e '.findings | length > 0 and all(.kind == "half-operation")' r.json
+}

@@ -77,14 +77,33 @@ static void impatient(uint64_t i)
 		_mm_sfence();
 }
 
+/* One call, three operations. */
+static void batch(uint64_t i)
+{
+	for (uint64_t k = 0; k < 3; k++)
+		good(10 * i + k);
+}
+
+static void sloppy(uint64_t i)
+{
+	list->number[list->n][0] = i;
+	list->n++; /* @careless half-operation */
+	persist(&list->n);
+	persist(list->number[list->n - 1]);
+}
+
+static void careless(uint64_t i)
+{
+	for (uint64_t k = 0; k < 3; k++)
+		sloppy(10 * i + k);
+}
+
 static const struct {
 	const char *word;
 	void (*go)(uint64_t);
-} ways[] = { { "good", good },
-	     { "forgets", forgets },
-	     { "hasty", hasty },
-	     { "transfers", transfers },
-	     { "impatient", impatient } };
+} ways[] = { { "good", good },           { "forgets", forgets },     { "hasty", hasty },
+	     { "transfers", transfers }, { "impatient", impatient }, { "batch", batch },
+	     { "careless", careless } };
 
 static int dump(const char *word)
 {
