@@ -92,6 +92,12 @@ bool runner_regex_in(const regex_t *regex, const struct buf *text)
 	return !regexec(regex, text->n ? text->p : "", 1, &m, REG_STARTEND);
 }
 
+/* Nothing is left of a line that ends here. */
+static bool is_gone(const struct buf *left, const struct buf *text, size_t at)
+{
+	return at < text->n && text->p[at] == '\n' && (!left->n || left->p[left->n - 1] == '\n');
+}
+
 struct buf runner_judge_heard(const struct judge *j, const struct buf *text)
 {
 	struct buf b = { 0 };
@@ -104,7 +110,7 @@ struct buf runner_judge_heard(const struct judge *j, const struct buf *text)
 		size_t from = (size_t)m.rm_so, to = (size_t)m.rm_eo;
 		to += from == to; /* an empty match: one byte on */
 		buf_add(&b, text->p + at, (m.rm_so == m.rm_eo ? to : from) - at);
-		at = to;
+		at = to + (m.rm_so != m.rm_eo && is_gone(&b, text, to));
 	}
 	if (at < text->n)
 		buf_add(&b, text->p + at, text->n - at);

@@ -107,6 +107,9 @@ expected() {
 	jq -e '.findings == []' r.json
 	said r.json --ignore 'printed at [0-9.]*' --probe "$(probe time)" -- transfers
 	diff <(found r.json) <(expected transfers)
+	# a line of which nothing is left is none
+	said r.json --ignore '.* [+] .*' --probe "$(probe)" -- forgets
+	jq -e '.findings[0].witness.output | startswith("line 1 is no such line")' r.json
 	run -2 holdfast crash --ignore '(' --probe "$(probe)" t
 	output_has "bad regular expression"
 }
