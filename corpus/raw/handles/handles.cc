@@ -206,9 +206,10 @@ class queue
     /// Writes the head back that pop() has moved.
     auto settle() noexcept -> void
     {
+        if (!moved_)
+            return;
         epoch of_head;
-        if (moved_)
-            root_.head.flush();
+        root_.head.flush();
         moved_ = false;
     }
 
