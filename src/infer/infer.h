@@ -43,7 +43,7 @@ struct infer_way {
 const struct infer_way *infer_way_at(size_t i);
 
 struct infer_ops_opts {
-	const char *way;   /* NULL: the first that gives more than one */
+	const char *way;   /* NULL: the first that gives more than one, or that is sure */
 	const char *calls; /* names of functions, globs, separated by commas; NULL: none */
 };
 

@@ -68,7 +68,7 @@ static void number(struct infer_op *op, size_t i, bool unmarked)
 		op->id = op->index;
 }
 
-/* Tries one way; 1: it gives more than one operation. */
+/* Tries one way; 1: it gives more than one operation, or any if somebody says so. */
 static int try(struct infer_ops *ops, const struct row *row, struct trace_reader *reader,
 	       const struct infer_ops_opts *opts, struct err *err)
 {
@@ -80,7 +80,7 @@ static int try(struct infer_ops *ops, const struct row *row, struct trace_reader
 		return -1;
 	for (size_t i = 0; i < ops->op.n; i++)
 		number(&ops->op.p[i], i, row->find != infer_ops_marks);
-	return ops->op.n > 1;
+	return ops->op.n > !row->way.sure;
 }
 
 struct infer_ops *infer_ops_read(struct trace_reader *reader, const struct infer_ops_opts *opts,

@@ -318,6 +318,26 @@ static void marks_nest_and_may_have_no_end(void **state)
 	end(&s, ops);
 }
 
+/* One that is marked says more than many that are not. */
+static void one_mark_is_enough(void **state)
+{
+	(void)state;
+	struct story s;
+	begin(&s);
+	map(&s, OPEN);
+	uint64_t from = simple(&s, TRACE_OP_BEGIN, MAIN, 7);
+	put(&s, MAIN);
+	put(&s, MAIN);
+	put(&s, MAIN);
+	uint64_t to = simple(&s, TRACE_OP_END, MAIN, 7);
+	struct infer_ops *ops = found(&s, NULL, 1);
+	check(ops, 0, from, to, to);
+	assert_string_equal(infer_ops_way(ops)->name, "marks");
+	infer_ops_free(ops);
+	ops = found(&s, "inferred", 3);
+	end(&s, ops);
+}
+
 static void nothing_gives_nothing(void **state)
 {
 	struct infer_ops_opts no = { .way = "no-such-way" };
@@ -349,6 +369,7 @@ int main(void)
 		cmocka_unit_test(others_work_for_who_answers),
 		cmocka_unit_test(progress_is_no_answer),
 		cmocka_unit_test(marks_nest_and_may_have_no_end),
+		cmocka_unit_test(one_mark_is_enough),
 		cmocka_unit_test(nothing_gives_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
