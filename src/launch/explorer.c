@@ -314,6 +314,8 @@ int launch_explorer_go(struct launch_explorer *e, const uint8_t *input, const ui
 		if (launch_explorer_boot(e, err))
 			return -1;
 	} else {
+		if (e->ended) /* not before: who looks at the last run needs its files */
+			trace_live_rewind(e->live, c->base);
 		__atomic_add_fetch(&c->go, 1, __ATOMIC_RELEASE);
 		wake(&c->go);
 	}
@@ -355,10 +357,8 @@ static int end_run(struct launch_explorer *e, struct launch_explorer_run *run, s
 {
 	int bad = drain(e, err), status = e->fresh ? e->status : (int)e->control->status;
 	e->running = false;
-	if (!e->fresh) {
+	if (!e->fresh)
 		launch_explorer_view_ended(e, e->ended++);
-		trace_live_rewind(e->live, e->control->base);
-	}
 	*run = (struct launch_explorer_run){ .hung = e->hung,
 					     .dirtied = e->dirtied,
 					     .seconds = now_seconds() - e->began };

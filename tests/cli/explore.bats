@@ -37,6 +37,32 @@ done_id() {
 
 # ---- bad input ----
 
+@test "a pool that is opened after the input was read has its name in findings" {
+	cat >late.c <<-'EOF'
+		#include <fcntl.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char c;
+			if (argc < 2 || read(0, &c, 1) != 1 || c != 'x')
+				return 0;
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+			if (fd < 0 || ftruncate(fd, 4096))
+				return 1;
+			volatile long *p = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			p[0] = 1;
+			__builtin_ia32_clflush((void *)p);
+			__builtin_ia32_mfence();
+			p[0] = 2;
+			return 0;
+		}
+	EOF
+	${CC:-cc} -g -o late late.c
+	report_json explore r.json -o d --sym-stdin 1 -- ./late pool
+	jq -e '[.findings[] | .data] == ["pool+0x0, 8 bytes"]' r.json
+}
+
 @test "--max-time: what still runs then is broken off" {
 	cat >slow.c <<-'EOF'
 		#include <unistd.h>
