@@ -295,7 +295,12 @@ const char *finding_intern(const char *);
  * finding was added. Returns what it is now, which stays where it is as long as the set.
  */
 struct finding *finding_add(struct finding_set *, struct finding *);
-/* Both were added to a set, and have the same identity: in any set. */
+/*
+ * A finding that was read from a report, with its id, can be compared. Where the source can be read, the id says what it is also
+ * when the source has changed; elsewhere it is a rank, and the place says it.
+ */
+void finding_recall(struct finding *);
+/* Both were added to a set or recalled, and have the same identity: in any set. */
 bool finding_same(const struct finding *, const struct finding *);
 /* By level, what a crash proves first, by weight of the evidence, file, line, kind. */
 void finding_sort(struct finding_set *);

@@ -220,6 +220,13 @@ static void merge(struct finding *kept, struct finding *f)
 	finding_free(f);
 }
 
+void finding_recall(struct finding *f)
+{
+	bool by_position;
+	uint64_t shape = finding_shape(f, &by_position);
+	f->shape = by_position ? shape : strtoull(f->id, NULL, 16);
+}
+
 bool finding_same(const struct finding *a, const struct finding *b)
 {
 	bool by_position;

@@ -240,7 +240,6 @@ static struct finding *finding(const cJSON *o)
 {
 	struct finding *f = finding_new(kind_of(o));
 	memcpy(f->id, text(o, "id"), sizeof f->id);
-	f->shape = strtoull(f->id, NULL, 16);
 	f->message = own_text(o, "message");
 	f->advice = own_text(o, "advice");
 	f->cause = own_text(o, "cause");
@@ -257,6 +256,7 @@ static struct finding *finding(const cJSON *o)
 	add_witness(f, field(o, "witness"));
 	if (field(o, "event"))
 		f->event = number(o, "event");
+	finding_recall(f);
 	return f;
 }
 

@@ -483,3 +483,16 @@ done_id() {
 	run -0 explore -q --fresh --sym-stdin 4 --range 0-x --range stdin:0x61-0x76 --export other -- "$(program listing7)" pool
 	[ "$(cat other/*/stdin | LC_ALL=C tr -d 'a-v' | wc -c)" -eq 0 ]
 }
+
+@test "replay: a program whose source is not there, with and without symbols" {
+	cp "$HOLDFAST_SOURCE"/tests/explore/{clock.c,pool.h} .
+	gcc -g -O1 -I "$HOLDFAST_SOURCE/include" clock.c -o there
+	rm clock.c pool.h
+	strip -o stripped there
+	for program in there stripped; do
+		run -1 holdfast explore -j 1 -o "d-$program" --pin --sym-stdin 1 -- "./$program" pool
+		id=$(holdfast show "d-$program" | cut -d' ' -f1)
+		run -1 holdfast replay "$id" "d-$program"
+		output_has "check finds it again"
+	done
+}
