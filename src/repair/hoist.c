@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phase 3: a flush at the store is executed whenever the store is, also where it writes memory that is no PM,
+ * or PM that a caller persists anyway. At a call further up it is executed for that call alone. The site with
+ * the fewest executions in vain is taken, the innermost of those with as few.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "repair/internal.h"
+
+static uint64_t in_vain(const struct repair_site *s)
+{
+	return s->counts.elsewhere + s->counts.persisted;
+}
+
+/* Why the fix cannot be at this call; xmalloc'ed, NULL: it can. */
+static char *obstacle(const struct repair_site *s)
+{
+	if (s->no_edit)
+		return xstrdup(s->no_edit);
+	if (!s->counts.known)
+		return xstrdup("nobody counted how often it is executed");
+	if (!s->range && s->no_copy)
+		return xasprintf("what is called cannot be copied: %s", s->no_copy);
+	return NULL;
+}
+
+static char *cost(const struct repair_site *s)
+{
+	return xasprintf("%" PRIu64 " executions in vain: %" PRIu64
+			 " on memory that is not persistent, "
+			 "%" PRIu64 " on what others persist",
+			 in_vain(s), s->counts.elsewhere, s->counts.persisted);
+}
+
+/* Ends the walk: there is nothing above where a fix would make sense. */
+static const char *wall(const struct repair_site *s)
+{
+	if (s->indirect)
+		return "the call goes through a pointer to a function";
+	if (!s->pointers)
+		return "the call passes no pointer: it writes the same memory whoever calls";
+	return NULL;
+}
+
+static size_t choose(const struct repair_bug *b, struct repair_fix *f)
+{
+	size_t best = f->site;
+	for (size_t i = f->site + 1; i < b->n && i <= b->holds; i++) {
+		const struct repair_site *s = &b->site[i];
+		if (wall(s)) {
+			repair_reject(f, &s->at, xstrdup(wall(s)));
+			break;
+		}
+		char *why = obstacle(s);
+		if (why)
+			repair_reject(f, &s->at, why);
+		else if (in_vain(s) < in_vain(&b->site[best]))
+			best = i;
+	}
+	return best;
+}
+
+static void hoist(const struct repair_bug *b, struct repair_fix *f)
+{
+	size_t best = choose(b, f);
+	if (best == f->site)
+		return;
+	for (size_t i = f->site; i < best; i++)
+		if (!b->site[i].no_edit)
+			repair_reject(f, &b->site[i].at, cost(&b->site[i]));
+	free(f->why);
+	f->why = cost(&b->site[best]);
+	f->site = best;
+	f->at = b->site[best].at;
+	f->form = b->site[best].range ? REPAIR_RANGE : REPAIR_COPY;
+}
+
+void repair_hoist(const struct repair_bug *b, struct repair_plan *plan)
+{
+	for (size_t i = 0; i < plan->fix.n; i++) {
+		struct repair_fix *f = &plan->fix.p[i];
+		if ((f->form == REPAIR_STORE || f->form == REPAIR_RANGE) &&
+		    b[f->bug].site[f->site].counts.known)
+			hoist(&b[f->bug], f);
+	}
+}
