@@ -137,6 +137,11 @@ void buf_free(struct buf *);
 /* All of it, however many calls that takes; 0, or -1 with errno. */
 int write_all(int fd, const void *, size_t);
 int write_all_at(int fd, const void *, size_t, uint64_t off);
+int make_folders(const char *path, struct err *); /* with its parents; one that is there is fine */
+/* *common, NULL at first, becomes the folder that it and an absolute path have in common, with a slash. */
+void common_folder(char **common, const char *path);
+/* Where a path below that folder is in another, whose folders it makes; malloc'ed. */
+char *place_below(const char *dir, const char *common, const char *path);
 int copy_sparse(int from, int to); /* a file into an empty one; zeros and holes become holes */
 /* A word as a POSIX shell reads it, in single quotes if it needs any. */
 void shell_quote(struct buf *, const char *word, size_t n);

@@ -25,45 +25,20 @@ struct writing {
 	struct err *err;
 };
 
-/* ---- what the paths have in common ---- */
-
-static void join(struct writing *w, const char *path)
-{
-	size_t n = 0, slash = 0;
-	if (!w->common) {
-		w->common = xstrdup(path);
-		w->common[strrchr(path, '/') - path + 1] = '\0';
-	}
-	for (; w->common[n] && w->common[n] == path[n]; n++)
-		if (path[n] == '/')
-			slash = n;
-	w->common[slash + 1] = '\0';
-}
-
 static void join_name(void *arg, const struct trace_name *n)
 {
-	join(arg, n->path);
+	struct writing *w = arg;
+	common_folder(&w->common, n->path);
 }
 
 static void find_common(struct writing *w, const struct trace_defs *defs)
 {
 	for (uint32_t i = 0; i < trace_files(defs); i++)
 		if (*trace_file(defs, i)->path == '/')
-			join(w, trace_file(defs, i)->path);
+			common_folder(&w->common, trace_file(defs, i)->path);
 	trace_tree_names(w->tree, 0, join_name, w);
 	trace_tree_names(w->tree, w->at, join_name, w);
 	trace_tree_names(w->tree, UINT64_MAX, join_name, w);
-}
-
-/* ---- writing ---- */
-
-static void make_parents(char *path, size_t from)
-{
-	for (char *slash = path + from; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path, 0777);
-		*slash = '/';
-	}
 }
 
 static int put_file(struct writing *w, uint32_t thing, const char *path)
@@ -99,8 +74,7 @@ static void put(void *arg, const struct trace_name *n)
 		msg_warn("%s: its contents are not in the trace", n->path);
 		return;
 	}
-	char *path = xasprintf("%s/%s", w->dir, n->path + strlen(w->common));
-	make_parents(path, strlen(w->dir) + 1);
+	char *path = place_below(w->dir, w->common, n->path);
 	if (g->kind == TRACE_IS_FOLDER)
 		mkdir(path, 0777);
 	else if (g->kind == TRACE_IS_LINK)

@@ -14,28 +14,6 @@
 
 #include "explore/native.h"
 
-int explore_mkdir(const char *path, struct err *err)
-{
-	char *own = xstrdup(path);
-	struct stat st;
-	int bad = 0;
-	for (char *p = own + 1; !bad; p++) {
-		char c = *p;
-		if (c && c != '/')
-			continue;
-		*p = 0;
-		if (mkdir(own, 0777) && (stat(own, &st) || !S_ISDIR(st.st_mode)))
-			bad = err_set(err, EXIT_USAGE, "cannot make the folder %s", own);
-		*p = c;
-		if (!c)
-			break;
-	}
-	free(own);
-	return bad;
-}
-
-/* ---- the files ---- */
-
 static int open_new(const char *dir, const char *name, int mode, struct err *err)
 {
 	char *path = xasprintf("%s/%s", dir, name);
@@ -110,7 +88,7 @@ int explore_files(const struct explore_program *how, const struct explore_plan *
 		  const struct symbolic_input *in, const char *dir, struct err *err)
 {
 	size_t n;
-	if (explore_mkdir(dir, err))
+	if (make_folders(dir, err))
 		return -1;
 	for (size_t i = 0; i < p->source.n; i++)
 		if (put_source(p, i, in, dir, err))

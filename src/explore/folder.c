@@ -49,7 +49,7 @@ struct explore_folder *explore_folder_open(const char *shown, enum campaign_db_m
 	f->shown = xstrdup(shown);
 	f->resumed = mode == CAMPAIGN_DB_RESUME;
 	f->kept = now_seconds();
-	if (!(f->dir = absolute(shown, err)) || (new &&explore_mkdir(f->dir, err)) ||
+	if (!(f->dir = absolute(shown, err)) || (new &&make_folders(f->dir, err)) ||
 	    !(f->db = campaign_db_open(f->dir, mode, err)) ||
 	    (mode != CAMPAIGN_DB_READ && campaign_db_begin(f->db, err))) {
 		explore_folder_close(f, &ignored);
@@ -243,7 +243,7 @@ int explore_export(const struct explore_opts *o, struct explore_folder *f, const
 		   uint64_t *n, struct err *err)
 {
 	struct export e = { .o = o, .dir = dir, .err = err };
-	int bad = explore_mkdir(dir, err) || campaign_db_each_input(f->db, export_one, &e, err) ||
+	int bad = make_folders(dir, err) || campaign_db_each_input(f->db, export_one, &e, err) ||
 		  e.bad;
 	explore_plan_free(e.plan);
 	*n = e.n;

@@ -8,7 +8,6 @@
 /* files.c: all of an input, and the script. */
 int explore_files(const struct explore_program *, const struct explore_plan *,
 		  const struct symbolic_input *, const char *dir, struct err *);
-int explore_mkdir(const char *, struct err *); /* with its parents */
 /* script.c: for bash; xmalloc'ed. */
 char *explore_script(const struct explore_program *, const struct explore_plan *,
 		     const struct symbolic_input *, size_t *n);

@@ -20,7 +20,7 @@ static char *cache_folder(void)
 	char *dir = base && *base == '/'   ? xasprintf("%s/holdfast", base)
 		    : home && *home == '/' ? xasprintf("%s/.cache/holdfast", home)
 					   : NULL;
-	if (!dir || !explore_mkdir(dir, &ignored))
+	if (!dir || !make_folders(dir, &ignored))
 		return dir;
 	free(dir);
 	return NULL;

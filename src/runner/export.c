@@ -16,34 +16,9 @@ struct exported {
 	struct err *err;
 };
 
-static void join(struct exported *x, const char *path)
-{
-	size_t n = 0, slash = 0;
-	if (!x->common) {
-		x->common = xstrdup(path);
-		x->common[strrchr(path, '/') - path + 1] = '\0';
-	}
-	for (; x->common[n] && x->common[n] == path[n]; n++)
-		if (path[n] == '/')
-			slash = n;
-	x->common[slash + 1] = '\0';
-}
-
-/* Where a name is in the folder, which it makes; malloc'ed. */
-static char *place_of(const struct exported *x, const char *name)
-{
-	char *path = xasprintf("%s/%s", x->dir, name + strlen(x->common));
-	for (char *slash = path + strlen(x->dir) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path, 0777);
-		*slash = '/';
-	}
-	return path;
-}
-
 static int put_file(const struct exported *x, const struct side *s)
 {
-	char *path = place_of(x, s->path);
+	char *path = place_below(x->dir, x->common, s->path);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	int bad = fd < 0 || copy_sparse(s->truth, fd) ? -1 : 0;
 	if (bad)
@@ -57,7 +32,7 @@ static int put_file(const struct exported *x, const struct side *s)
 /* A folder, a link, or a second name of a file. */
 static int put_other(const struct exported *x, const struct told *t)
 {
-	char *path = place_of(x, t->text);
+	char *path = place_below(x->dir, x->common, t->text);
 	const struct side *s = t->q.kind == RUNNER_FILE ? &x->cell->file[t->q.file] : NULL;
 	size_t name = strlen(t->text) + 1;
 	int bad = 0;
@@ -69,7 +44,7 @@ static int put_other(const struct exported *x, const struct told *t)
 		bad = symlink(target, path);
 		free(target);
 	} else if (s && s->path) {
-		char *first = place_of(x, s->path);
+		char *first = place_below(x->dir, x->common, s->path);
 		unlink(path);
 		bad = link(first, path);
 		free(first);
@@ -87,10 +62,10 @@ int runner_export(struct runner *r, unsigned cell, const char *dir, struct err *
 	int bad = 0;
 	for (uint32_t i = 0; i < r->opts->nfile; i++)
 		if (c->file[i].path)
-			join(&x, c->file[i].path);
+			common_folder(&x.common, c->file[i].path);
 	for (size_t i = 0; i < c->also.n; i++)
 		if (c->also.p[i].q.kind != RUNNER_GONE)
-			join(&x, c->also.p[i].text);
+			common_folder(&x.common, c->also.p[i].text);
 	for (uint32_t i = 0; !bad && i < r->opts->nfile; i++)
 		if (c->file[i].path)
 			bad = put_file(&x, &c->file[i]);

@@ -252,6 +252,38 @@ static void copies_stay_sparse(void **state)
 	close(full);
 }
 
+static void paths_move_to_another_folder(void **state)
+{
+	static const char *const path[] = { "/data/a/pool", "/data/a/logs/1", "/data/ab" };
+	char dir[] = "/tmp/base-XXXXXX", *common = NULL, *place, *made;
+	struct err err;
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const is[] = { "/data/a/", "/data/a/", "/data/" };
+		common_folder(&common, path[i]);
+		assert_string_equal(common, is[i]);
+	}
+	assert_non_null(mkdtemp(dir));
+	place = place_below(dir, common, path[1]);
+	assert_string_equal(place + strlen(dir), "/a/logs/1");
+	assert_int_equal(rmdir(place), -1); /* itself it is not made, */
+	*strrchr(place, '/') = '\0';
+	assert_int_equal(rmdir(place), 0); /* what holds it is */
+	made = xasprintf("%s/x/y", dir);
+	assert_int_equal(make_folders(made, &err), 0);
+	assert_int_equal(make_folders(made, &err), 0);
+	assert_int_equal(make_folders("/dev/null/x", &err), -1);
+	assert_int_equal(rmdir(made), 0);
+	*strrchr(made, '/') = '\0';
+	assert_int_equal(rmdir(made), 0);
+	*strrchr(place, '/') = '\0';
+	assert_int_equal(rmdir(place), 0);
+	assert_int_equal(rmdir(dir), 0);
+	free(made);
+	free(place);
+	free(common);
+}
+
 /* Whatever the bytes: a shell reads the word back. */
 static void words_survive_a_shell(void **state)
 {
@@ -321,6 +353,7 @@ int main(void)
 		cmocka_unit_test(writes_are_whole),
 		cmocka_unit_test(writes_have_a_place),
 		cmocka_unit_test(copies_stay_sparse),
+		cmocka_unit_test(paths_move_to_another_folder),
 		cmocka_unit_test(names_of_a_table),
 		cmocka_unit_test(words_survive_a_shell),
 	};
