@@ -176,6 +176,11 @@ struct runner *campaign_runner(const struct campaign *c)
 	return c->runner;
 }
 
+struct infer_ops_opts campaign_operations(const struct campaign *c)
+{
+	return (struct infer_ops_opts){ c->options.crash.ops_way, c->options.crash.ops_calls };
+}
+
 const char *campaign_model(const struct campaign *c)
 {
 	return c->options.crash.model->name;

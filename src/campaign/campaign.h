@@ -12,6 +12,7 @@
 
 #include "campaign/db.h"
 #include "crash/crash.h"
+#include "infer/infer.h"
 
 /*
  * Settings: what was asked for, by name, as text. They are kept with the results, so that a
@@ -79,6 +80,7 @@ void campaign_report(struct campaign *, struct finding_set *);
 /* What it is made of; NULL: not there yet. */
 const char *campaign_dir(const struct campaign *); /* as given */
 const char *campaign_model(const struct campaign *);
+struct infer_ops_opts campaign_operations(const struct campaign *); /* how they are found */
 struct trace_reader *campaign_trace(const struct campaign *);
 struct crash *campaign_crash(const struct campaign *);
 struct runner *campaign_runner(const struct campaign *);

@@ -37,9 +37,10 @@ void check_end(struct check *);
 void check_report(struct check *, struct finding_set *);
 /* Which oracles loaded by themselves, and why; xmalloc'ed, NULL: none. */
 char *check_loaded(const struct check *);
-/* Adds orders that a recording with dependences nearly always keeps, and once does not. */
-int check_order(struct trace_reader *, const struct model_ops *, const char *replay,
-		struct finding_set *, struct err *);
+/* Adds orders that a recording with dependences nearly always keeps in its operations, and once does not. */
+struct infer_ops;
+int check_order(struct trace_reader *, const struct infer_ops *, const struct model_ops *,
+		const char *replay, struct finding_set *, struct err *);
 const char *check_stale(const struct check *, size_t i); /* changed objects, see srcloc */
 size_t check_lines(const struct check *);
 size_t check_memory(const struct check *);

@@ -67,17 +67,15 @@ static bool said(const struct infer_belief *k, size_t i)
 	return false;
 }
 
-int check_order(struct trace_reader *r, const struct model_ops *model, const char *replay,
-		struct finding_set *out, struct err *err)
+int check_order(struct trace_reader *r, const struct infer_ops *ops, const struct model_ops *model,
+		const char *replay, struct finding_set *out, struct err *err)
 {
-	struct infer_ops *ops = infer_ops_read(r, NULL, err);
-	struct infer_beliefs *b = ops ? infer_beliefs_read(r, ops, model, NULL, err) : NULL;
+	struct infer_beliefs *b = infer_beliefs_read(r, ops, model, NULL, err);
 	size_t n = 0;
 	const struct infer_belief *k = b ? infer_beliefs_all(b, &n) : NULL;
 	for (size_t i = 0; i < n; i++)
 		if (k[i].odd && !said(k, i))
 			finding_add(out, broken(b, &k[i], replay));
 	infer_beliefs_free(b);
-	infer_ops_free(ops);
 	return b ? 0 : -1;
 }

@@ -64,7 +64,7 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 		"recovery %.2f (%u side by side)",
 		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
 	if (crash_operations(campaign_crash(c)))
-		notes[k++] = xasprintf("judged: %s", crash_operations(campaign_crash(c)));
+		notes[k++] = xstrdup(crash_operations(campaign_crash(c)));
 	if (n->flaky)
 		notes[k++] = xasprintf("recovery is flaky: %" PRIu64
 				       " images got different verdicts when tried again",

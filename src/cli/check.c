@@ -12,12 +12,14 @@ struct check_cli {
 	const char *model;
 	struct cli_list oracle;
 	bool notes, include_libs;
+	struct infer_ops_opts ops;
 };
 
 static const struct cli_option check_options[] = {
 	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct check_cli, model), "what survives a crash",
 	  &choices_model },
 	CHECK_OPTIONS(struct check_cli),
+	OPS_OPTIONS(struct check_cli, ops),
 	RUN_OPTIONS(struct check_cli),
 	OUTPUT_OPTIONS(struct check_cli),
 	{ NULL },
@@ -149,12 +151,18 @@ static int cmd_check(int argc, char **argv)
 		return cli_usage(&verb_check, "a program to run or a trace is needed");
 	if (run_server_misuse(&o.run))
 		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
+	bool trace = argc == 1 && launch_folder_is(argv[0]);
+	if (!trace && (o.ops.calls || o.ops.way))
+		return cli_usage(&verb_check, "--ops-calls and --ops-way go with a recording that "
+					      "'holdfast record --deps' made");
 	msg_quiet = o.output.quiet;
 	output_ci(&o.output);
 	s.run = (struct check_run){ .model = o.model,
-				    .how = { &o.oracle, o.notes, o.include_libs },
+				    .how = { .oracle = &o.oracle,
+					     .notes = o.notes,
+					     .include_libs = o.include_libs,
+					     .ops = o.ops },
 				    .look = save };
-	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
 	else if (trace ? check_run_trace(&s.run, argv[0], &set, &err)

@@ -5,12 +5,15 @@
 
 #include "check/check.h"
 #include "cli/run.h"
+#include "infer/infer.h"
 
 struct check_folder {
 	const struct cli_list *oracle; /* NULL: none is named */
 	bool notes, include_libs;
 	const struct trace_use *recovery; /* what recovery does to the files; NULL: not known */
 	size_t nrecovery;
+	struct infer_ops_opts
+		ops; /* for orders that a recording with dependences keeps in operations */
 };
 
 /* Rows for an option table; T is the verb's struct, with the same members. */

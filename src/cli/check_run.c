@@ -62,6 +62,27 @@ int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
 
 /* ---- a trace ---- */
 
+/* Orders that the operations of a recording with dependences keep. */
+static int check_orders(struct check_run *r, const char *replay, struct finding_set *out,
+			struct err *err)
+{
+	bool asked = r->how.ops.calls || r->how.ops.way;
+	if (!r->seen.kind[TRACE_FRAME] && asked)
+		msg_warn(
+			"the recording has no dependences ('holdfast record --deps'): its operations "
+			"do not matter to check");
+	if (!r->seen.kind[TRACE_FRAME])
+		return 0;
+	struct infer_ops *ops = infer_ops_read(r->reader, &r->how.ops, err);
+	char *found = ops ? infer_ops_sentence(ops) : NULL;
+	if (found)
+		msg_info("orders of: %s", found);
+	int bad = !ops || check_order(r->reader, ops, model_find(r->model), replay, out, err);
+	free(found);
+	infer_ops_free(ops);
+	return bad ? -1 : 0;
+}
+
 int check_run_trace(struct check_run *r, const char *dir, struct finding_set *out, struct err *err)
 {
 	struct trace_event e;
@@ -84,8 +105,7 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	r->incomplete = run_differs(r->incomplete, trace_differs(trace_defs(r->reader)));
 	check_end(r->check);
 	check_report(r->check, out);
-	int bad = r->seen.kind[TRACE_FRAME] &&
-		  check_order(r->reader, model_find(r->model), replay, out, err);
+	int bad = check_orders(r, replay, out, err);
 	r->command = run_command(trace_defs(r->reader), &r->ncommand);
 	free(replay);
 	return bad ? -1 : 0;

@@ -24,4 +24,11 @@ extern const struct cli_choices choices_format;     /* src/report: reports that 
 #define OPS_WAY_HELP                                                                               \
 	"how operations are found; without it, the first of these that gives more than one"
 
+/* Rows for an option table of those who look for operations; `at` is a struct infer_ops_opts of T. */
+#define OPS_OPTIONS(T, at)                                                                         \
+	{ "ops-calls", 0, CLI_TEXT, "GLOB,…", offsetof(T, at.calls), OPS_CALLS_HELP },             \
+	{                                                                                          \
+		"ops-way", 0, CLI_CHOICE, NULL, offsetof(T, at.way), OPS_WAY_HELP, &choices_ways   \
+	}
+
 #endif

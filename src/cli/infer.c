@@ -13,6 +13,7 @@
 struct infer_cli {
 	struct run_opts run;
 	const char *model, *folder;
+	struct infer_ops_opts find;
 	uint64_t top;
 	bool json, quiet;
 };
@@ -24,6 +25,7 @@ static const struct cli_option infer_options[] = {
 	  "print JSON: an object on a line for each belief" },
 	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct infer_cli, model), "what survives a crash",
 	  &choices_model },
+	OPS_OPTIONS(struct infer_cli, find),
 	{ "output", 'o', CLI_FILE, "DIR", offsetof(struct infer_cli, folder),
 	  "folder for the trace; without it PROGRAM-N.hft in the current folder" },
 	{ "quiet", 'q', CLI_FLAG, NULL, offsetof(struct infer_cli, quiet),
@@ -152,19 +154,26 @@ static void print_all(struct infer_beliefs *b, const struct infer_cli *o)
 		msg_warn("%s has changed since the recording: its places are not shown", stale);
 }
 
+static void say_operations(const struct infer_ops *ops)
+{
+	char *found = infer_ops_sentence(ops);
+	msg_info("%s", found ? found : "no operations are known: the whole run counts as one");
+	free(found);
+}
+
 static int show(const char *dir, const struct infer_cli *o, struct err *err)
 {
 	struct trace_reader *r = trace_open(dir, err);
-	struct infer_ops *ops = r ? infer_ops_read(r, NULL, err) : NULL;
+	struct infer_ops *ops = r ? infer_ops_read(r, &o->find, err) : NULL;
 	struct infer_beliefs *b =
 		ops ? infer_beliefs_read(r, ops, model_find(o->model), NULL, err) : NULL;
 	const char *why = NULL;
 	if (b && !trace_is_whole(r, &why))
 		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
-	if (b && !infer_ops_way(ops))
-		msg_info("no operations are known: the whole run counts as one");
-	if (b)
+	if (b) {
+		say_operations(ops);
 		print_all(b, o);
+	}
 	infer_beliefs_free(b);
 	infer_ops_free(ops);
 	trace_close(r);

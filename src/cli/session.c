@@ -153,6 +153,7 @@ static int check(struct work *w, struct err *err)
 		return 0;
 	struct trace_use *uses = campaign_uses(w->campaign, &how.nrecovery);
 	how.recovery = uses;
+	how.ops = campaign_operations(w->campaign);
 	int bad = check_folder(w->dir, campaign_model(w->campaign), &how, &set, err);
 	if (!bad)
 		campaign_checked(w->campaign, &set);

@@ -49,22 +49,43 @@ bool crash_strategy_needs_deps(const char *strategy)
 	return false;
 }
 
-/* What the program relies on, if that is asked for, or can be used. */
-static int find_breaches(struct crash *c, struct trace_reader *r, struct err *err)
+/* What the program relies on is asked for, or can be used. */
+static bool wants_breaches(const struct crash *c)
 {
 	const char *strategy = c->opts.strategy;
 	bool automatic = crash_strategy_find(strategy) == crash_strategy_find(NULL);
+	return crash_strategy_needs_deps(strategy) || (automatic && c->h->dependences);
+}
+
+static int find_breaches(struct crash *c, const struct infer_ops *ops, struct err *err)
+{
 	bool all = c->opts.budget_states || c->opts.budget_seconds > 0 || !c->opts.max_per_path;
-	if (!crash_strategy_needs_deps(strategy) && !(automatic && c->h->dependences))
-		return 0;
-	struct infer_ops *ops = infer_ops_read(r, NULL, err);
-	struct infer_beliefs *b =
-		ops ? infer_beliefs_read(r, ops, c->opts.model, c->src, err) : NULL;
+	struct infer_beliefs *b = infer_beliefs_read(c->h->reader, ops, c->opts.model, c->src, err);
 	if (b)
 		crash_breaches_plan(&c->breaches, c->h, ops, b, all ? 0 : CRASH_ALIKE);
 	infer_beliefs_free(b);
-	infer_ops_free(ops);
 	return b ? 0 : -1;
+}
+
+/* The operations, which are looked for once: for the judge, and for what the program relies on. */
+static int find_operations(struct crash *c, struct err *err)
+{
+	const struct crash_opts *o = &c->opts;
+	bool judged = o->listen || o->ops_file, relied = wants_breaches(c);
+	struct infer_ops *ops = NULL;
+	if (!judged && !relied)
+		return 0;
+	ops = infer_ops_read(c->h->reader,
+			     &(struct infer_ops_opts){ .way = o->ops_way, .calls = o->ops_calls },
+			     err);
+	int bad = !ops || (judged && crash_ops_take(c->h, ops, err)) ||
+		  (relied && find_breaches(c, ops, err));
+	char *found = bad ? NULL : infer_ops_sentence(ops);
+	if (found)
+		c->h->ops_found = xasprintf("%s: %s", judged ? "judged" : "orders of", found);
+	free(found);
+	infer_ops_free(ops);
+	return bad ? -1 : 0;
 }
 
 struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, struct err *err)
@@ -85,11 +106,11 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 			"the program never wrote persistent memory: there is nothing to crash");
 		return crash_free(c), NULL;
 	}
-	if ((o->listen || o->ops_file) && crash_ops_find(c->h, o, err))
+	if (find_operations(c, err))
 		return crash_free(c), NULL;
 	if (o->ops_file && !(c->suffix = crash_suffix_new(o, c->h->op.n, err)))
 		return crash_free(c), NULL;
-	if (crash_points_find(c->h, o, c->src, &c->points, err) || find_breaches(c, r, err))
+	if (crash_points_find(c->h, o, c->src, &c->points, err))
 		return crash_free(c), NULL;
 	crash_cursor_init(&c->building, c->h);
 	crash_cursor_init(&c->searching, c->h);

@@ -134,7 +134,7 @@ void crash_free(struct crash *);
 const struct runner_file *crash_files(struct crash *, bool same_address, size_t *n);
 const struct crash_counts *crash_counts(const struct crash *);
 const char *crash_damage(const struct crash *); /* of the trace, or NULL */
-/* Which operations are judged, and how they were found, as a sentence; NULL: none are. */
+/* "judged: 12 operations: …": what operations are known for, and how they were found; NULL: for nothing. */
 const char *crash_operations(const struct crash *);
 /* Files beside PM that are not part of the images, as a sentence; NULL: none. malloc'ed. */
 char *crash_unknown(const struct crash *);

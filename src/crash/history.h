@@ -144,8 +144,8 @@ struct crash_history {
 	struct crash_when raise_when, flush_when, mark_when;
 	bool operations;         /* some of these end one */
 	bool dependences;        /* the trace has them */
-	VEC(struct crash_op) op; /* in the order of their begins; crash_ops_find */
-	char *ops_found;         /* how, and how many, in words; NULL: not looked for */
+	VEC(struct crash_op) op; /* in the order of their begins; crash_ops_take */
+	char *ops_found;         /* crash_operations */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file; /* PM files first … */
 	uint32_t npm;                /* … so many */

@@ -286,8 +286,8 @@ char *crash_overlap_said(struct crash *, uint64_t event, bool happened, struct e
 
 /* So many have begun before an event. */
 size_t crash_ops_begun(const struct crash_history *, uint64_t event);
-/* ops.c: finds the operations. -1 and err: there are none, or not those that were asked for. */
-int crash_ops_find(struct crash_history *, const struct crash_opts *, struct err *);
+/* ops.c: the history's operations are these. -1 and err: there are none. */
+int crash_ops_take(struct crash_history *, const struct infer_ops *, struct err *);
 void crash_ops_free(struct crash_history *);
 /* Makes a state's verdict RUNNER_DIFFERS if what is said is not fine there. `run`: what it is compared with is
  * looked for, if it is not known yet. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations of a history: those that the program marks, or that are found without marks (infer/infer.h). */
+/* The operations of a history, as they were found (infer/infer.h). */
 #include <stdlib.h>
 
 #include "crash/internal.h"
@@ -21,14 +21,10 @@ static struct crash_op copy(const struct crash_history *h, const struct infer_op
 				  .input = from->input ? xstrdup(from->input) : NULL };
 }
 
-int crash_ops_find(struct crash_history *h, const struct crash_opts *o, struct err *err)
+int crash_ops_take(struct crash_history *h, const struct infer_ops *ops, struct err *err)
 {
-	struct infer_ops_opts find = { .way = o->ops_way, .calls = o->ops_calls };
-	struct infer_ops *ops = infer_ops_read(h->reader, &find, err);
 	uint64_t latest = 0;
 	size_t n;
-	if (!ops)
-		return -1;
 	const struct infer_op *op = infer_ops_all(ops, &n);
 	for (size_t i = 0; i < n; i++) {
 		VEC_PUSH(&h->op, copy(h, ops, &op[i]));
@@ -36,8 +32,6 @@ int crash_ops_find(struct crash_history *h, const struct crash_opts *o, struct e
 		if (h->op.p[i].end > latest)
 			latest = h->op.p[i].end;
 	}
-	h->ops_found = infer_ops_sentence(ops);
-	infer_ops_free(ops);
 	if (h->op.n)
 		return 0;
 	return err_set(

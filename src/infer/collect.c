@@ -34,12 +34,6 @@ void infer_collect_op(struct infer_collect *c, const struct infer_thread *t,
 				     .name = infer_collect_name(c, t->process, k->target) }));
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct infer_op *x = a, *y = b;
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
 void infer_collect(struct infer_collect *c, struct trace_reader *r,
 		   void (*closed)(void *, struct infer_thread *))
 {
@@ -55,6 +49,4 @@ void infer_collect(struct infer_collect *c, struct trace_reader *r,
 	infer_walk_end(&w);
 	srcloc_trace_free(c->src);
 	hmap_free(&c->name);
-	if (c->ops->op.n)
-		qsort(c->ops->op.p, c->ops->op.n, sizeof *c->ops->op.p, by_begin);
 }

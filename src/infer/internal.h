@@ -7,7 +7,7 @@
 
 /* ops.c: what the ways add to. */
 struct infer_ops {
-	VEC(struct infer_op) op; /* in the order of begins */
+	VEC(struct infer_op) op; /* in the order of begins, once a way has found them */
 	VEC(char *) name;        /* [0] is "" */
 	const struct infer_way *way;
 };

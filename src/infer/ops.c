@@ -61,6 +61,12 @@ void infer_ops_free(struct infer_ops *ops)
 	free(ops);
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct infer_op *x = a, *y = b;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
 static void number(struct infer_op *op, size_t i, bool unmarked)
 {
 	op->index = (uint32_t)i + 1;
@@ -78,9 +84,33 @@ static int try(struct infer_ops *ops, const struct row *row, struct trace_reader
 	ops->way = &row->way;
 	if (trace_seek(reader, 0, err) || row->find(ops, reader, opts, err))
 		return -1;
+	if (ops->op.n)
+		qsort(ops->op.p, ops->op.n, sizeof *ops->op.p, by_begin);
 	for (size_t i = 0; i < ops->op.n; i++)
 		number(&ops->op.p[i], i, row->find != infer_ops_marks);
 	return ops->op.n > !row->way.sure;
+}
+
+/* The first that gives more than one, otherwise the first that gives any. */
+static int try_all(struct infer_ops **ops, struct trace_reader *reader,
+		   const struct infer_ops_opts *opts, struct err *err)
+{
+	struct infer_ops *few = NULL;
+	int found = 0;
+	for (size_t i = 0; !found && i < ROWS; i++) {
+		found = try(*ops, &rows[i], reader, opts, err);
+		if (!found && !few && (*ops)->op.n) {
+			few = *ops;
+			*ops = xcalloc(1, sizeof **ops);
+		}
+	}
+	if (!found && few) {
+		infer_ops_free(*ops);
+		*ops = few;
+	} else {
+		infer_ops_free(few);
+	}
+	return found;
 }
 
 struct infer_ops *infer_ops_read(struct trace_reader *reader, const struct infer_ops_opts *opts,
@@ -95,12 +125,8 @@ struct infer_ops *infer_ops_read(struct trace_reader *reader, const struct infer
 		const struct row *row = find_row(way, err);
 		found = row ? try(ops, row, reader, opts, err) : -1;
 	}
-	/* the first that gives more than one, otherwise the first that gives any */
-	for (size_t i = 0; !way && !found && i < 2 * ROWS; i++) {
-		found = try(ops, &rows[i % ROWS], reader, opts, err);
-		if (!found && i >= ROWS && ops->op.n)
-			break;
-	}
+	if (!way)
+		found = try_all(&ops, reader, opts, err);
 	if (found >= 0)
 		return ops;
 	infer_ops_free(ops);

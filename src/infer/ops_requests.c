@@ -16,32 +16,41 @@
 #include "infer/internal.h"
 #include "infer/walk.h"
 
-/* What a thread has done since it last said something. */
+#define EVERY UINT32_MAX /* thread */
+
+/* What a thread, or all of them, have done since it last said something. */
 struct doing {
 	uint64_t begin, end;
 	bool changes;
 };
 
+/* What was done for an answer: by the thread that answers, and by all threads of its process. */
+struct done {
+	struct doing own, all;
+};
+
 struct requests {
 	struct infer_ops *ops;
-	struct hmap at; /* process and thread -> doing */
+	struct hmap at; /* process and thread -> doing; a process's own has EVERY thread */
 	VEC(struct doing) doing;
+	VEC(struct done) done; /* by operation */
 	bool asked, changes;
-	bool alone; /* one thread answers: all others work for it */
+	uint64_t answerer; /* process and thread that answers, … */
+	bool several;      /* … or is it more than one? */
 	uint64_t lines, packets, answers;
 	VEC(char) text; /* all lines */
 	char *packet;   /* the newest */
 	bool partial;   /* some of the text is missing */
 };
 
-static struct doing *doing_of(struct requests *r, const struct trace_event *e)
+static size_t doing_of(struct requests *r, uint32_t process, uint32_t thread)
 {
-	uint64_t key = (uint64_t)e->process << 32 | (r->alone ? 0 : e->thread), i;
+	uint64_t key = (uint64_t)process << 32 | thread, i;
 	if (!hmap_get(&r->at, key, &i)) {
 		hmap_put(&r->at, key, i = r->doing.n);
 		VEC_PUSH(&r->doing, (struct doing){ 0 });
 	}
-	return &r->doing.p[i];
+	return i;
 }
 
 static char *first_line(const uint8_t *p, size_t n)
@@ -68,20 +77,28 @@ static void input(struct requests *r, const struct trace_event *e)
 
 static void output(struct requests *r, const struct trace_event *e)
 {
-	struct doing *d = doing_of(r, e);
+	size_t own = doing_of(r, e->process, e->thread), all = doing_of(r, e->process, EVERY);
+	uint64_t who = (uint64_t)e->process << 32 | e->thread;
+	r->several |= r->answerer && r->answerer != who + 1;
+	r->answerer = who + 1;
 	if (r->asked) {
 		r->answers++;
-		r->changes |= d->changes;
-		struct infer_op op = { .begin = d->changes ? d->begin : e->num,
-				       .end = d->changes ? d->end : e->num,
-				       .said = e->num,
+		struct infer_op op = { .said = e->num,
 				       .process = e->process,
 				       .thread = e->thread,
 				       .input = r->packet ? xstrdup(r->packet) : NULL,
 				       .output = first_line(e->data, e->size) };
 		VEC_PUSH(&r->ops->op, op);
+		VEC_PUSH(&r->done, ((struct done){ r->doing.p[own], r->doing.p[all] }));
 	}
-	*d = (struct doing){ 0 };
+	r->doing.p[own] = r->doing.p[all] = (struct doing){ 0 };
+}
+
+static void note(struct doing *d, uint64_t event, bool changes)
+{
+	d->begin = d->begin ? d->begin : event;
+	d->end = event;
+	d->changes |= changes;
 }
 
 static void act(struct requests *r, const struct trace_event *e)
@@ -89,10 +106,21 @@ static void act(struct requests *r, const struct trace_event *e)
 	bool changes = infer_changes(e);
 	if (!r->asked || (!changes && !infer_persists(e)))
 		return;
-	struct doing *d = doing_of(r, e);
-	d->begin = d->begin ? d->begin : e->num;
-	d->end = e->num;
-	d->changes |= changes;
+	size_t own = doing_of(r, e->process, e->thread), all = doing_of(r, e->process, EVERY);
+	note(&r->doing.p[own], e->num, changes);
+	note(&r->doing.p[all], e->num, changes);
+}
+
+/* Each operation gets what was done for it: where one thread answers, all others work for it. */
+static void give_spans(struct requests *r)
+{
+	for (size_t i = 0; i < r->ops->op.n; i++) {
+		struct infer_op *op = &r->ops->op.p[i];
+		const struct doing *d = r->several ? &r->done.p[i].own : &r->done.p[i].all;
+		op->begin = d->changes ? d->begin : op->said;
+		op->end = d->changes ? d->end : op->said;
+		r->changes |= d->changes;
+	}
 }
 
 static bool about(uint64_t answers, uint64_t requests)
@@ -140,32 +168,14 @@ static void give_names(struct infer_ops *ops)
 	}
 }
 
-/* Do all answers come from one thread? */
-static bool one_answers(struct trace_reader *reader)
-{
-	struct trace_event e;
-	struct err ignored = { 0 };
-	uint64_t first = UINT64_MAX;
-	while (trace_next(reader, &e, &ignored) == 1) {
-		uint64_t key = (uint64_t)e.process << 32 | e.thread;
-		if (e.kind != TRACE_OUTPUT)
-			continue;
-		if (first != UINT64_MAX && first != key)
-			return false;
-		first = key;
-	}
-	return true;
-}
-
 int infer_ops_requests(struct infer_ops *ops, struct trace_reader *reader,
 		       const struct infer_ops_opts *opts, struct err *err)
 {
-	struct requests r = { .ops = ops, .alone = one_answers(reader) };
+	struct requests r = { .ops = ops };
 	struct trace_event e;
 	struct err ignored = { 0 }; /* a damaged trace is read as far as it goes */
 	(void)opts;
-	if (trace_seek(reader, 0, err))
-		return -1;
+	(void)err;
 	while (trace_next(reader, &e, &ignored) == 1) {
 		if (e.kind == TRACE_INPUT)
 			input(&r, &e);
@@ -174,12 +184,14 @@ int infer_ops_requests(struct infer_ops *ops, struct trace_reader *reader,
 		else
 			act(&r, &e);
 	}
+	give_spans(&r);
 	if (!r.partial && !r.packets && about(r.answers, r.lines))
 		give_lines(&r);
 	if (!r.changes || (!about(r.answers, r.packets) && !about(r.answers, r.lines)))
 		infer_ops_forget(ops);
 	give_names(ops);
 	VEC_FREE(&r.doing);
+	VEC_FREE(&r.done);
 	VEC_FREE(&r.text);
 	hmap_free(&r.at);
 	free(r.packet);

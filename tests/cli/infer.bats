@@ -33,7 +33,7 @@ belief() {
 	[ "$(belief RO3 key token)" = "30 0" ]
 	[ "$(belief RO3 value token)" = "30 0" ]
 	[ "$(belief RO3 value key)" = "0 30" ]
-	run -0 holdfast infer --top 2 t
+	run -0 holdfast infer -q --top 2 t
 	[ "${#lines[@]}" = 2 ]
 	[[ ${lines[0]} == *"30 of 30"* ]]
 }
@@ -92,4 +92,26 @@ print(sqlite3.connect("t/campaign.db").execute("select count(*) from verdict whe
 		report_json check r.json t
 		jq -e '[.findings[] | select(.kind == "broken-order")] == []' r.json
 	done
+}
+
+@test "infer, check and crash take operations in the same way, and say which" {
+	holdfast record -q --deps -o t -- "$BIN/relies" "$pool" good 30
+	run -0 holdfast infer t
+	output_has "60 operations: the program marks them"
+	run -0 holdfast infer --ops-calls put t
+	output_has "30 operations: calls of the functions that --ops-calls names (put 30)"
+	run -0 holdfast infer --ops-calls work --json t
+	output_has "1 operation: calls of"
+	run -3 holdfast infer --ops-calls nothing t
+	output_has "no function of that name stores to persistent memory; those that do, by themselves or by what they call:"
+	run -0 holdfast check --ops-calls put t
+	output_has "orders of: 30 operations: calls of"
+	run -2 holdfast check --ops-calls put -- "$BIN/relies" "$pool" good 3
+	output_has "go with a recording that 'holdfast record --deps' made"
+	run -0 holdfast crash --fresh --strategy invariants --ops-calls put --recover "$(probe)" t
+	output_has "orders of: 30 operations: calls of"
+	run -0 holdfast crash --fresh --strategy invariants --ops-calls put --probe "$(probe)" t
+	output_has "judged: 30 operations: calls of"
+	run -3 holdfast crash --fresh --strategy invariants --ops-calls nothing --recover "$(probe)" t
+	output_has "no function of that name stores to persistent memory"
 }

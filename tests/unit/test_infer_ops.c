@@ -279,6 +279,40 @@ static void others_work_for_who_answers(void **state)
 	end(&s, ops);
 }
 
+/* Two threads answer, each what it has done itself; the one that began first answers last. */
+static void those_who_answer_are_in_the_order_of_begins(void **state)
+{
+	struct story s;
+	(void)state;
+	begin(&s);
+	input(&s, "put 1 2\nput 3 4\n", 2);
+	for (s.thread = 1; s.thread <= 2; s.thread++)
+		put(&s, 0);
+	s.thread = 2;
+	output(&s, "new\n");
+	s.thread = 1;
+	output(&s, "new\n");
+	struct infer_ops *ops = found(&s, "requests", 2);
+	check(ops, 0, 1, 2, 6);
+	check(ops, 1, 3, 4, 5);
+	end(&s, ops);
+}
+
+/* No way gives more than one: the first that gives any counts. */
+static void one_request_is_better_than_none(void **state)
+{
+	struct story s;
+	(void)state;
+	begin(&s);
+	input(&s, "put 1 2\n", 1);
+	put(&s, 0);
+	output(&s, "new\n");
+	struct infer_ops *ops = found(&s, NULL, 1);
+	assert_string_equal(infer_ops_way(ops)->name, "requests");
+	assert_string_equal(infer_op_name(ops, infer_ops_all(ops, &(size_t){ 0 })), "put");
+	end(&s, ops);
+}
+
 /* A program that now and then says how far it is answers nothing. */
 static void progress_is_no_answer(void **state)
 {
@@ -367,6 +401,8 @@ int main(void)
 		cmocka_unit_test(threads_have_their_own),
 		cmocka_unit_test(requests_are_answered),
 		cmocka_unit_test(others_work_for_who_answers),
+		cmocka_unit_test(those_who_answer_are_in_the_order_of_begins),
+		cmocka_unit_test(one_request_is_better_than_none),
 		cmocka_unit_test(progress_is_no_answer),
 		cmocka_unit_test(marks_nest_and_may_have_no_end),
 		cmocka_unit_test(one_mark_is_enough),
