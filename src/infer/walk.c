@@ -98,8 +98,7 @@ static void end_call(struct infer_walk *w, struct infer_thread *t)
 	struct infer_call *c = &t->call.p[t->call.n - 1];
 	struct infer_call *up = t->call.n > 1 ? c - 1 : NULL;
 	uint64_t said = c->spoke > c->end ? c->spoke : UINT64_MAX;
-	if (w->closed)
-		w->closed(w->arg, t);
+	w->closed(w->arg, t);
 	if (up && c->begin != UINT64_MAX) {
 		up->begin = up->begin == UINT64_MAX ? c->begin : up->begin;
 		up->end = c->end;
@@ -114,7 +113,6 @@ static void end_call(struct infer_walk *w, struct infer_thread *t)
 							.after = t->stores,
 							.rest = c->end,
 							.said = said,
-							.ctx = c->ctx,
 							.maps = c->mapped || c->unmaps }));
 		else
 			extend(up, c->end);
@@ -127,7 +125,7 @@ static void end_call(struct infer_walk *w, struct infer_thread *t)
 	t->call.n--;
 }
 
-static void begin_call(struct infer_walk *w, struct infer_thread *t, uint32_t ctx)
+static void begin_call(const struct infer_walk *w, struct infer_thread *t, uint32_t ctx)
 {
 	const struct trace_ctx_def *d = trace_ctx(w->defs, t->process, ctx);
 	VEC_PUSH(&t->call, ((struct infer_call){ .ctx = ctx,
@@ -135,8 +133,6 @@ static void begin_call(struct infer_walk *w, struct infer_thread *t, uint32_t ct
 						 .target = d->target,
 						 .begin = UINT64_MAX,
 						 .before = t->stores }));
-	if (w->opened)
-		w->opened(w->arg, t);
 }
 
 static void note(struct infer_thread *t, const struct trace_event *e)

@@ -20,8 +20,7 @@ struct infer_child {
 	uint64_t
 		rest; /* the last event that matters before the next one, or before `said`; >= end */
 	uint64_t said; /* the first output after its end and before the next; UINT64_MAX: none */
-	uint32_t ctx;
-	bool maps; /* PM was mapped or unmapped in it */
+	bool maps;     /* PM was mapped or unmapped in it */
 };
 
 struct infer_call {
@@ -48,9 +47,7 @@ struct infer_walk {
 	const struct trace_defs *defs;
 	struct hmap at; /* process and thread -> thread */
 	VEC(struct infer_thread *) thread;
-	/* Calls begin and end; NULL: nobody wants to know. */
-	void (*opened)(void *, struct infer_thread *);
-	void (*closed)(void *, struct infer_thread *); /* the innermost */
+	void (*closed)(void *, struct infer_thread *); /* the innermost call ends */
 	void *arg;
 };
 

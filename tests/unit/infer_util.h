@@ -53,26 +53,18 @@ static inline uint32_t site_of(struct script *s, const char *label, uint8_t clas
 	return s->sites++;
 }
 
+static void put_module(void *script, uint64_t addr, uint64_t size, uint64_t off)
+{
+	put(script, (struct trace_event){ .kind = TRACE_MODULE_LOAD,
+					  .arg = { BIAS + addr, size, off, 1 } });
+}
+
 static inline void load_modules(struct script *s)
 {
-	char cmd[PATH_MAX + 64], line[512];
-	unsigned long long off, addr, phys, filesz, memsz;
 	struct trace_module_def def = { .path = (char *)(uintptr_t)in_dir(s->program) };
 	struct err err = { 0 };
 	assert_ok(trace_put_module(s->w, 0, 1, &def, &err));
-	snprintf(cmd, sizeof cmd, "readelf -lW %s", in_dir(s->program));
-	FILE *f = popen(cmd, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof line, f))
-		if (sscanf(line, " LOAD %llx %llx %llx %llx %llx", &off, &addr, &phys, &filesz,
-			   &memsz) == 5) {
-			uint64_t skew = addr & 0xfff;
-			put(s, (struct trace_event){ .kind = TRACE_MODULE_LOAD,
-						     .arg = { BIAS + addr - skew,
-							      (filesz + skew + 0xfff) & ~0xfffull,
-							      off - skew, 1 } });
-		}
-	pclose(f);
+	each_part(s->program, put_module, s);
 }
 
 static inline void script_begin(struct script *s, const char *program)
@@ -243,13 +235,16 @@ static inline char *belief_text(struct infer_beliefs *b)
 	return out.p ? out.p : xstrdup("");
 }
 
+/* Ends the script: of all that was told, this follows. */
 static inline void expect_beliefs(struct script *s, const char *want)
 {
+	script_end(s);
 	struct infer_beliefs *b = believe(s);
 	char *text = belief_text(b);
 	assert_string_equal(text, want);
 	free(text);
 	infer_beliefs_free(b);
+	script_free(s);
 }
 
 #endif

@@ -80,10 +80,8 @@ static void test_figure_3(void **state)
 	op_begin(&s, 2);
 	query(&s, 0);
 	op_end(&s, 2);
-	script_end(&s);
 	/* AP(token, key); P(key) -> W(token); P(value) -> W(key); P(value) -> W(token) */
 	expect_beliefs(&s, "RA1 11 13 0/1; RO3 11 13 0/1; RO3 12 11 0/1; RO3 12 13 0/1");
-	script_free(&s);
 }
 
 /* Figure 1: the same with the barrier where it belongs holds; (c) the two tokens of an update are guardians. */
@@ -111,10 +109,8 @@ static void test_figure_1(void **state)
 		query(&s, j);
 		op_end(&s, 8 + j);
 	}
-	script_end(&s);
 	expect_beliefs(&s, "RA1 11 13 0/2; RA1 17 18 0/1; RO3 11 13 2/2; RO3 12 11 0/2; "
 			   "RO3 12 13 2/2");
-	script_free(&s);
 }
 
 /* ---- table 1, a row each ---- */
@@ -133,9 +129,7 @@ static void test_ro1(void **state)
 		store(&s, "m_y", VALUE(0), i + 4, 8, L(x)); /* Y = X + 3 */
 		op_end(&s, i);
 	}
-	script_end(&s);
 	expect_beliefs(&s, "RO1 20 21 2/3");
-	script_free(&s);
 }
 
 static void test_ro2(void **state)
@@ -150,9 +144,7 @@ static void test_ro2(void **state)
 	store(&s, "m_then", VALUE(0), 3, 8, NULL);   /* if (X) Y = 3 */
 	store(&s, "m_behind", TOKEN(0), 4, 8, NULL); /* whatever X is */
 	op_end(&s, 1);
-	script_end(&s);
 	expect_beliefs(&s, "RO2 20 23 0/1");
-	script_free(&s);
 }
 
 /* if (X) M = N + 3; if (Y) K = J + 3: both guard something. */
@@ -174,9 +166,7 @@ static void test_ra1(void **state)
 		load_word(&s, "m_then", VALUE(i), 8);
 		op_end(&s, 2 + i);
 	}
-	script_end(&s);
 	expect_beliefs(&s, "RA1 20 21 0/1");
-	script_free(&s);
 }
 
 /* ---- what is none ---- */
@@ -203,9 +193,7 @@ static void test_bounds(void **state)
 	store(&s, "m_x", KEY(0), 3, 8, NULL);
 	store(&s, "m_then", VALUE(0), 3, 8, NULL);
 	op_end(&s, 3);
-	script_end(&s);
 	expect_beliefs(&s, "");
-	script_free(&s);
 }
 
 /* What is read between operations tells as much as in one; but no dependence leads from one into it. */
@@ -224,9 +212,7 @@ static void test_between(void **state)
 	store(&s, "m_y", VALUE(1), 1, 8, NULL);
 	op_end(&s, 2);
 	store(&s, "m_y", VALUE(1), 2, 8, L(x));
-	script_end(&s);
 	expect_beliefs(&s, "RA1 11 13 0/1; RO3 11 13 0/1; RO3 12 11 0/1; RO3 12 13 0/1");
-	script_free(&s);
 }
 
 /* The newest of the branches counts, also if it depends on nothing. */
@@ -242,9 +228,7 @@ static void test_newest_branch(void **state)
 	branch(&s, "m_if", NULL);
 	store(&s, "m_then", VALUE(0), 3, 8, NULL);
 	op_end(&s, 1);
-	script_end(&s);
 	expect_beliefs(&s, "");
-	script_free(&s);
 }
 
 static void test_none(void **state)

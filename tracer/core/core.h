@@ -44,4 +44,26 @@ extern VexControl vex_control; /* what VEX goes by after its start */
 extern XArray *VG_(args_for_client);
 extern const HChar *VG_(args_the_exename);
 
+/* Pages of memory about which something is known, by number: pages.c. What is known of a page begins with a
+ * struct core_page. */
+struct core_page {
+	Addr number;
+	UInt count; /* of what its owner counts; 0: nothing is known */
+};
+struct core_pages {
+	struct core_page **page; /* open addressing, power of two */
+	UInt n, cap;
+	struct core_page *last;
+};
+/* `make`: its size if it is to be made where there is none, or 0. NULL: there is none. */
+struct core_page *core_page_find(struct core_pages *, Addr number, SizeT make);
+void core_pages_forget(struct core_pages *);
+
+static inline struct core_page *core_page_at(struct core_pages *t, Addr a, SizeT make)
+{
+	Addr number = a / VKI_PAGE_SIZE;
+	return LIKELY(t->last && t->last->number == number) ? t->last
+							    : core_page_find(t, number, make);
+}
+
 #endif

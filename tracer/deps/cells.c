@@ -93,59 +93,17 @@ Bool cells_full(void)
 /* ---- memory ---- */
 
 struct page {
-	Addr number;
-	UInt count; /* of cells that are not 0 */
+	struct core_page head; /* counts cells that are not 0 */
 	cell_t cell[PER_PAGE];
 };
 
 UInt cell_line[LINES];
 
-static struct {
-	struct page **page; /* open addressing, power of two */
-	UInt n, cap;
-	struct page *last;
-} pages;
-
-static UInt page_slot(Addr number)
-{
-	UInt i = (UInt)(number * 0x9E3779B97F4A7C15ull >> 40) & (pages.cap - 1);
-	while (pages.page[i] && pages.page[i]->number != number)
-		i = (i + 1) & (pages.cap - 1);
-	return i;
-}
-
-static void pages_grow(void)
-{
-	struct page **old = pages.page;
-	UInt n = pages.cap;
-	pages.cap = n ? n * 2 : 256;
-	pages.page = VG_(calloc)("hf.cells", pages.cap, sizeof(struct page *));
-	for (UInt i = 0; i < n; i++)
-		if (old[i])
-			pages.page[page_slot(old[i]->number)] = old[i];
-	if (old)
-		VG_(free)(old);
-}
+static struct core_pages pages;
 
 static struct page *page_of(Addr a, Bool make)
 {
-	Addr number = a / VKI_PAGE_SIZE;
-	UInt i;
-	if (LIKELY(pages.last && pages.last->number == number))
-		return pages.last;
-	if (!make && !pages.n)
-		return NULL;
-	if (pages.n * 2 >= pages.cap)
-		pages_grow();
-	i = page_slot(number);
-	if (!pages.page[i]) {
-		if (!make)
-			return NULL;
-		pages.page[i] = VG_(calloc)("hf.cells", 1, sizeof(struct page));
-		pages.page[i]->number = number;
-		pages.n++;
-	}
-	return pages.last = pages.page[i];
+	return (struct page *)core_page_at(&pages, a, make ? sizeof(struct page) : 0);
 }
 
 /* An access meets the cell if it begins in its line, or a little before. */
@@ -167,7 +125,7 @@ static void set(Addr a, UInt from, UInt n, set_t s)
 	old = *c;
 	*c = cell_put(old, from, n, s);
 	if (!old != !*c) {
-		p->count += *c ? 1 : (UInt)-1;
+		p->head.count += *c ? 1 : (UInt)-1;
 		line_add(a, *c ? 1 : (UInt)-1);
 	}
 }
@@ -209,7 +167,7 @@ void deps_clear(Addr a, SizeT len)
 		stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
 		if (stop > end || stop < a)
 			stop = end;
-		if (p && p->count)
+		if (p && p->head.count)
 			memory_put(a, stop - a, 0);
 	}
 }
@@ -228,13 +186,7 @@ void memory_move(Addr from, Addr to, SizeT len)
 
 void cells_forget(void)
 {
-	for (UInt i = 0; i < pages.cap; i++)
-		if (pages.page[i])
-			VG_(free)(pages.page[i]);
-	if (pages.page)
-		VG_(memset)(pages.page, 0, pages.cap * sizeof(struct page *));
-	pages.n = 0;
-	pages.last = NULL;
+	core_pages_forget(&pages);
 	VG_(memset)(cell_line, 0, sizeof cell_line);
 	splits.n = 0;
 	if (splits.slot)

@@ -18,8 +18,7 @@
 #define INPUT 0xffffffffu /* a cell's node: input byte `at`, which has no node yet */
 
 struct page {
-	Addr number;
-	UInt count; /* of symbolic bytes */
+	struct core_page head; /* counts symbolic bytes */
 	struct cell cell[VKI_PAGE_SIZE];
 };
 
@@ -27,9 +26,7 @@ struct sym_summary sym_summary;
 
 static struct {
 	UInt line_count[SYM_LINES]; /* symbolic bytes that sym_summary.line[] stands for */
-	struct page **page;         /* open addressing, power of two */
-	UInt n, cap;
-	struct page *last;
+	struct core_pages pages;
 } shadow;
 
 /* ---- bytes of nodes ---- */
@@ -93,46 +90,9 @@ UInt cell_join(struct cell *c, UInt n, ULong v)
 
 /* ---- pages ---- */
 
-static UInt page_slot(Addr number)
-{
-	UInt i = (UInt)(number * 0x9E3779B97F4A7C15ull >> 40) & (shadow.cap - 1);
-	while (shadow.page[i] && shadow.page[i]->number != number)
-		i = (i + 1) & (shadow.cap - 1);
-	return i;
-}
-
-static void pages_grow(void)
-{
-	struct page **old = shadow.page;
-	UInt n = shadow.cap;
-	shadow.cap = n ? n * 2 : 256;
-	shadow.page = VG_(calloc)("hf.pages", shadow.cap, sizeof(struct page *));
-	for (UInt i = 0; i < n; i++)
-		if (old[i])
-			shadow.page[page_slot(old[i]->number)] = old[i];
-	if (old)
-		VG_(free)(old);
-}
-
 static struct page *page_of(Addr a, Bool make)
 {
-	Addr number = a / VKI_PAGE_SIZE;
-	UInt i;
-	if (LIKELY(shadow.last && shadow.last->number == number))
-		return shadow.last;
-	if (!make && !shadow.n)
-		return NULL;
-	if (shadow.n * 2 >= shadow.cap)
-		pages_grow();
-	i = page_slot(number);
-	if (!shadow.page[i]) {
-		if (!make)
-			return NULL;
-		shadow.page[i] = VG_(calloc)("hf.page", 1, sizeof(struct page));
-		shadow.page[i]->number = number;
-		shadow.n++;
-	}
-	return shadow.last = shadow.page[i];
+	return (struct page *)core_page_at(&shadow.pages, a, make ? sizeof(struct page) : 0);
 }
 
 /* An access reaches the byte if it begins in its line, or a little before. */
@@ -156,7 +116,7 @@ static void set(Addr a, struct cell c)
 	to = &p->cell[a % VKI_PAGE_SIZE];
 	if (!to->node != !c.node) {
 		UInt by = c.node ? 1 : (UInt)-1;
-		p->count += by;
+		p->head.count += by;
 		sym_summary.live += by;
 		line_add(a, by);
 	}
@@ -178,7 +138,7 @@ static inline const struct page *part(Addr a, Addr end, Addr *stop)
 	*stop = VG_PGROUNDDN(a) + VKI_PAGE_SIZE;
 	if (*stop > end)
 		*stop = end;
-	return p && p->count ? p : NULL;
+	return p && p->head.count ? p : NULL;
 }
 
 void sym_clear(Addr a, SizeT len)
@@ -197,7 +157,7 @@ void sym_move(Addr from, Addr to, SizeT len)
 		struct page *p = page_of(from + i, False);
 		UInt at = (UInt)((from + i) % VKI_PAGE_SIZE);
 		n = VKI_PAGE_SIZE - at;
-		for (SizeT k = 0; p && p->count && k < n && i + k < len; k++)
+		for (SizeT k = 0; p && p->head.count && k < n && i + k < len; k++)
 			if (p->cell[at + k].node)
 				set(to + i + k, p->cell[at + k]);
 	}

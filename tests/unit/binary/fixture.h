@@ -103,8 +103,10 @@ UNUSED static uint64_t symbol(const char *name, const char *of)
 	return addr;
 }
 
-/* Maps the file as a loader would: each part of the program headers, `bias` further up. */
-UNUSED static void load(struct binary_view *v, const char *name, uint64_t bias)
+/* What a loader would map of the file: each part of the program headers, in whole pages. */
+UNUSED static void each_part(const char *name,
+			     void (*part)(void *, uint64_t addr, uint64_t size, uint64_t off),
+			     void *arg)
 {
 	char cmd[PATH_MAX + 64], line[512];
 	unsigned long long off, addr, phys, filesz, memsz;
@@ -115,11 +117,27 @@ UNUSED static void load(struct binary_view *v, const char *name, uint64_t bias)
 		if (sscanf(line, " LOAD %llx %llx %llx %llx %llx", &off, &addr, &phys, &filesz,
 			   &memsz) == 5) {
 			uint64_t skew = addr & 0xfff;
-
-			binary_view_load(v, in_dir(name), bias + addr - skew,
-					 (filesz + skew + 0xfff) & ~0xfffull, off - skew);
+			part(arg, addr - skew, (filesz + skew + 0xfff) & ~0xfffull, off - skew);
 		}
 	pclose(f);
+}
+
+struct loading {
+	struct binary_view *view;
+	const char *name;
+	uint64_t bias;
+};
+
+static void load_part(void *arg, uint64_t addr, uint64_t size, uint64_t off)
+{
+	const struct loading *l = arg;
+	binary_view_load(l->view, in_dir(l->name), l->bias + addr, size, off);
+}
+
+/* Maps the file, `bias` further up. */
+UNUSED static void load(struct binary_view *v, const char *name, uint64_t bias)
+{
+	each_part(name, load_part, &(struct loading){ v, name, bias });
 }
 
 #endif
