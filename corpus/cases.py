@@ -16,7 +16,7 @@ VERSION = 1
 INCLUDE = corpus.ROOT.parent / "include"
 SMALL = 12  # operations
 STATES, MORE_STATES = 100, 400  # quick: images, and how many more where a bug was not found with these
-BUG_PATHS, CORRECT_PATHS = 3000, 60  # quick
+BUG_PATHS, CORRECT_PATHS = 3000, 30  # quick
 PATIENCE, SHORT_PATIENCE = 60, 2  # seconds after which a recovery hangs: the second where some do, so that it is not for long
 RANDOM_OPS, QUICK_RANDOM_OPS = 2000, 200
 
