@@ -186,3 +186,24 @@ struct finding *check_cause_finding(struct check *c, const struct cause *k, cons
 	buf_free(&b);
 	return f;
 }
+
+static bool is_lost_store(const struct finding *f)
+{
+	return f->kind == finding_kind_info(FINDING_MISSING_FLUSH) ||
+	       f->kind == finding_kind_info(FINDING_MISSING_FENCE) ||
+	       f->kind == finding_kind_info(FINDING_MISSING_FLUSH_AND_FENCE) ||
+	       f->kind == finding_kind_info(FINDING_LATE_PERSIST) ||
+	       f->kind == finding_kind_info(FINDING_TRANSIENT_DATA);
+}
+
+bool check_is_reported(struct check *c, model_where store, const struct finding_set *found)
+{
+	const struct srcloc_frame *at = finding_main_frame(check_place(c, store));
+	for (size_t i = 0; at && i < found->v.n; i++) {
+		const struct srcloc_frame *x = finding_main_frame(&found->v.p[i]->place);
+		if (is_lost_store(found->v.p[i]) && x && x->file == at->file &&
+		    x->line == at->line && (at->file || x->offset == at->offset))
+			return true;
+	}
+	return false;
+}

@@ -40,14 +40,6 @@ static void fence(struct oracle_state *f, const struct model_step *s)
 		check_cause_example(f->check, k, s, -1);
 }
 
-static bool is_lost_store(const struct finding *f)
-{
-	return f->kind == finding_kind_info(FINDING_MISSING_FLUSH) ||
-	       f->kind == finding_kind_info(FINDING_MISSING_FLUSH_AND_FENCE) ||
-	       f->kind == finding_kind_info(FINDING_LATE_PERSIST) ||
-	       f->kind == finding_kind_info(FINDING_TRANSIENT_DATA);
-}
-
 /* The store just before the fence is reported: what is missing is its flush. */
 static bool explained(struct oracle_state *f, const struct check_group *g,
 		      const struct finding_set *others)
@@ -55,16 +47,9 @@ static bool explained(struct oracle_state *f, const struct check_group *g,
 	const uint32_t *statement = f->check->statement.p;
 	for (size_t i = 0; i < f->pairs.v.n; i++) {
 		const struct pair *p = &f->pairs.v.p[i];
-		if (statement[p->a] != statement[g->k.where])
-			continue;
-		const struct srcloc_frame *at = finding_main_frame(check_place(f->check, p->b));
-		for (size_t k = 0; at && k < others->v.n; k++) {
-			const struct finding *o = others->v.p[k];
-			const struct srcloc_frame *x = finding_main_frame(&o->place);
-			if (is_lost_store(o) && x && x->file == at->file && x->line == at->line &&
-			    (at->file || x->offset == at->offset))
-				return true;
-		}
+		if (statement[p->a] == statement[g->k.where] &&
+		    check_is_reported(f->check, p->b, others))
+			return true;
 	}
 	return false;
 }

@@ -73,7 +73,7 @@ static void sync_range(struct oracle_state *f, const struct model_step *s)
 {
 	struct model_step whole = *s;
 	whole.line = NULL;
-	if (model_flushes(model_ops(f->check->model)))
+	if (model_flushes(model_ops(f->check->model)) || s->effect != MODEL_PERSISTS)
 		return;
 	if (s->mask) {
 		oracle_tally(f, s->where)[USEFUL]++;

@@ -160,6 +160,10 @@ struct oracle_state {
 	struct hmap storing;   /* functions that store to PM, as far as places were looked at */
 	model_where places;    /* … so many */
 	struct hmap atom;      /* word -> its newest change by an atomic instruction */
+	struct check_handed {
+		uint64_t lo, hi, num; /* locations; the event */
+		model_where where;
+	} handed; /* the newest range that the kernel was only asked to write */
 	VEC(uint32_t) tally;
 };
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that
@@ -209,6 +213,8 @@ struct finding *check_cause_finding(struct check *, const struct cause *, const 
 void check_cause_relate(struct check *, struct finding *, const char *role, const char *what,
 			uint64_t where1);
 void check_causes_free(struct causes *);
+/* A finding says that what is stored there is lost, or late. */
+bool check_is_reported(struct check *, model_where store, const struct finding_set *);
 
 /*
  * group.c: all causes of one kind at one statement, whatever the call path, the inlined copy or the

@@ -2,13 +2,16 @@
 /*
  * Stores that are not persistent when their operation or transaction ends, although the
  * stores of the same place are in most other instances. What is made persistent later by
- * habit (a group commit, say) is late every time, and is nothing to report.
+ * habit (a group commit, say) is late every time, and is nothing to report; unless other
+ * statements, whose stores are in time, store the very same words: then it is the habit of one
+ * statement, and not that of the data. Nor is it a habit to hand a range to the kernel with MS_ASYNC, which
+ * waits for nothing, and to go on as if it were written.
  */
 #include <inttypes.h>
 
 #include "check/internal.h"
 
-enum { LATE, IN_TIME };
+enum { LATE, IN_TIME, HANDED };
 
 /* Was this word stored during the operation that ends? */
 static bool stored_in(const struct model_step *s, int w)
@@ -16,6 +19,34 @@ static bool stored_in(const struct model_step *s, int w)
 	const struct model_line *l = s->line;
 	return ((l->open | l->ever) >> (w * 8) & 0xff) && l->storer == s->thread_id &&
 	       model_when(l->when[w], s->ev->num) >= s->thread->op_begin - 1;
+}
+
+/* Who stores what somebody else had stored, and that was persistent: either may be late. */
+static void store(struct oracle_state *l, const struct model_step *s)
+{
+	uint64_t old = s->mask & s->line->ever & ~s->line->open;
+	if (!old || !s->thread->op_begin)
+		return;
+	MODEL_EACH_WORD (w, old)
+		if (s->line->store[w] != s->where)
+			check_pair_hit(&l->pairs, s->line->store[w], s->where, 1);
+}
+
+/* msync that does not wait; the newest of the run is enough, for it follows the store that it is meant for. */
+static void sync_range(struct oracle_state *l, const struct model_step *s)
+{
+	if (s->effect == MODEL_PERSISTS || !s->mask || model_flushes(model_ops(l->check->model)))
+		return;
+	struct model_range r = model_covers(s->ev);
+	uint64_t loc = model_location(l->check->model, s->ev->process, r.lo);
+	l->handed = (struct check_handed){ loc, loc + r.hi - r.lo, s->ev->num, s->where };
+}
+
+static bool is_handed(const struct oracle_state *l, const struct model_step *s, int w)
+{
+	uint64_t loc = s->line->key * TRACE_LINE + (uint64_t)w * 8;
+	return loc >= l->handed.lo && loc < l->handed.hi &&
+	       l->handed.num > model_when(s->line->when[w], s->ev->num);
 }
 
 static void op_end(struct oracle_state *l, const struct model_step *s)
@@ -36,6 +67,7 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 		if (check_by_pmdk(l->check, s->line->store[w]))
 			continue;
 		t[LATE]++;
+		t[HANDED] += is_handed(l, s, w);
 		struct cause *k =
 			check_cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);
 		if (fresh) {
@@ -45,19 +77,63 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 	}
 }
 
+/* The statement of the place is in time more often than not. */
+static bool is_in_time(struct oracle_state *l, model_where w)
+{
+	const uint32_t *of = l->check->statement.p;
+	uint64_t late = 0, in_time = 0;
+	for (model_where i = 0; i < model_places(l->check->model); i++) {
+		const uint32_t *t = of[i] == of[w] ? oracle_tally(l, i) : NULL;
+		late += t ? t[LATE] : 0;
+		in_time += t ? t[IN_TIME] : 0;
+	}
+	return in_time > late;
+}
+
+/* Another statement, which is in time, stores what this one stores late: its place + 1; 0: none does. */
+static uint64_t other(struct oracle_state *l, const struct check_group *g)
+{
+	const uint32_t *of = l->check->statement.p;
+	for (size_t i = 0; i < l->pairs.v.n; i++) {
+		const struct pair *p = &l->pairs.v.p[i];
+		bool first = of[p->a] == of[g->k.where], second = of[p->b] == of[g->k.where];
+		model_where with = first ? p->b : p->a;
+		if (first != second && is_in_time(l, with))
+			return (uint64_t)with + 1;
+	}
+	return 0;
+}
+
+/* What speaks against it being a habit; NULL: nothing. */
+static struct finding *judge(struct oracle_state *l, const struct check_group *g,
+			     const struct finding_set *found)
+{
+	static const char text[] = "the operation ended before the store was persistent";
+	uint32_t late = g->tally[LATE], in_time = g->tally[IN_TIME];
+	bool handed = g->tally[HANDED] == late;
+	uint64_t with = handed ? (uint64_t)l->handed.where + 1 : other(l, g);
+	struct finding *f;
+	if (in_time > late)
+		return check_group_finding(
+			l->check, g, "%s; in %" PRIu32 " of %" PRIu32 " instances it was in time",
+			text, in_time, in_time + late);
+	if (!with || check_is_reported(l->check, g->k.where, found))
+		return NULL;
+	f = check_group_finding(l->check, g, "%s%s", text,
+				handed ? ": msync with MS_ASYNC does not wait until it is"
+				       : "; others who store the same bytes persist them in time");
+	check_cause_relate(l->check, f, handed ? "sync" : "other",
+			   handed ? "does not wait" : "stores the same bytes, in time", with);
+	return f;
+}
+
 static void report(struct oracle_state *l, struct finding_set *out)
 {
 	check_groups groups = check_group(l);
 	for (size_t i = 0; i < groups.n; i++) {
-		const struct check_group *g = &groups.p[i];
-		const uint32_t *t = g->tally;
-		if (t[IN_TIME] <= t[LATE])
+		struct finding *f = judge(l, &groups.p[i], out);
+		if (!f)
 			continue;
-		struct finding *f = check_group_finding(
-			l->check, g,
-			"the operation ended before the store was persistent; in %" PRIu32
-			" of %" PRIu32 " instances it was in time",
-			t[IN_TIME], t[IN_TIME] + t[LATE]);
 		f->advice = xstrdup(check_advice(l->check, FINDING_LATE_PERSIST));
 		finding_add(out, f);
 	}
@@ -66,6 +142,8 @@ static void report(struct oracle_state *l, struct finding_set *out)
 
 const struct check_oracle check_oracle_late = {
 	.name = "late",
+	.store = store,
+	.sync = sync_range,
 	.op_end = op_end,
 	.report = report,
 };

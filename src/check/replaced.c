@@ -25,6 +25,7 @@ void check_note_replaced(struct oracle_state *u, const struct model_step *s)
 			continue;
 		struct cause *k = check_cause_hit(u, FINDING_DIRTY_OVERWRITE, l->store[w], &fresh);
 		check_pair_hit(&u->replaced, l->store[w], s->where, 1);
+		k->extra += (l->meant >> (w * 8) & 0xff) != 0;
 		if (fresh) {
 			check_cause_example(u->check, k, s, (int)w);
 			k->store_where = l->store[w];

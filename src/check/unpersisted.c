@@ -404,7 +404,6 @@ static struct finding *replaced(struct oracle_state *u, const check_groups *grou
 {
 	struct check_facts facts = facts_of(u, g);
 	uint64_t by = check_was_replaced(u, g);
-	facts.same_bytes = false; /* of what came later */
 	facts.replaced = true;
 	check_recovery_look(u->check, &g->k, &facts);
 	if (!by || is_said(u, groups, g) || check_evidence(&facts) == CHECK_TRANSIENT)

@@ -252,13 +252,12 @@ static void do_sync(struct model *m, struct model_step *s)
 {
 	const struct trace_event *e = s->ev;
 	struct model_range r = model_covers(e);
-	if (s->effect != MODEL_PERSISTS)
-		return;
 	s->mask = 0;
 	each_in(m, e->process, r.lo, r.hi - r.lo, count_open, s);
 	if (m->watch.sync && model_is_pm(m, e->process, e->arg[0]))
 		m->watch.sync(m->watch.arg, s);
-	each_in(m, e->process, r.lo, r.hi - r.lo, persist_piece, s);
+	if (s->effect == MODEL_PERSISTS)
+		each_in(m, e->process, r.lo, r.hi - r.lo, persist_piece, s);
 }
 
 static void do_file(struct model *m, struct model_step *s)

@@ -6,6 +6,7 @@
  *   zA@X    … of nothing but zeros   xA@X  an atomic one
  *   nA@X    non-temporal store       fA@X  clwb       cA@X  clflush
  *   F@X     sfence                   M@X   mfence     L@X   what a LOCK prefix implies
+ *   yA@X    msync and wait           aA@X  … without waiting
  *   vA@X    clwb of volatile memory  ( ) operation begins, ends    U  unmap    S  signal
  *   2sA@X   by thread 2
  *
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -70,16 +72,17 @@ static struct trace_event map_event(void)
 /* Reads one step of a history; returns the rest. */
 static const char *parse(const char *p, struct trace_event *e)
 {
-	static const char verbs[] = "sncfvFML()USzx";
+	static const char verbs[] = "sncfvFML()USzxya";
 	static const uint8_t kind[] = { TRACE_STORE,    TRACE_STORE,  TRACE_FLUSH, TRACE_FLUSH,
 					TRACE_FLUSH,    TRACE_FENCE,  TRACE_FENCE, TRACE_FENCE,
 					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP, TRACE_SIGNAL,
-					TRACE_STORE,    TRACE_STORE };
+					TRACE_STORE,    TRACE_STORE,  TRACE_SYNC,  TRACE_SYNC };
 	static const uint8_t class[] = { TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH,
 					 TRACE_SITE_CLWB,   TRACE_SITE_CLWB,     TRACE_SITE_SFENCE,
 					 TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,   TRACE_SITE_OTHER,
 					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL,  TRACE_SITE_OTHER,
-					 TRACE_SITE_STORE,  TRACE_SITE_ATOMIC };
+					 TRACE_SITE_STORE,  TRACE_SITE_ATOMIC,   TRACE_SITE_SYSCALL,
+					 TRACE_SITE_SYSCALL };
 	static const uint8_t zeros[8];
 	*e = (struct trace_event){ .thread = 1, .data = (const uint8_t *)&value };
 	value += 0x10001;
@@ -107,6 +110,10 @@ static const char *parse(const char *p, struct trace_event *e)
 		e->arg[0] = 0x7000;
 	if (verb == 'U')
 		e->arg[1] = SIZE;
+	if (e->kind == TRACE_SYNC) {
+		e->arg[1] = 64;
+		e->arg[2] = verb == 'y' ? MS_SYNC : MS_ASYNC;
+	}
 	while (*p == ' ')
 		p++;
 	return p;
@@ -240,6 +247,28 @@ static void late_only_where_it_is_not_the_habit(void **state)
 	expect("(zA@a fA@b F@c) (zA@a fA@b F@c) (zA@a) (fA@b F@c)", "");
 }
 
+/* What is late by habit of one statement only, and not of those who store the same bytes. */
+static void late_where_others_are_in_time(void **state)
+{
+	(void)state;
+	expect("(sA@a) (fA@b F@c) (sA@d fA@b F@c)", "late-persist@a");
+	expect("(sA@d fA@b F@c) (sA@a) (fA@b F@c)", "late-persist@a");
+	expect("(sA@a) (fA@b F@c) (sB@d fB@b F@c)", "");   /* other bytes */
+	expect("(sA@a) (fA@b F@c) (sA@d) (fA@b F@c)", ""); /* all are late */
+	expect("(sA@a) (fA@b F@c) (sA@d fA@b F@c) (sA@d) (sA@d)"
+	       "(fA@b F@c)",
+	       ""); /* mostly */
+}
+
+/* To hand a range to the kernel and not to wait is late, however often it is done. */
+static void late_where_nobody_waits(void **state)
+{
+	(void)state;
+	expect_model("(sA@a aA@b) (sA@a aA@b) yA@c", "msync", false, "late-persist@a");
+	expect_model("(sA@a) (sA@a) aA@b yA@c", "msync", false, "");
+	expect_model("(sA@a aA@b yA@c) (sA@a aA@b yA@c)", "msync", false, "");
+}
+
 static void overwriting_again_and_again(void **state)
 {
 	(void)state;
@@ -305,6 +334,8 @@ int main(void)
 		cmocka_unit_test(flush_in_one_thread_fence_in_another),
 		cmocka_unit_test(what_a_killed_program_was_doing_is_excused),
 		cmocka_unit_test(late_only_where_it_is_not_the_habit),
+		cmocka_unit_test(late_where_others_are_in_time),
+		cmocka_unit_test(late_where_nobody_waits),
 		cmocka_unit_test(overwriting_again_and_again),
 		cmocka_unit_test(data_that_is_never_persisted),
 		cmocka_unit_test(flushes_in_vain),
