@@ -74,6 +74,17 @@ const struct cli_option explore_options[] = {
 	{ "probe", 0, CLI_TEXT, "CMD", offsetof(T, crash.probe),
 	  "the same, with or without --recover: CMD prints what is in the pool, and on a crash image it must "
 	  "be what it was before the operation in flight, or after it" },
+	{ "continue", 0, CLI_TEXT, "CMD", offsetof(T, crash.go_on),
+	  "the same, with or without these: CMD goes on with the operations that follow the one in flight, {ops} in "
+	  "it, and must print what it prints if that one had not begun, or had ended" },
+	{ "ops-file", 0, CLI_FILE, "FILE|SOURCE", offsetof(T, crash.ops_file),
+	  "the operations for --continue, one a line: where this is a symbolic file, or stdin, those of the path" },
+	{ "ops-skip", 0, CLI_NUMBER, "N", offsetof(T, crash.ops_skip),
+	  "its first N lines are no operations but a header, which {ops} has, too" },
+	{ "suffix", 0, CLI_NUMBER, "N", offsetof(T, crash.suffix),
+	  "at most so many operations are in {ops}; 200 without it" },
+	{ "ops-calls", 0, CLI_TEXT, "GLOB,…", offsetof(T, crash.ops_calls), OPS_CALLS_HELP },
+	{ "ops-way", 0, CLI_CHOICE, NULL, offsetof(T, crash.ops_way), OPS_WAY_HELP, &choices_ways },
 	{ "ignore", 0, CLI_TEXT, "REGEX", offsetof(T, crash.ignore),
 	  "what is printed is compared without the parts of lines that match" },
 	{ "crash-strategy", 0, CLI_CHOICE, NULL, offsetof(T, crash.strategy),
@@ -126,7 +137,7 @@ const struct cli_verb verb_explore = {
 		"go the other way. Branches from which most persistent memory can still be modified come "
 		"first.\n\n"
 		"Each path that does something new to PM is checked as 'holdfast check' does; with "
-		"--recover or --probe it is crashed as 'holdfast crash' does. Inputs that make the program crash or "
+		"--recover, --probe or --continue it is crashed as 'holdfast crash' does. Inputs that make the program crash or "
 		"hang are findings too, if they do so without the tracer as well. Nothing that the runs "
 		"write lasts: files, pools and folders are private to each.\n\n"
 		"Every finding comes with the smallest input that shows it, as files and a script that runs "

@@ -120,7 +120,7 @@ int explore_setup(struct explore_setup *s, struct err *err)
 					.include_libs = o->include_libs,
 					.plugin = o->oracle.p,
 					.nplugin = o->oracle.n };
-	x->recover = o->crash.recover || o->crash.probe ? recover_of(s) : NULL;
+	x->recover = o->crash.recover || o->crash.probe || o->crash.go_on ? recover_of(s) : NULL;
 	x->cells = (unsigned)o->crash.jobs;
 	x->stop = &explore_signals;
 	p->stop = o->run.stop;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --recover and --probe: every path with a behaviour that no path had before is recorded, as `holdfast record`
+ * --recover, --probe and --continue: every path with a behaviour that no path had before is recorded, as `holdfast record`
  * does it, with its input in place and nothing of it lasting; then the recording is crashed as
  * `holdfast crash` does it, within a budget. Each has a campaign of its own in the exploration's
- * folder, crash/NNNN, so that its findings can be shown and replayed from there.
+ * folder, crash/NNNN, so that its findings can be shown and replayed from there. Operations that are
+ * symbolic input are those of the path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +27,36 @@ static void take_findings(struct explore *x, struct finding_set *set, const char
 	set->v.n = 0;
 }
 
-static int run_campaign(struct explore *x, const char *dir, struct finding_set *set,
-			struct err *err)
+/* The file with what --ops-file names, if that is symbolic: a file of `input`; malloc'ed. NULL: it is not. */
+static char *ops_of_path(struct explore *x, const char *input)
 {
-	struct campaign *c = campaign_open(dir, x->o->recover, CAMPAIGN_DB_FRESH, err);
+	const char *name = campaign_settings_get(x->o->recover, "ops-file");
+	const struct explore_source *a =
+		name ? explore_source_named(x->plan, name, strlen(name)) : NULL;
+	uint32_t kind = a ? x->plan->source.p[a - x->plan->about.p].kind : 0;
+	if (!a || a->pm || (kind != SYM_SRC_STDIN && kind != SYM_SRC_FILE))
+		return NULL;
+	return xasprintf("%s/%s", input, a->name);
+}
+
+static int run_campaign(struct explore *x, const char *dir, const char *input,
+			struct finding_set *set, struct err *err)
+{
+	struct campaign_settings settings = { 0 };
+	char *ops = ops_of_path(x, input);
+	campaign_settings_copy(&settings, x->o->recover);
+	if (ops)
+		campaign_settings_put(&settings, "ops-file", ops);
+	struct campaign *c = campaign_open(dir, &settings, CAMPAIGN_DB_FRESH, err);
 	int bad = !c || campaign_start(c, x->o->cells, err) ||
 		  campaign_run(c, x->hooks->crash, x->arg, err);
 	if (!bad)
 		campaign_report(c, set);
 	campaign_close(c);
+	if (bad && ops && err->status == EXIT_USAGE)
+		err->status = EXIT_PROGRAM; /* this path's input has no operations */
+	campaign_settings_free(&settings);
+	free(ops);
 	return bad;
 }
 
@@ -46,7 +68,8 @@ static int crash_one(struct explore *x, const struct symbolic_input *in, struct 
 	char *dir = xasprintf("%s/crash/%04llu", x->folder->dir, (unsigned long long)r->campaigns);
 	char *input = xasprintf("%s/input", dir), *trace = xasprintf("%s/trace", dir);
 	int bad = explore_files(stage.program, stage.plan, in, input, err) ||
-		  explore_record(&stage, input, trace, err) || run_campaign(x, dir, &set, err);
+		  explore_record(&stage, input, trace, err) ||
+		  run_campaign(x, dir, input, &set, err);
 	r->campaigns++;
 	if (!bad)
 		take_findings(x, &set, dir, in);

@@ -368,6 +368,56 @@ done_id() {
 	output_has "what is in the pool is wrong again"
 }
 
+# counts POOL OPS: a line each, of which all but "?" count, and all print; "b" forgets to persist that.
+counts() {
+	cat >counts.c <<-'C'
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		#include "holdfast.h"
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666), ops = argc > 2 ? open(argv[2], O_RDONLY) : -1;
+			char line[2];
+			if (ops < 0 || ftruncate(fd, 4096))
+				return 2;
+			volatile uint64_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			while (read(ops, line, 2) == 2) {
+				HOLDFAST_OP_BEGIN(1);
+				if (line[0] != '?')
+					++*p;
+				if (line[0] != 'b')
+					__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)p) : : "memory");
+				HOLDFAST_OP_END(1);
+				printf("%d\n", (int)*p);
+			}
+			return 0;
+		}
+	C
+	cc -g -O1 -I "$HOLDFAST_SOURCE/include" -o counts counts.c
+}
+
+@test "--continue: the operations of each path are those of its own input" {
+	counts
+	printf 'a\na\nx\n?\na\n' >ops
+	run -1 explore --sym-file ops:4-5 --ops-file ops --continue './counts pool {ops}' --json r.json -- ./counts pool ops
+	jq -e '[.findings[] | select(.witness.verdict == "differs")] | length == 1 and .[0].kind == "lost-operation"' r.json
+	jq -e '.findings[] | select(.kind == "lost-operation").witness.operation | .index == 3 and .input == "b"' r.json
+	run -1 holdfast replay "$(jq -r '.findings[] | select(.kind == "lost-operation").id' r.json)" d
+	output_has "what is in the pool is wrong again"
+	run -2 explore --fresh --sym-stdin 4 --continue './counts pool {ops}' -- ./counts pool ops
+	output_has "--continue needs --ops-file"
+}
+
+@test "--continue: paths without operations in their input are counted, and no reason to end; check goes on" {
+	counts
+	run -1 explore --sym-stdin 4 --ops-file stdin --continue './counts pool {ops}' -- ./counts pool /dev/stdin
+	output_has "could not be crashed: --ops-file: "
+	output_has "is not a text file: it has zero bytes"
+}
+
 # ---- stopping and going on ----
 
 @test "limits: --max-paths, --max-findings, --max-time; it says that it can go on" {
