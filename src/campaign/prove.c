@@ -86,6 +86,7 @@ static void copy_crash(struct finding *to, const struct finding_crash *from)
 	crash->backtrace = text_copy(from->backtrace);
 	crash->state = text_copy(from->state);
 	crash->op.input = text_copy(from->op.input);
+	crash->op.name = text_copy(from->op.name);
 }
 
 /* The finding as check made it. */

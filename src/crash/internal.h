@@ -280,6 +280,8 @@ bool crash_overlap_can(const struct crash *, uint64_t event);
 uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */
 int crash_overlap_judge(struct crash *, const struct crash_state *, bool run,
 			struct crash_verdict *, struct err *);
+/* Which have begun, from 1; false: they do not overlap, or are too many. */
+bool crash_overlap_which(const struct crash_history *, uint64_t event, size_t *first, size_t *last);
 char *crash_overlap_what(const struct crash_history *, uint64_t event); /* NULL: they do not */
 /* What is said if those in flight had happened, or had not; malloc'ed, NULL and err. */
 char *crash_overlap_said(struct crash *, uint64_t event, bool happened, struct err *);

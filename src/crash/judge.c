@@ -224,16 +224,30 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 
 /* ---- in words ---- */
 
-/* "7 (id 7, 'put 3 4')", "7 (put)", from 1 */
+/* Its function, or the first word that it was asked; malloc'ed, NULL: it has none. Operations are numbered from 1. */
+static char *op_name(const struct crash *c, size_t op)
+{
+	const char *name = c->h->op.p[op - 1].name;
+	return *name ? xstrdup(name) : NULL;
+}
+
+/* Its line in the operations file, or what it was asked, likewise. */
+static char *op_input(const struct crash *c, size_t op)
+{
+	const char *asked = c->h->op.p[op - 1].input;
+	char *line = crash_suffix_line(c->suffix, op - 1);
+	return line || !asked ? line : xstrdup(asked);
+}
+
+/* "7 (id 7, 'put 3 4')", "7 (put)" */
 static char *name_of(const struct crash *c, size_t op)
 {
-	const struct crash_op *o = &c->h->op.p[op - 1];
-	char *line = crash_suffix_line(c->suffix, op - 1);
-	char *name = *o->name ? xstrdup(o->name) : xasprintf("id %" PRIu64, o->id);
-	const char *asked = line ? line : o->input;
+	char *name = op_name(c, op), *asked = op_input(c, op);
+	if (!name)
+		name = xasprintf("id %" PRIu64, c->h->op.p[op - 1].id);
 	char *text = xasprintf("%zu (%s%s%.*s%s)", op, name, asked ? ", '" : "", SHOWN_LINE,
 			       asked ? asked : "", asked ? "'" : "");
-	free(line);
+	free(asked);
 	free(name);
 	return text;
 }
@@ -260,13 +274,25 @@ void crash_judge_operation(struct crash *c, const struct crash_state *s, struct 
 			   struct finding_operation *out)
 {
 	struct span span;
-	if (!span_of(c->h, s->event, &span) || !span.op)
+	size_t first, last;
+	if (!span_of(c->h, s->event, &span)) {
+		if (crash_overlap_which(c->h, s->event, &first, &last))
+			*out = (struct finding_operation){ .index = first,
+							   .id = c->h->op.p[first - 1].id,
+							   .last = last,
+							   .name = op_name(c, first),
+							   .input = op_input(c, first),
+							   .fate = "overlap" };
+		return;
+	}
+	if (!span.op)
 		return;
 	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
 	size_t op = gone > 0 ? (size_t)gone : span.op;
 	*out = (struct finding_operation){ .index = op,
 					   .id = c->h->op.p[op - 1].id,
-					   .input = crash_suffix_line(c->suffix, op - 1),
+					   .name = op_name(c, op),
+					   .input = op_input(c, op),
 					   .fate = gone > 0      ? "gone"
 						   : span.flying ? "in flight"
 								 : "ended" };

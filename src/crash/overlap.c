@@ -161,14 +161,24 @@ int crash_overlap_judge(struct crash *c, const struct crash_state *s, bool run,
 	return 0;
 }
 
-char *crash_overlap_what(const struct crash_history *h, uint64_t event)
+bool crash_overlap_which(const struct crash_history *h, uint64_t event, size_t *first, size_t *last)
 {
 	struct group g;
 	if (!group_of(h, event, &g))
+		return false;
+	*first = g.first + 1;
+	*last = g.first + g.begun;
+	return true;
+}
+
+char *crash_overlap_what(const struct crash_history *h, uint64_t event)
+{
+	size_t first, last;
+	if (!crash_overlap_which(h, event, &first, &last))
 		return NULL;
 	return xasprintf("of operations %zu to %zu, which overlap, no part that may have happened "
 			 "explains what is printed",
-			 g.first + 1, g.first + g.begun);
+			 first, last);
 }
 
 /* With none of them, or all, in their order. */

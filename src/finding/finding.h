@@ -152,9 +152,11 @@ struct finding_step {
 struct finding_operation {
 	uint64_t index; /* from 1, in the order in which they began; 0: not known */
 	uint64_t id;    /* as it is marked */
-	char *input;    /* its line in the operations file; may be NULL */
-	const char *
-		fate; /* "in flight" at the crash; "ended", the last that had; "gone", though it had ended */
+	uint64_t last;  /* it is the first of several that overlap, up to this one; 0: it is not */
+	char *name;     /* of its function, or the first word that it was asked; may be NULL */
+	char *input;    /* its line in the operations file, or what it was asked; may be NULL */
+	/* "in flight" at the crash; "ended", the last that had; "gone", though it had ended; "overlap" */
+	const char *fate;
 };
 /* A crash state that recovery cannot handle, as an example, and how many are like it. */
 struct finding_crash {

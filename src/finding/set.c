@@ -53,6 +53,7 @@ static void free_crash(struct finding_crash *crash)
 	free(crash->backtrace);
 	free(crash->state);
 	free(crash->op.input);
+	free(crash->op.name);
 	free(crash);
 }
 

@@ -140,6 +140,10 @@ void report_add_operation(cJSON *to, const struct finding_operation *op)
 	cJSON *o = cJSON_AddObjectToObject(to, "operation");
 	add_number(o, "index", op->index);
 	add_number(o, "id", op->id);
+	if (op->last)
+		add_number(o, "last", op->last);
+	if (op->name)
+		report_add_text(o, "name", op->name);
 	if (op->input)
 		report_add_text(o, "input", op->input);
 	report_add_text(o, "fate", op->fate);

@@ -221,6 +221,8 @@ static void add_witness(struct finding *f, const cJSON *w)
 		.recoveries = number(w, "recoveries"),
 		.op = { .index = number(op, "index"),
 			.id = number(op, "id"),
+			.last = number(op, "last"),
+			.name = own_text(op, "name"),
 			.input = own_text(op, "input"),
 			.fate = finding_intern(text(op, "fate")) },
 	};

@@ -51,11 +51,14 @@ static char *state_of(const struct finding_crash *crash)
 			 crash->lines_ahead == 1 ? "" : "s");
 }
 
-/* "7 (id 107): put 3 4, in flight" */
+/* "7 (id 107): put 3 4, in flight", "7 to 9, which overlap" */
 static char *operation_of(const struct finding_operation *op)
 {
 	if (!op->index)
 		return NULL;
+	if (op->last)
+		return xasprintf("%llu to %llu, which overlap", (unsigned long long)op->index,
+				 (unsigned long long)op->last);
 	return xasprintf("%llu (id %llu)%s%s, %s", (unsigned long long)op->index,
 			 (unsigned long long)op->id, op->input ? ": " : "",
 			 op->input ? op->input : "", op->fate);
