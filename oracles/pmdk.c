@@ -82,16 +82,66 @@ struct pmdk_thread *pmdk_thread(struct pmdk *p, const struct holdfast_event *e)
 	return p->threads = t;
 }
 
-int pmdk_is(const struct holdfast_event *e, const char *function)
+static const struct {
+	const char *name;
+	enum pmdk_act act;
+} functions[] = {
+	{ "pmemobj_open", PMDK_OPEN },
+	{ "pmemobj_create", PMDK_OPEN },
+	{ "pmemobj_close", PMDK_CLOSE },
+	{ "pmemobj_root", PMDK_ROOT },
+	{ "pmemobj_root_construct", PMDK_ROOT },
+	{ "pmemobj_first", PMDK_ROOT },
+	{ "pmemobj_tx_begin", PMDK_TX_BEGIN },
+	{ "pmemobj_tx_end", PMDK_TX_END },
+	{ "pmemobj_tx_add_range", PMDK_ADD },
+	{ "pmemobj_tx_xadd_range", PMDK_ADD },
+	{ "pmemobj_tx_add_range_direct", PMDK_ADD_DIRECT },
+	{ "pmemobj_tx_xadd_range_direct", PMDK_ADD_DIRECT },
+	{ "pmemobj_persist", PMDK_PERSIST },
+	{ "pmemobj_flush", PMDK_PERSIST },
+	{ "pmemobj_xpersist", PMDK_PERSIST },
+	{ "pmemobj_xflush", PMDK_PERSIST },
+	{ "pmem_msync", PMDK_PERSIST_ADDRESS },
+	{ "pmem_deep_persist", PMDK_PERSIST_ADDRESS },
+	{ "msync", PMDK_PERSIST_ADDRESS },
+	{ "pmemobj_tx_alloc", PMDK_ALLOC_FIRST },
+	{ "pmemobj_tx_zalloc", PMDK_ALLOC_FIRST },
+	{ "pmemobj_tx_xalloc", PMDK_ALLOC_FIRST },
+	{ "pmemobj_tx_realloc", PMDK_ALLOC_THIRD },
+	{ "pmemobj_tx_zrealloc", PMDK_ALLOC_THIRD },
+	{ "pmemobj_reserve", PMDK_ALLOC_THIRD },
+	{ "pmemobj_xreserve", PMDK_ALLOC_THIRD },
+};
+
+static enum pmdk_act look_up(const char *function)
 {
-	return e->function && strcmp(e->function, function) == 0;
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (!strcmp(functions[i].name, function))
+			return functions[i].act;
+	return PMDK_OTHER;
 }
 
-static int one_of(const struct holdfast_event *e, const char *const *names)
+/* The same few functions are called again and again, and their names mostly come as the same pointers. */
+static enum pmdk_act recall(struct pmdk *p, const char *function)
 {
-	while (*names && !pmdk_is(e, *names))
-		names++;
-	return *names != NULL;
+	size_t slot = ((uintptr_t)function >> 4) % PMDK_RECENT;
+	if (strcmp(p->recent[slot].name, function) != 0) {
+		if (strlen(function) >= PMDK_NAME)
+			return look_up(function);
+		strcpy(p->recent[slot].name, function);
+		p->recent[slot].act = look_up(function);
+	}
+	return p->recent[slot].act;
+}
+
+enum pmdk_act pmdk_act(struct pmdk *p, const struct holdfast_event *e)
+{
+	if (p->asked != e->num + 1) {
+		p->asked = e->num + 1;
+		p->act = e->function ? recall(p, e->function) : PMDK_OTHER;
+	}
+	return p->act;
 }
 
 /* ---- pools and objects ---- */
@@ -224,32 +274,36 @@ const struct pmdk_range *pmdk_covering(const struct pmdk_thread *t, uint64_t add
 	return r ? first : NULL;
 }
 
-int pmdk_added_range(const struct pmdk *p, const struct holdfast_event *e, struct pmdk_range *r)
+/* Those with flags have an x in their names. */
+static int no_snapshot(const struct holdfast_event *e, uint64_t flags)
+{
+	return e->function[strlen("pmemobj_tx_")] == 'x' && flags & NO_SNAPSHOT;
+}
+
+int pmdk_added_range(struct pmdk *p, const struct holdfast_event *e, struct pmdk_range *r)
 {
 	const uint64_t *a = e->arg;
+	enum pmdk_act act = pmdk_act(p, e);
 	*r = (struct pmdk_range){ .where = 0 };
-	if (pmdk_is(e, "pmemobj_tx_add_range_direct") ||
-	    pmdk_is(e, "pmemobj_tx_xadd_range_direct")) {
+	if (act == PMDK_ADD_DIRECT) {
 		r->addr = a[0];
 		r->size = a[1];
-		r->no_snapshot = pmdk_is(e, "pmemobj_tx_xadd_range_direct") && a[2] & NO_SNAPSHOT;
-	} else if (pmdk_is(e, "pmemobj_tx_add_range") || pmdk_is(e, "pmemobj_tx_xadd_range")) {
+		r->no_snapshot = no_snapshot(e, a[2]);
+	} else if (act == PMDK_ADD) {
 		uint64_t object = direct(p, e->process, a[0], a[1]);
 		r->addr = object ? object + a[2] : 0;
 		r->size = a[3];
-		r->no_snapshot = pmdk_is(e, "pmemobj_tx_xadd_range") && a[4] & NO_SNAPSHOT;
+		r->no_snapshot = no_snapshot(e, a[4]);
 	}
 	return r->addr != 0;
 }
 
-int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
+int pmdk_persisted_range(struct pmdk *p, const struct holdfast_event *e, struct pmdk_range *r)
 {
-	static const char *const with_pool[] = { "pmemobj_persist", "pmemobj_flush",
-						 "pmemobj_xpersist", "pmemobj_xflush", NULL };
-	static const char *const plain[] = { "pmem_msync", "pmem_deep_persist", "msync", NULL };
-	if (one_of(e, with_pool))
+	enum pmdk_act act = pmdk_act(p, e);
+	if (act == PMDK_PERSIST)
 		*r = (struct pmdk_range){ .addr = e->arg[1], .size = e->arg[2] };
-	else if (one_of(e, plain))
+	else if (act == PMDK_PERSIST_ADDRESS)
 		*r = (struct pmdk_range){ .addr = e->arg[0], .size = e->arg[1] };
 	else
 		return 0;
@@ -258,12 +312,12 @@ int pmdk_persisted_range(const struct holdfast_event *e, struct pmdk_range *r)
 
 /* ---- sets of words ---- */
 
-#define LINE 64u
+#define GROUP 512u /* bytes: a bit for each of 64 words */
 
-static size_t slot_of(const struct pmdk_words *w, uint64_t line)
+static size_t slot_of(const struct pmdk_words *w, uint64_t number)
 {
-	size_t i = (line * 0x9e3779b97f4a7c15ull >> 20) & (w->cap - 1);
-	while (w->line[i] && w->line[i] != line + 1)
+	size_t i = (number * 0x9e3779b97f4a7c15ull >> 20) & (w->cap - 1);
+	while (w->group[i].number && w->group[i].number != number + 1)
 		i = (i + 1) & (w->cap - 1);
 	return i;
 }
@@ -271,66 +325,50 @@ static size_t slot_of(const struct pmdk_words *w, uint64_t line)
 static void grow(struct pmdk_words *w)
 {
 	struct pmdk_words old = *w;
-	w->cap = old.cap ? old.cap * 2 : 1024;
-	w->line = calloc(w->cap, sizeof *w->line);
-	w->mask = calloc(w->cap, 1);
-	if (!w->line || !w->mask)
+	w->cap = old.cap ? old.cap * 2 : 256;
+	w->group = calloc(w->cap, sizeof *w->group);
+	if (!w->group)
 		abort();
 	for (size_t i = 0; i < old.cap; i++)
-		if (old.line[i]) {
-			size_t to = slot_of(w, old.line[i] - 1);
-			w->line[to] = old.line[i];
-			w->mask[to] = old.mask[i];
-		}
-	free(old.line);
-	free(old.mask);
+		if (old.group[i].number)
+			w->group[slot_of(w, old.group[i].number - 1)] = old.group[i];
+	free(old.group);
 }
 
-/* The words of [addr, end) in this line. */
-static uint8_t words_in(uint64_t line, uint64_t addr, uint64_t end)
+/* The words of [addr, end) in this group. */
+static uint64_t words_in(uint64_t number, uint64_t addr, uint64_t end)
 {
-	uint64_t first = addr > line * LINE ? (addr - line * LINE) / 8 : 0;
-	uint64_t last = end < (line + 1) * LINE ? (end - 1 - line * LINE) / 8 : 7;
-	return (uint8_t)(0xffu << first & 0xffu >> (7 - last));
+	uint64_t from = number * GROUP, first = addr > from ? (addr - from) / 8 : 0;
+	uint64_t last = end < from + GROUP ? (end - 1 - from) / 8 : 63;
+	return ~0ull << first & ~0ull >> (63 - last);
 }
 
 void pmdk_words_add(struct pmdk_words *w, uint64_t addr, uint64_t size)
 {
-	for (uint64_t l = addr / LINE; size && l <= (addr + size - 1) / LINE; l++) {
+	for (uint64_t g = addr / GROUP; size && g <= (addr + size - 1) / GROUP; g++) {
 		if (2 * w->n >= w->cap)
 			grow(w);
-		size_t i = slot_of(w, l);
-		w->n += !w->line[i];
-		w->line[i] = l + 1;
-		w->mask[i] |= words_in(l, addr, addr + size);
+		size_t i = slot_of(w, g);
+		w->n += !w->group[i].number;
+		w->group[i].number = g + 1;
+		w->group[i].mask |= words_in(g, addr, addr + size);
 	}
 }
 
 int pmdk_words_meet(const struct pmdk_words *w, uint64_t addr, uint64_t size)
 {
-	for (uint64_t l = addr / LINE; size && w->cap && l <= (addr + size - 1) / LINE; l++)
-		if (w->mask[slot_of(w, l)] & words_in(l, addr, addr + size))
+	for (uint64_t g = addr / GROUP; size && w->cap && g <= (addr + size - 1) / GROUP; g++)
+		if (w->group[slot_of(w, g)].mask & words_in(g, addr, addr + size))
 			return 1;
 	return 0;
 }
 
 void pmdk_words_free(struct pmdk_words *w)
 {
-	free(w->line);
-	free(w->mask);
+	free(w->group);
 }
 
 /* ---- calls and returns ---- */
-
-/* The size that an allocating function was asked for; 0: it is none. */
-static uint64_t allocation(const struct holdfast_event *e)
-{
-	static const char *const size_first[] = { "pmemobj_tx_alloc", "pmemobj_tx_zalloc",
-						  "pmemobj_tx_xalloc", NULL };
-	static const char *const size_third[] = { "pmemobj_tx_realloc", "pmemobj_tx_zrealloc",
-						  "pmemobj_reserve", "pmemobj_xreserve", NULL };
-	return one_of(e, size_first) ? e->arg[0] : one_of(e, size_third) ? e->arg[2] : 0;
-}
 
 void pmdk_call(struct pmdk *p, const struct holdfast_event *e)
 {
@@ -338,15 +376,15 @@ void pmdk_call(struct pmdk *p, const struct holdfast_event *e)
 	struct pmdk_range r;
 	if (t->calls++)
 		return;
+	enum pmdk_act act = pmdk_act(p, e);
 	t->call_where = p->host->where(e);
-	t->alloc_size = allocation(e);
-	t->root_pool = pmdk_is(e, "pmemobj_root") || pmdk_is(e, "pmemobj_root_construct") ||
-				       pmdk_is(e, "pmemobj_first")
-			       ? e->arg[0]
-			       : 0;
-	if (pmdk_is(e, "pmemobj_close"))
+	t->alloc_size = act == PMDK_ALLOC_FIRST   ? e->arg[0]
+			: act == PMDK_ALLOC_THIRD ? e->arg[2]
+						  : 0;
+	t->root_pool = act == PMDK_ROOT ? e->arg[0] : 0;
+	if (act == PMDK_CLOSE)
 		forget(p, e->process, e->arg[0]);
-	if (pmdk_is(e, "pmemobj_tx_begin")) /* tx_end is called even if it fails */
+	if (act == PMDK_TX_BEGIN) /* tx_end is called even if it fails */
 		t->depth++;
 	if (t->depth && pmdk_added_range(p, e, &r)) {
 		r.where = t->call_where;
@@ -360,15 +398,19 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 	uint64_t object;
 	if (t->calls && --t->calls)
 		return;
-	if (pmdk_is(e, "pmemobj_tx_end") && t->depth && --t->depth == 0)
+	enum pmdk_act act = pmdk_act(p, e);
+	if (act == PMDK_TX_END && t->depth && --t->depth == 0)
 		t->tx++;
 	if (e->unwound)
 		return;
-	if (pmdk_is(e, "pmemobj_open") || pmdk_is(e, "pmemobj_create"))
+	if (act == PMDK_OPEN)
 		learn(p, e->process, e->result[0], 0);
 	if (t->root_pool && e->result[0])
 		learn(p, e->process, t->root_pool, e->result[0]);
 	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) &&
 	    e->result[1])
-		cover(t, (struct pmdk_range){ object, t->alloc_size, t->call_where, 1, 0 });
+		cover(t, (struct pmdk_range){ .addr = object,
+					      .size = t->alloc_size,
+					      .fresh = 1,
+					      .where = t->call_where });
 }

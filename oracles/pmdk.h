@@ -6,10 +6,11 @@
 #include "holdfast/oracle.h"
 
 struct pmdk_range {
-	uint64_t addr, size;
-	uint64_t where;  /* the call that covered it */
-	int fresh;       /* allocated in the transaction, not added */
-	int no_snapshot; /* added without saving the old contents */
+	uint64_t addr;
+	uint64_t size : 62;
+	uint64_t fresh : 1;       /* allocated in the transaction, not added */
+	uint64_t no_snapshot : 1; /* added without saving the old contents */
+	uint64_t where;           /* the call that covered it */
 };
 
 /* The ranges that touch a page. */
@@ -32,10 +33,11 @@ struct pmdk_thread {
 	struct pmdk_thread *next;
 };
 
-/* Words of eight bytes, as a set: a line's number, and a bit for each of its words. */
+/* Words of eight bytes, as a set: a group of 64, and a bit for each of its words. */
 struct pmdk_words {
-	uint64_t *line; /* + 1; 0: free */
-	uint8_t *mask;
+	struct pmdk_group {
+		uint64_t number, mask; /* + 1; 0: free */
+	} * group;
 	size_t n, cap;
 };
 void pmdk_words_add(struct pmdk_words *, uint64_t addr, uint64_t size);
@@ -47,11 +49,36 @@ struct pmdk_pool {
 	uint32_t process;
 };
 
+/* What a function of the library is to us; pmdk.c has the table. */
+enum pmdk_act {
+	PMDK_OTHER,
+	PMDK_OPEN,
+	PMDK_CLOSE,
+	PMDK_ROOT, /* gives an object of a pool */
+	PMDK_TX_BEGIN,
+	PMDK_TX_END,
+	PMDK_ADD,             /* an object's part to the transaction */
+	PMDK_ADD_DIRECT,      /* … by its address */
+	PMDK_PERSIST,         /* of a pool */
+	PMDK_PERSIST_ADDRESS, /* of any memory */
+	PMDK_ALLOC_FIRST,     /* the size is the first argument */
+	PMDK_ALLOC_THIRD,
+};
+
+#define PMDK_RECENT 64u /* functions that were looked up of late */
+#define PMDK_NAME 48u
+
 struct pmdk {
 	const struct holdfast_host *host;
 	struct pmdk_thread *threads;
 	struct pmdk_pool pool[64];
 	size_t npools;
+	struct {
+		enum pmdk_act act;
+		char name[PMDK_NAME]; /* "": none */
+	} recent[PMDK_RECENT];
+	uint64_t asked; /* event + 1 that pmdk_act was last asked about … */
+	enum pmdk_act act;
 };
 
 extern const char *const pmdk_functions[]; /* what to watch */
@@ -59,13 +86,14 @@ extern const char *const pmdk_automatic[]; /* … and what to load for */
 void *pmdk_start(const struct holdfast_host *);
 void pmdk_end(void *);
 struct pmdk_thread *pmdk_thread(struct pmdk *, const struct holdfast_event *);
-int pmdk_is(const struct holdfast_event *, const char *function);
+/* Of a call or a return. */
+enum pmdk_act pmdk_act(struct pmdk *, const struct holdfast_event *);
 /* Give these every call and return; they keep the state. */
 void pmdk_call(struct pmdk *, const struct holdfast_event *);
 void pmdk_ret(struct pmdk *, const struct holdfast_event *);
 /* Is this a call that adds a range to the transaction, or persists one by hand? */
-int pmdk_added_range(const struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
-int pmdk_persisted_range(const struct holdfast_event *, struct pmdk_range *);
+int pmdk_added_range(struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
+int pmdk_persisted_range(struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
 /* The range of the thread's transaction that covers all of [addr, addr+size), or NULL. */
 const struct pmdk_range *pmdk_covering(const struct pmdk_thread *, uint64_t addr, uint64_t size);
 /* A pool's number in object ids, or an address in a pool. 2: yes; 1: it may be an object's offset; 0: no. */

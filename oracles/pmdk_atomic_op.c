@@ -221,11 +221,11 @@ static void call(void *state, const struct holdfast_event *e)
 	struct state *s = state;
 	struct pmdk_thread *t = pmdk_thread(s->pmdk, e);
 	struct pmdk_range r;
-	if (t->calls == 0 && pmdk_persisted_range(e, &r))
+	if (t->calls == 0 && pmdk_persisted_range(s->pmdk, e, &r))
 		persisted(s, e, r.addr, r.size);
 	if (t->calls == 0 && t->depth && pmdk_added_range(s->pmdk, e, &r))
 		pmdk_words_add(&s->meant, r.addr, r.size);
-	if (t->calls == 0 && pmdk_is(e, "pmemobj_tx_begin") && t->depth == 0)
+	if (t->calls == 0 && t->depth == 0 && pmdk_act(s->pmdk, e) == PMDK_TX_BEGIN)
 		settle(s, e, 0);
 	pmdk_call(s->pmdk, e);
 }
