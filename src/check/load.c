@@ -133,6 +133,8 @@ void check_plugins_free(struct plugins *ps)
 		free(p);
 	}
 	check_values_free(&ps->values);
+	for (unsigned kind = 0; kind < TRACE_KINDS; kind++)
+		VEC_FREE(&ps->listener[kind]);
 	VEC_FREE(&ps->v);
 	VEC_FREE(&ps->watch);
 	free(ps);

@@ -329,9 +329,12 @@ void check_plugin_start(struct plugins *ps, struct plugin *p)
 {
 	p->waits = false;
 	ps->asked |= p->oracle->api < 2 || !p->oracle->no_values;
-	for (unsigned kind = 0; kind < TRACE_KINDS; kind++)
-		ps->heard[kind] |=
-			callback_for(p->oracle, (uint8_t)kind, &(const char *){ NULL }) != NULL;
+	for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
+		struct plugin_listener l = { .plugin = p };
+		l.tell = callback_for(p->oracle, (uint8_t)kind, &l.what);
+		if (l.tell)
+			VEC_PUSH(&ps->listener[kind], l);
+	}
 	if (!ps->awake++)
 		guard_on();
 	host = ps;
@@ -349,24 +352,33 @@ void check_plugins_stop(struct plugins *ps)
 
 /* ---- events ---- */
 
-static struct holdfast_event fields(const struct trace_event *e)
+/* This is done for every store: only what a kind of events has is written. */
+static const struct holdfast_event *show(struct plugins *ps, const struct trace_event *e)
 {
-	struct holdfast_event h = {
-		.num = e->num, .process = e->process, .thread = e->thread, .ip = e->ip
-	};
-	h.addr = h.id = e->arg[0];
-	h.size = e->kind == TRACE_STORE ? e->size : e->kind == TRACE_FLUSH ? TRACE_LINE : e->arg[1];
-	h.bytes = e->data;
-	h.nontemporal = (e->flags & TRACE_F_NT) != 0;
-	h.atomic = (e->flags & TRACE_F_ATOMIC) != 0;
-	h.by_kernel = (e->flags & TRACE_F_KERNEL) != 0;
-	h.unwound = (e->flags & TRACE_F_UNWOUND) != 0;
-	if (e->kind == TRACE_CALL || e->kind == TRACE_RETURN)
-		h.function = trace_string(host->check->defs, e->process, (uint32_t)e->arg[0]);
-	if (e->kind == TRACE_CALL)
-		memcpy(h.arg, e->arg + 1, sizeof h.arg);
-	if (e->kind == TRACE_RETURN)
-		memcpy(h.result, e->arg + 1, sizeof h.result);
+	unsigned as = e->kind == TRACE_CALL     ? PLUGIN_CALL
+		      : e->kind == TRACE_RETURN ? PLUGIN_RETURN
+						: PLUGIN_PLAIN;
+	struct holdfast_event *h = &ps->shown[as];
+	h->num = e->num;
+	h->process = e->process;
+	h->thread = e->thread;
+	h->ip = e->ip;
+	h->addr = h->id = e->arg[0];
+	h->size = e->kind == TRACE_STORE   ? e->size
+		  : e->kind == TRACE_FLUSH ? TRACE_LINE
+					   : e->arg[1];
+	h->bytes = e->data;
+	h->nontemporal = (e->flags & TRACE_F_NT) != 0;
+	h->atomic = (e->flags & TRACE_F_ATOMIC) != 0;
+	h->by_kernel = (e->flags & TRACE_F_KERNEL) != 0;
+	h->unwound = (e->flags & TRACE_F_UNWOUND) != 0;
+	if (as == PLUGIN_PLAIN)
+		return h;
+	h->function = trace_string(ps->check->defs, e->process, (uint32_t)e->arg[0]);
+	if (as == PLUGIN_CALL)
+		memcpy(h->arg, e->arg + 1, sizeof h->arg);
+	else
+		memcpy(h->result, e->arg + 1, sizeof h->result);
 	return h;
 }
 
@@ -385,7 +397,7 @@ static void wake(struct plugins *ps, const struct trace_event *e)
 
 void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 {
-	struct holdfast_event h;
+	const struct holdfast_event *h;
 	if (e->kind == TRACE_CALL && ps->awake < ps->v.n)
 		wake(ps, e);
 	if (!ps->awake)
@@ -393,19 +405,14 @@ void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 	host = ps;
 	if (e->kind == TRACE_STORE && ps->asked)
 		keep_value(e);
-	if (!ps->heard[e->kind])
+	if (!ps->listener[e->kind].n)
 		return;
-	for (size_t i = 0; i < ps->v.n; i++) {
-		struct plugin *p = ps->v.p[i];
-		const char *what;
-		callback *f = p->dead || p->waits ? NULL : callback_for(p->oracle, e->kind, &what);
-		if (!f)
-			continue;
-		if (ps->event != e) {
-			ps->event = e;
-			h = fields(e);
-		}
-		call_event(p, what, f, &h);
+	h = show(ps, e);
+	ps->event = e;
+	for (size_t i = 0; i < ps->listener[e->kind].n; i++) {
+		struct plugin_listener l = ps->listener[e->kind].p[i];
+		if (!l.plugin->dead)
+			call_event(l.plugin, l.what, l.tell, h);
 	}
 	ps->event = NULL;
 }

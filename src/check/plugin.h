@@ -22,15 +22,25 @@ struct plugin {
 	uint64_t death_event; /* + 1; 0: between events, which has no place */
 };
 
+/* A plug-in that has a callback for a kind of events. */
+struct plugin_listener {
+	struct plugin *plugin;
+	void (*tell)(void *, const struct holdfast_event *);
+	const char *what; /* the callback's name */
+};
+/* Events as plug-ins see them, by what they have: the rest of each stays zero. */
+enum { PLUGIN_PLAIN, PLUGIN_CALL, PLUGIN_RETURN, PLUGIN_EVENTS };
+
 struct plugins {
 	struct check *check;
 	VEC(struct plugin *) v;
 	VEC(const char *) watch;
 	struct hmap values; /* what the run has stored, see values.c */
 	const struct trace_event *event;
-	unsigned awake;          /* plug-ins that do not wait */
-	bool asked;              /* one of them may ask for values */
-	bool heard[TRACE_KINDS]; /* kinds of events that one of them has a callback for */
+	unsigned awake; /* plug-ins that do not wait */
+	bool asked;     /* one of them may ask for values */
+	VEC(struct plugin_listener) listener[TRACE_KINDS];
+	struct holdfast_event shown[PLUGIN_EVENTS];
 };
 
 int check_plugin_patience(void);                            /* seconds for a callback */
