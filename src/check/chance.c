@@ -52,10 +52,10 @@ static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
 static uint64_t streamed_words(struct check *c, const struct model_step *s, uint64_t *all)
 {
 	uint64_t meant = 0;
-	for (int w = 0; w < MODEL_WORDS; w++) {
+	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
 		model_where store = s->line->store[w];
-		if (!word || model_place(c->model, store)->class != TRACE_SITE_NT_STORE)
+		if (model_place(c->model, store)->class != TRACE_SITE_NT_STORE)
 			continue;
 		*all |= word;
 		meant |= check_persister(c, store) == CHECK_BY_ALLOCATOR ? 0 : word;

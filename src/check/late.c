@@ -13,12 +13,10 @@
 
 enum { LATE, IN_TIME, HANDED };
 
-/* Was this word stored during the operation that ends? */
-static bool stored_in(const struct model_step *s, int w)
+/* Was this word stored during the operation that ends, by the thread that stored to the line last? */
+static bool stored_in(const struct model_step *s, unsigned w)
 {
-	const struct model_line *l = s->line;
-	return ((l->open | l->ever) >> (w * 8) & 0xff) && l->storer == s->thread_id &&
-	       model_when(l->when[w], s->ev->num) >= s->thread->op_begin - 1;
+	return model_when(s->line->when[w], s->ev->num) >= s->thread->op_begin - 1;
 }
 
 /* Who stores what somebody else had stored, and that was persistent: either may be late. */
@@ -51,7 +49,9 @@ static bool is_handed(const struct oracle_state *l, const struct model_step *s, 
 
 static void op_end(struct oracle_state *l, const struct model_step *s)
 {
-	for (int w = 0; w < MODEL_WORDS; w++) {
+	if (s->line->storer != s->thread_id)
+		return;
+	MODEL_EACH_WORD (w, s->line->open | s->line->ever) {
 		bool fresh;
 		if (!stored_in(s, w))
 			continue;
@@ -71,7 +71,7 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 		struct cause *k =
 			check_cause_hit(l, FINDING_LATE_PERSIST, s->line->store[w], &fresh);
 		if (fresh) {
-			check_cause_example(l->check, k, s, w);
+			check_cause_example(l->check, k, s, (int)w);
 			check_cause_ends(l->check, k, s);
 		}
 	}

@@ -18,10 +18,9 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 {
 	const struct model_line *l = s->line;
 	uint64_t word = s->mask & 0xffull << (w * 8);
-	const struct model_place *p = model_place(o->check->model, l->store[w]);
+	const struct model_place *p;
 	const struct trace_site_def *old;
-	if (!word || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx || s->ev->size > 8 ||
-	    (l->open & word) != word || model_pending(o->check->model, l) & word ||
+	if ((l->open & word) != word || model_pending(o->check->model, l) & word ||
 	    (model_flight(o->check->model, l)->same & word) ==
 		    word) /* the last: it is persistent, and was stored again */
 		return false;
@@ -29,12 +28,16 @@ static bool wasted(struct oracle_state *o, const struct model_step *s, int w)
 		return model_again(model_flight(o->check->model, l), w) + 1 >= OFTEN;
 	if (!s->thread->op_begin || model_when(l->when[w], s->ev->num) < s->thread->op_begin - 1)
 		return false;
+	p = model_place(o->check->model, l->store[w]);
 	old = trace_site(o->check->defs, p->process, p->site);
 	return old && old->class == TRACE_SITE_STORE && old->size == s->ev->size;
 }
 
 static void store(struct oracle_state *o, const struct model_step *s)
 {
+	if (!(s->line->open & s->mask) || s->ev->flags & TRACE_F_ATOMIC || s->thread->tx ||
+	    s->ev->size > 8)
+		return;
 	if (model_ops(o->check->model)->unit > TRACE_LINE)
 		return; /* where a sync persists whole pages, pages are filled at leisure */
 	MODEL_EACH_WORD (w, s->mask) {

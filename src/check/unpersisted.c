@@ -38,12 +38,10 @@
 
 static void op_end(struct oracle_state *u, const struct model_step *s)
 {
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		if (!(s->mask >> (w * 8) & 0xff))
-			continue;
-		oracle_tally(u, s->line->store[w])[check_fenced_since(u->check, s, w) ? FENCED
+	MODEL_EACH_WORD (w, s->mask)
+		oracle_tally(
+			u, s->line->store[w])[check_fenced_since(u->check, s, (int)w) ? FENCED
 										      : UNFENCED]++;
-	}
 }
 
 /* A thread that was killed, or that another thread's exit or its own signal handler's cut off,
@@ -140,10 +138,8 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 	uint64_t purpose = check_purpose(u, s);
 	uint64_t meant = 0, strayed = 0;
 	struct model_flight flight = *model_flight(u->check->model, l);
-	for (int w = 0; w < MODEL_WORDS; w++) {
+	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word)
-			continue;
 		if (implied && flight.late & word && !check_by_pmdk(u->check, l->store[w])) {
 			struct model_step one = *s;
 			one.mask = word;
@@ -152,7 +148,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		}
 		bool on_purpose = (purpose & word) != 0;
 		bool is_stray =
-			!on_purpose && word & ~flight.same && check_is_stray(u, s, w, purpose);
+			!on_purpose && word & ~flight.same && check_is_stray(u, s, (int)w, purpose);
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;

@@ -75,6 +75,10 @@ struct model {
 	uint32_t *slot; /* hash: line index + 1 */
 	uint8_t *tag;   /* … some bits of its key's hash */
 	size_t slots;
+	struct { /* the thread that was asked for last; NULL: none */
+		struct process *process;
+		uint32_t thread, id;
+	} last_thread;
 	uint64_t last_key;  /* the line that was looked up last: a flush mostly follows its store */
 	uint32_t last_line; /* index + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
@@ -114,14 +118,15 @@ void model_add_pending(struct model *, struct model_line *, uint32_t index, uint
 uint64_t model_take_pending(struct model *, struct model_line *, uint32_t thread);
 
 /* writers.c */
-void model_writers_add(struct model *, struct model_line *, uint64_t mask, model_where);
+void model_writers_add(struct model *, struct model_flight *, uint64_t mask, model_where);
 /* After `open` has changed: these bytes are no longer part of it. */
 void model_writers_persisted(struct model *, struct model_line *, uint64_t mask);
 void model_writers_free(struct writers *);
 size_t model_writers_memory(const struct writers *);
 
 /* values.c; before `open` changes. data: what the line holds from its first byte on, where the mask is set. */
-void model_values_store(struct model *, const struct model_step *, const uint8_t *data);
+void model_values_store(struct model *, const struct model_step *, struct model_flight *,
+			const uint8_t *data);
 /* What these bytes are is not known any more. */
 void model_values_forget(struct model *, struct model_line *, uint64_t mask);
 

@@ -122,7 +122,7 @@ struct model_flight *model_flight_begin(struct model *m, struct model_line *l)
 		VEC_PUSH(&m->flight, (struct model_flight){ .flusher = MODEL_NOBODY });
 	} else if (!l->flight) {
 		l->flight = m->flight_free;
-		m->flight_free = m->flight.p[l->flight].next;
+		m->flight_free = m->flight.p[l->flight].more;
 		m->flight.p[l->flight] = (struct model_flight){ .flusher = MODEL_NOBODY };
 	}
 	return &m->flight.p[l->flight];
@@ -133,7 +133,7 @@ void model_flight_end(struct model *m, struct model_line *l)
 	struct model_flight *f = &m->flight.p[l->flight];
 	if (!l->flight || l->open || f->flusher != MODEL_NOBODY || f->more)
 		return;
-	f->next = m->flight_free;
+	f->more = m->flight_free;
 	m->flight_free = l->flight;
 	l->flight = 0;
 }

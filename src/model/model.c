@@ -126,11 +126,11 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 	note_store(s, f);
 	model_unflush(m, l, mask);
 	if (data)
-		model_values_store(m, s, data);
+		model_values_store(m, s, f, data);
 	else
 		model_values_forget(m, l, mask);
 	l->open |= mask;
-	model_writers_add(m, l, mask, s->where);
+	model_writers_add(m, f, mask, s->where);
 	list_in_operation(s->thread, l, index);
 	cover(m, s, index, mask);
 }

@@ -58,9 +58,10 @@ struct model_flight {
 	uint64_t same;    /* the part of `open` that was stored anew with the guaranteed value */
 	uint64_t late;    /* bytes of `open` that were so already when their operation ended */
 	uint32_t flusher; /* MODEL_NOBODY: no flush of the line waits for a fence */
-	uint32_t more;    /* further threads' flushes that wait: index of a list, 0 is none */
+	uint32_t
+		more; /* further threads' flushes that wait: index of a list, 0 is none; of a flight that is
+			   * free, the next such */
 	uint32_t writers; /* who wrote the open bytes, see model_writers */
-	uint32_t next;    /* of those that are free */
 	uint16_t again;   /* two bits a word: times the same place overwrote its own open value */
 };
 

@@ -5,6 +5,8 @@
 uint32_t model_thread_of(struct model *m, const struct trace_event *e)
 {
 	struct process *p = model_process(m, e->process);
+	if (m->last_thread.process == p && m->last_thread.thread == e->thread)
+		return m->last_thread.id;
 	while (p->thread.n <= e->thread)
 		VEC_PUSH(&p->thread, 0);
 	if (!p->thread.p[e->thread]) {
@@ -14,7 +16,9 @@ uint32_t model_thread_of(struct model *m, const struct trace_event *e)
 		VEC_PUSH(&m->thread, t);
 		p->thread.p[e->thread] = (uint32_t)m->thread.n;
 	}
-	return p->thread.p[e->thread] - 1;
+	m->last_thread.process = p;
+	m->last_thread.thread = e->thread;
+	return m->last_thread.id = p->thread.p[e->thread] - 1;
 }
 
 static model_where intern_where(struct model *m, struct process *p, uint64_t key,

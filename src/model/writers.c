@@ -22,6 +22,7 @@
 #define MOST 12u           /* writers of one set */
 #define ENTRIES_FREE 4096u /* writers of all sets: so many in any case … */
 #define PER_LINE 1u        /* … and so many for each line */
+#define RECENT_HASH 0x9e3779b97f4a7c15ull
 
 const struct model_writer *model_writers(const struct model *m, const struct model_line *l,
 					 size_t *n)
@@ -100,8 +101,9 @@ static uint32_t step(struct model *m, uint32_t set, uint64_t mask, model_where w
 
 static void change(struct model *m, struct model_flight *f, uint64_t mask, model_where where)
 {
-	uint64_t hash = hash_mix(hash_mix(mask, where), f->writers);
-	struct writer_step *r = &m->writers.recent[hash % WRITERS_RECENT];
+	uint64_t hash = (mask ^ (uint64_t)where << 21 ^ (uint64_t)f->writers << 42) * RECENT_HASH;
+	struct writer_step *r =
+		&m->writers.recent[(hash ^ hash >> 32) >> 13 & (WRITERS_RECENT - 1)];
 	if (!r->used || r->from != f->writers || r->where != where || r->mask != mask) {
 		uint32_t to = step(m, f->writers, mask, where);
 		*r = (struct writer_step){ mask, where, f->writers, to, true };
@@ -109,9 +111,9 @@ static void change(struct model *m, struct model_flight *f, uint64_t mask, model
 	f->writers = r->to;
 }
 
-void model_writers_add(struct model *m, struct model_line *l, uint64_t mask, model_where where)
+void model_writers_add(struct model *m, struct model_flight *f, uint64_t mask, model_where where)
 {
-	change(m, model_flight_begin(m, l), mask, where);
+	change(m, f, mask, where);
 }
 
 void model_writers_persisted(struct model *m, struct model_line *l, uint64_t mask)

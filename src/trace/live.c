@@ -168,6 +168,7 @@ static uint64_t parse(const struct trace_live *l, const struct slot *s, uint64_t
 	const volatile uint64_t *w =
 		(const volatile uint64_t *)(slot_data(l, slot_number(l, s)) + pos);
 	uint64_t w0 = w[0], w1;
+	unsigned had = r->nargs;
 	int nargs = trace_live_args(w0 & 0xff);
 	length = (w0 >> 16 & 0xffff) * 8;
 	if (published < room)
@@ -192,8 +193,10 @@ static uint64_t parse(const struct trace_live *l, const struct slot *s, uint64_t
 		r->nargs = 0; /* its argument says nothing and may be left out */
 	if (length != 16 + 8u * r->nargs + (r->size + 7u) / 8 * 8)
 		return 0;
-	for (unsigned i = 0; i < TRACE_MAX_ARGS; i++)
-		r->arg[i] = i < r->nargs ? w[2 + i] : 0;
+	for (unsigned i = 0; i < r->nargs; i++)
+		r->arg[i] = w[2 + i];
+	for (unsigned i = r->nargs; i < had; i++) /* of the last record; the others are zero */
+		r->arg[i] = 0;
 	r->data = r->size ? (const uint8_t *)(uintptr_t)(w + 2 + r->nargs) : NULL;
 	return length;
 }

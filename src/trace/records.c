@@ -86,6 +86,8 @@ static bool has_appeared(const struct trace_live *l, uint32_t parent, uint64_t p
 static enum taken take_event(struct trace_live *l, struct slot *s, struct trace_event *ev,
 			     struct err *err)
 {
+	if (ev->kind <= TRACE_FENCE) /* nearly all are */
+		return trace_live_event(l, s, ev, err);
 	int file = trace_file_arg(ev->kind);
 	if (file >= 0)
 		ev->arg[file] = trace_live_file_id(l, s->process, ev->arg[file]);
