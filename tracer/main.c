@@ -158,6 +158,8 @@ static void fork_child(ThreadId tid)
 		loads_forget();
 	if (deps_on)
 		deps_forked();
+	if (opt.profile)
+		profile_forked();
 	exits_forked();
 	pointers_shared();
 	if (opt.follow_forks) {
@@ -181,6 +183,8 @@ static void post_clo_init(void)
 		VG_(track_pre_mem_read)(kernel_reads);
 		VG_(track_pre_mem_read_asciiz)(kernel_reads_string);
 	}
+	if (opt.profile)
+		profile_setup();
 	if (sym_on)
 		sym_setup();
 	if (deps_on)
@@ -193,6 +197,7 @@ static void say_exit(ULong status, ULong sig)
 	ULong args[2] = { status, sig };
 	if (sig)
 		exits_process(VG_(get_running_tid)());
+	profile_tell();
 	emit(TRACE_EXIT, 0, 0, 0, 2, args, NULL, 0);
 	if (sym_on) {
 		exec_end();

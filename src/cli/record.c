@@ -13,7 +13,7 @@ struct record_opts {
 	const char *output;
 	struct run_opts run;
 	const char *incomplete;
-	bool force, quiet, loads, deps;
+	bool force, quiet, loads, deps, profile;
 };
 
 static const struct cli_option record_options[] = {
@@ -30,6 +30,9 @@ static const struct cli_option record_options[] = {
 	{ "deps", 0, CLI_FLAG, NULL, offsetof(struct record_opts, deps),
 	  "record also which stores, loads and branches come from which loads of persistent memory, "
 	  "and every such load; takes a few times as long" },
+	{ "profile-sites", 0, CLI_FLAG, NULL, offsetof(struct record_opts, profile),
+	  "count also how often the code that stores to persistent memory stores to other memory, by "
+	  "call path: 'holdfast fix' puts flushes where they are least in vain" },
 	{ "incomplete", 0, CLI_CHOICE, NULL, offsetof(struct record_opts, incomplete),
 	  "what it means that a file does not hold what was recorded at the end",
 	  &choices_incomplete },
@@ -121,6 +124,9 @@ static int cmd_record(int argc, char **argv)
 		return cli_usage(&verb_record,
 				 "--deps records every load: --loads, which leaves some out, does "
 				 "not go with it");
+	if (o.profile && o.deps)
+		return cli_usage(&verb_record,
+				 "--profile-sites and --deps do not go together: record twice");
 	msg_quiet = o.quiet;
 	/* so that check can judge the recording as it does a run */
 	char **watch = check_folder_watches(&(struct check_folder){ 0 }, &err);
@@ -132,6 +138,7 @@ static int cmd_record(int argc, char **argv)
 	struct launch_opts lo = run_launch_opts(&o.run, argv, (const char *const *)watch, n);
 	lo.loads = o.loads;
 	lo.deps = o.deps;
+	lo.profile = o.profile;
 	char *dir = o.output ? xstrdup(o.output) : launch_folder_default(argv[0], &err);
 	if (!dir || launch_record(&lo, dir, o.force, &rec, &err)) {
 		status = cli_fail(&err);

@@ -63,6 +63,33 @@ char *infer_ops_sentence(const struct infer_ops *);
 void infer_ops_free(struct infer_ops *);
 
 /*
+ * Who stores to PM, how often, and what becomes of it; with 'record --profile-sites', how often the same code
+ * stores to other memory, too. By places in the source:
+ *
+ *	update (a.c:3)  called at  modify (a.c:8)  called at  foo (a.c:19)      lost 1, persisted 0, elsewhere 0
+ *	update (a.c:3)  called at  modify (a.c:8)                               lost 1, persisted 0, elsewhere 9000
+ *
+ * A statement's stores are those of the instructions of its line, and what a library stores that it calls.
+ */
+struct infer_at {
+	const char *function, *file;
+	uint32_t line;
+};
+struct infer_uses {
+	uint64_t lost;      /* stores to PM that were not persistent when they went out of sight */
+	uint64_t persisted; /* … that were made persistent */
+	uint64_t elsewhere; /* stores to other memory; 0 if nobody counted */
+};
+/* Reads the whole trace from its beginning; a damaged one as far as it goes. */
+struct infer_profile;
+struct infer_profile *infer_profile_read(struct trace_reader *, const struct model_ops *);
+bool infer_profile_counted(const struct infer_profile *); /* what is stored elsewhere is known */
+/* All that path[0] did when it was called at path[1], that at path[2], … */
+struct infer_uses infer_profile_uses(const struct infer_profile *, const struct infer_at *path,
+				     size_t n);
+void infer_profile_free(struct infer_profile *);
+
+/*
  * Likely invariants: which orders of stores the program seems to rely on, read off the dependences between its
  * accesses to PM (WITCHER, SOSP '21, 4.3). A *dependence* is between two words of PM, in one operation; a
  * *statement* is a place in the source that stores; a *belief* is about two statements that stored to such words:

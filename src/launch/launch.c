@@ -160,6 +160,8 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 		VEC_PUSH(&v, xstrdup("--hf-loads=yes"));
 	if (o->deps)
 		VEC_PUSH(&v, xstrdup("--hf-deps=yes"));
+	if (o->profile)
+		VEC_PUSH(&v, xstrdup("--hf-profile=yes"));
 	if (o->load_bytes)
 		VEC_PUSH(&v, xstrdup("--hf-load-bytes=yes"));
 	if (o->cpu)

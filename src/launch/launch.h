@@ -28,6 +28,7 @@ struct launch_opts {
 	bool pmemcheck;     /* have PMDK make pmemcheck's client requests */
 	bool loads;         /* record what is read from persistent memory, too */
 	bool deps;          /* record dependences between accesses to it; not with loads */
+	bool profile;       /* count what the same code stores to other memory; not with deps */
 	bool load_bytes;    /* … to the byte, not to the line */
 	bool files;         /* record names, and files that are written beside PM, too */
 

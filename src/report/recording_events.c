@@ -35,7 +35,7 @@ static void path_text(struct report_recording *d, const struct trace_event *ev, 
 					    [SRCLOC_SIGNAL] = "",
 					    [SRCLOC_INTERRUPTED] = "",
 					    [SRCLOC_CUT] = "" };
-	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, ev->ctx);
+	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, trace_event_ctx(ev));
 	char text[4096];
 	path = srcloc_path_trim(path);
 	for (size_t i = 0; i < path.n; i++) {
@@ -58,7 +58,7 @@ static void path_text(struct report_recording *d, const struct trace_event *ev, 
 static const char *path_of(struct report_recording *d, struct events *e,
 			   const struct trace_event *ev)
 {
-	uint64_t key = hash_mix(hash_mix(ev->process, ev->ctx), ev->ip), at;
+	uint64_t key = hash_mix(hash_mix(ev->process, trace_event_ctx(ev)), ev->ip), at;
 	if (e->moved != d->moved || e->texts.n > KEEP_BYTES) {
 		hmap_free(&e->text_at);
 		e->texts.n = 0;

@@ -73,7 +73,7 @@ static cJSON *command(const struct trace_process_def *p)
 void report_recording_stack(struct report_recording *d, const struct trace_event *ev,
 			    struct buf *out)
 {
-	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, ev->ctx);
+	struct srcloc_where path = srcloc_path(d->loc, ev->process, ev->ip, trace_event_ctx(ev));
 	cJSON *a = cJSON_CreateArray();
 	for (size_t i = 0; i < path.n; i++)
 		cJSON_AddItemToArray(a, frame(&path.frame[i]));

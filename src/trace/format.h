@@ -58,6 +58,8 @@ enum trace_cpu {
  * have absolute paths without symbolic links in their folders; NODE_MOVE's are "from", a zero byte, "to".
  * INPUT and OUTPUT have the first bytes of what was read (len 0: the end) and written;
  * `lines` are those that end in it, `packet` is 1 if it came from a socket.
+ * VOLATILE, with --hf-profile, at the end of a process: this instruction has stored `count` times to memory that is not
+ * PM, in the calling context `ctx`. The first has no instruction, and count 0.
  * Append only: a number, once given, is part of the file format.
  */
 #define TRACE_EVENTS(X)                                                                            \
@@ -117,7 +119,8 @@ enum trace_cpu {
 	X(BRANCH, "branch", 1, "to")                                                               \
 	X(LABELS_LOST, "labels-lost", 0, "")                                                       \
 	X(INPUT, "input", 4, "fd len lines packet")                                                \
-	X(OUTPUT, "output", 2, "fd len")
+	X(OUTPUT, "output", 2, "fd len")                                                           \
+	X(VOLATILE, "volatile", 2, "ctx count")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -364,7 +367,7 @@ enum trace_ctx_id {
 enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 6u
+#define RING_VERSION 7u
 #define RING_SLOTS 64u
 #define RING_FILES 1024u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */

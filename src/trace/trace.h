@@ -29,6 +29,12 @@ struct trace_event {
 	const uint8_t *data;
 };
 
+/* The calling context that an event is about: VOLATILE events come at the end of all calls. */
+static inline uint32_t trace_event_ctx(const struct trace_event *e)
+{
+	return e->kind == TRACE_VOLATILE ? (uint32_t)e->arg[0] : e->ctx;
+}
+
 struct trace_site_def {
 	uint64_t ip;
 	uint8_t class; /* enum trace_site */

@@ -139,7 +139,7 @@ static void watched_left(const struct frame *f)
 		struct watch *w = VG_(indexXA)(threads.cur->watches, n - 1);
 		if (w->frame != f)
 			break;
-		watched_returned(w->what, TRACE_F_UNWOUND, f, f->node, none);
+		watched_returned(w->what, TRACE_F_UNWOUND, f, f->node & ~FRAME_UNSEEN, none);
 		VG_(dropTailXA)(threads.cur->watches, 1);
 	}
 }
@@ -214,19 +214,41 @@ UInt ctx_node(void)
 	if (UNLIKELY(threads.cur->alt_frames))
 		drop_left_handlers();
 	struct frame *f = record.top;
-	if (LIKELY(f->node))
+	if (LIKELY((Int)f->node > 0))
 		return f->node;
-	while (f->node == 0 && f > threads.cur->base)
+	while ((Int)f->node <= 0 && f > threads.cur->base)
 		f--;
 	UInt node = f == threads.cur->base ? TRACE_CTX_ROOT : f->node, kept = node, first = 0;
 	while (f < record.top) {
 		f++;
-		node = f->node = node_intern(node, f->call_ip, f->target);
+		node = f->node = f->node ? f->node & ~FRAME_UNSEEN
+					 : node_intern(node, f->call_ip, f->target);
 		first = first ? first : node;
 	}
 	if (first)
 		tell_again(kept, first);
 	return node;
+}
+
+UInt ctx_peek(void)
+{
+	if (UNLIKELY(threads.cur->alt_frames))
+		drop_left_handlers();
+	struct frame *f = record.top;
+	while (f->node == 0 && f > threads.cur->base)
+		f--;
+	UInt node = f == threads.cur->base ? TRACE_CTX_ROOT : f->node & ~FRAME_UNSEEN;
+	while (f < record.top) {
+		f++;
+		node = node_intern(node, f->call_ip, f->target);
+		f->node = node | FRAME_UNSEEN;
+	}
+	return node;
+}
+
+Addr ctx_target(UInt node)
+{
+	return tree.node ? tree.node[node].target : 0;
 }
 
 /* ---- watched functions ---- */

@@ -24,8 +24,11 @@ VG_REGPARM(2) void on_store(Addr a, ULong pack)
 {
 	UInt flags = (UInt)(pack >> 56), size = (UInt)(pack >> 32) & 0xffffff;
 	const struct region *r = region_find(a);
-	if (UNLIKELY(r == NULL && region_next(a) >= a + size))
+	if (UNLIKELY(r == NULL && region_next(a) >= a + size)) {
+		if (opt.profile)
+			on_volatile((UInt)pack);
 		return;
+	}
 	if (flags & TRACE_F_NT)
 		record.fence_needed = True;
 	if (LIKELY(r && a + size <= r->hi))

@@ -155,10 +155,14 @@ static void add_store(struct block *b, IRExpr *addr, UInt size, Bool atomic, IRE
 	UInt flags = (atomic ? TRACE_F_ATOMIC : 0) | (nt ? TRACE_F_NT : 0);
 	if (to_stack(b, addr) && !nt)
 		return;
-	guard = both(b->out, maybe_pm(b->out, addr), guard);
+	IRExpr *pm = maybe_pm(b->out, addr);
+	UInt site = emit_site(b->ip, class, size);
+	if (opt.profile)
+		call(b->out, "on_volatile", on_volatile, 1, mkIRExprVec_1(u64(site)),
+		     both(b->out, assign(b->out, Ity_I1, IRExpr_Unop(Iop_Not1, pm)), guard));
 	say_stored(b->out);
-	call(b->out, "on_store", on_store, 2,
-	     mkIRExprVec_2(addr, u64(PACK(emit_site(b->ip, class, size), size, flags))), guard);
+	call(b->out, "on_store", on_store, 2, mkIRExprVec_2(addr, u64(PACK(site, size, flags))),
+	     both(b->out, pm, guard));
 }
 
 static IRExpr *def_of(const struct block *b, IRExpr *e, IROp op)

@@ -40,6 +40,7 @@ Bool options_take(const HChar *arg)
 	} else if (VG_BOOL_CLO(arg, "--hf-loads", opt.loads)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-load-bytes", opt.load_bytes)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-files", opt.files)) {
+	} else if (VG_BOOL_CLO(arg, "--hf-profile", opt.profile)) {
 	} else {
 		return False;
 	}
@@ -57,7 +58,8 @@ void options_usage(void)
 	 "    --hf-pmemcheck=yes|no    have PMDK make pmemcheck's client requests\n"
 	 "    --hf-loads=yes|no        record loads too\n"
 	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n"
-	 "    --hf-files=yes|no        record names, what is written beside PM, and what is said, too\n");
+	 "    --hf-files=yes|no        record names, what is written beside PM, and what is said, too\n"
+	 "    --hf-profile=yes|no      count stores to other memory at the places that store to PM, too\n");
 }
 
 /* A pattern without a slash is about the last part of a path. */

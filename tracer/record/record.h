@@ -23,6 +23,7 @@
  *   request.c     client requests: markers, and those of pmemcheck
  *   library.c     what calls of libpmemobj's functions say
  *   debuginfo.c   keeps Valgrind from reading debug information
+ *   profile.c     how often what stores to PM stores elsewhere
  *   intern.c      numbers for instructions, contexts and the like
  *   emit.c        records -> the ring that holdfast drains
  *
@@ -46,6 +47,7 @@ extern struct options {
 	Bool pmemcheck;  /* RUNNING_ON_VALGRIND is true, and so PMDK makes pmemcheck's requests */
 	Bool loads;      /* record what is read from PM, too */
 	Bool load_bytes; /* … to the byte */
+	Bool profile;    /* count stores to other memory where there are stores to PM, too */
 	Bool files;      /* record what is written beside PM, all names, and what is said, too */
 	Bool baseline;   /* CPUID shows no extension beyond SSE2, and no random numbers */
 } opt;
@@ -124,7 +126,7 @@ struct frame {
 	Addr call_ip; /* the call instruction; a signal's number for a handler's frame */
 	Addr sp;
 	Addr target;
-	UInt node; /* context id, 0: not yet looked up */
+	UInt node; /* context id, 0: not yet looked up; FRAME_UNSEEN: by no event so far */
 	UInt flags;
 };
 enum {
@@ -136,8 +138,11 @@ enum {
 		4, /* … above these: the number of the activation, 0: it has none yet */
 	FRAME_NUMBERS = 0xfffffff
 };
+#define FRAME_UNSEEN 0x80000000u
 struct frame *ctx_base(void); /* the current thread's outermost */
 UInt ctx_node(void);          /* context id of the current thread */
+UInt ctx_peek(void);          /* the same where there is no event */
+Addr ctx_target(UInt node);   /* where its last call went; 0: not known */
 void ctx_thread_create(ThreadId parent, ThreadId tid);
 void ctx_thread_exit(ThreadId tid);
 void ctx_switch(ThreadId tid);            /* what follows is tid's */
@@ -327,6 +332,12 @@ extern VG_REGPARM(1) void on_fence(ULong pack);         /* size: the flags */
 extern VG_REGPARM(2) void on_watched(ULong what, ULong site);
 extern VG_REGPARM(1) void on_new_stack(Addr sp);
 extern void on_cpuid(VexGuestAMD64State *st);
+
+/* ---- profile.c ---- */
+extern VG_REGPARM(1) void on_volatile(ULong site);
+void profile_setup(void);
+void profile_tell(void); /* the process is about to end */
+void profile_forked(void);
 
 /* ---- loads.c ---- */
 extern VG_REGPARM(3) void on_load(Addr a, ULong ip, ULong size);

@@ -180,8 +180,10 @@ static Bool maps_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 static void exec_pre(ThreadId tid, const HChar *path)
 {
 	struct vg_stat st;
-	if (!sr_isError(VG_(stat)(path, &st)) && (st.mode & 0111))
-		event_at_syscall(tid, TRACE_EXEC, 0, 0, NULL, path, (UInt)VG_(strlen)(path));
+	if (sr_isError(VG_(stat)(path, &st)) || !(st.mode & 0111))
+		return;
+	profile_tell();
+	event_at_syscall(tid, TRACE_EXEC, 0, 0, NULL, path, (UInt)VG_(strlen)(path));
 }
 
 /* Stacks that are PM: a thread's, a signal handler's. */
