@@ -65,6 +65,11 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
 	if (crash_operations(campaign_crash(c)))
 		notes[k++] = xstrdup(crash_operations(campaign_crash(c)));
+	if (n->chatter)
+		notes[k++] =
+			xasprintf("taken for messages of recovery: '%s' and the like, which came "
+				  "in %" PRIu64 " states, and not when asked again",
+				  crash_messages(campaign_crash(c)), n->chatter);
 	if (n->flaky)
 		notes[k++] = xasprintf("recovery is flaky: %" PRIu64
 				       " images got different verdicts when tried again",
@@ -99,6 +104,11 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 	if (campaign_is_blind(c))
 		return xstrdup("the recovery command reads nothing of the program's persistent "
 			       "files: is it the right command, with the right path?");
+	if (crash_deaf(crash))
+		return xasprintf(
+			"what is printed is the same before and after each of the %zu operations that "
+			"were looked at: does it show what they do?",
+			crash_deaf(crash));
 	if (campaign_interrupted())
 		return xasprintf("interrupted; holdfast crash --resume %s goes on",
 				 campaign_dir(c));

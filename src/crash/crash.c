@@ -135,6 +135,8 @@ void crash_free(struct crash *c)
 	VEC_FREE(&c->told);
 	crash_suffix_free(c->suffix);
 	crash_said_free(c->texts);
+	hmap_free(&c->calm);
+	free(c->chatter);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->breaches.v);
 	VEC_FREE(&c->job);
@@ -171,6 +173,11 @@ const struct runner_file *crash_files(struct crash *c, bool same_address, size_t
 const struct crash_counts *crash_counts(const struct crash *c)
 {
 	return &c->counts;
+}
+
+const char *crash_messages(const struct crash *c)
+{
+	return c->chatter;
 }
 
 const char *crash_damage(const struct crash *c)

@@ -81,6 +81,7 @@ struct crash_counts {
 	uint64_t flaky;      /* images with different verdicts */
 	uint64_t
 		unjudged; /* states in overlapping operations, where what is said was not looked at */
+	uint64_t chatter; /* states in which more was said the first time than when asked again */
 	uint64_t causes;
 	size_t phase, phases; /* which of the strategies, and of how many */
 	size_t point;         /* where the strategy is now */
@@ -136,6 +137,10 @@ const struct crash_counts *crash_counts(const struct crash *);
 const char *crash_damage(const struct crash *); /* of the trace, or NULL */
 /* "judged: 12 operations: …": what operations are known for, and how they were found; NULL: for nothing. */
 const char *crash_operations(const struct crash *);
+/* An example of what is said only the first time after a crash, and is not held against the program; NULL: nothing is. */
+const char *crash_messages(const struct crash *);
+/* What is said is the same before and after so many operations, all that were looked at; 0: it shows some of them. */
+size_t crash_deaf(const struct crash *);
 /* Files beside PM that are not part of the images, as a sentence; NULL: none. malloc'ed. */
 char *crash_unknown(const struct crash *);
 const char *crash_stale(const struct crash *, size_t i); /* changed objects, see srcloc */

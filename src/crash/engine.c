@@ -117,6 +117,8 @@ static int start(struct crash *c, const struct crash_state *s, size_t ended, uin
 	    crash_suffix_put(c, (unsigned)cell, ended, err))
 		return -1;
 	c->counts.build += now_seconds() - before;
+	if (c->again)
+		runner_again(c->runner, (unsigned)cell);
 	return runner_start(c->runner, (unsigned)cell, tag, err);
 }
 
@@ -339,6 +341,7 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 		bad = 0;
 	}
 	c->counts.cut = c->stopping;
+	crash_judge_hears(c);
 	forget_jobs(c);
 	return bad;
 }

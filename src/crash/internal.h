@@ -197,6 +197,10 @@ struct crash {
 	struct crash_cell *cell;
 	struct crash_suffix *suffix; /* NULL: none */
 	struct crash_texts *texts;   /* NULL: none yet */
+	bool again;                  /* runs are the second on their image: chatter.c */
+	char *chatter;               /* an example of what is said only at first, or NULL */
+	struct hmap calm; /* how a state is judged -> 1: it only says more at first, 2: no */
+	size_t deaf; /* so many operations were looked at, and what is said shows none of them */
 	struct hmap
 		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
 	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
@@ -275,6 +279,13 @@ int crash_said_at(struct crash *, size_t op, uint64_t event, bool run, uint64_t 
 /* coarse.c: 1 if operation op, from 1, may be several that nobody has marked, after one of which this is said. */
 int crash_coarse(struct crash *, size_t op, uint64_t event, bool run, uint64_t said, struct err *);
 
+/* chatter.c: messages about repairs, which come only the first time. The first line of `was` that one of the others has not, if it
+ * is one; NULL: there is none, or it is not. */
+const char *crash_chatter_in(const char *was, const char *before, const char *after);
+/* 1 and what is said when asked again, after such messages; 0: there are none; -1. */
+int crash_chatter(struct crash *, const struct crash_state *, size_t op, const char *was,
+		  const char *before, const char *after, uint64_t *again, struct err *);
+
 /* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
 bool crash_overlap_can(const struct crash *, uint64_t event);
 uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */
@@ -302,6 +313,8 @@ void crash_judge_operation(struct crash *, const struct crash_state *, struct cr
 			   struct finding_operation *);
 /* "operation 7 (id 7), which had ended, is gone" */
 char *crash_judge_what(struct crash *, const struct crash_state *, struct crash_verdict);
+/* At the end: does what was said show any of the operations? See crash_deaf. */
+void crash_judge_hears(struct crash *);
 /* What is said matters there. */
 bool crash_judge_can(const struct crash *, const struct crash_state *);
 /* What was said becomes: the first line that is wrong, what it should be, and what was said. */

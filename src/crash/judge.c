@@ -181,6 +181,29 @@ static int say_how(struct crash *c, const struct crash_state *s, const struct sp
 	return bad;
 }
 
+/* 1: it is fine when asked again, and the first time had only messages more; 0: not, as far as is known; -1. */
+static int is_calm(struct crash *c, const struct crash_state *s, const struct span *span, bool run,
+		   uint64_t said, const uint64_t fine[2], struct err *err)
+{
+	crash_cursor_move(&c->judging, s->event);
+	uint64_t key = crash_judge_key(c, s, crash_state_hash(s, &c->judging)), known, again;
+	struct said all;
+	if (hmap_get(&c->calm, key, &known) || !run)
+		return run || known == 1 ? known == 1 : 0;
+	char *was = crash_said(c, s, span->op, said, err);
+	if (!was || look_up(c, span, &all, err))
+		return free(was), -1;
+	int calm = crash_chatter(c, s, span->op, was, all.before, all.after, &again, err);
+	forget(&all);
+	free(was);
+	if (calm < 0)
+		return -1;
+	calm = calm && (again == fine[0] || again == fine[1]);
+	hmap_put(&c->calm, key, calm ? 1 : 2);
+	c->counts.chatter += (uint64_t)calm;
+	return calm;
+}
+
 /* Must what is said have the operations from `gone` on? One that is in flight, and those before it that were
  * not acknowledged, may be lost together; if nobody knows how far back that goes, nothing is known. */
 static bool promised(const struct crash *c, const struct span *s, long gone)
@@ -198,22 +221,24 @@ static bool promised(const struct crash *c, const struct span *s, long gone)
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
-	uint64_t before, after;
+	uint64_t at[2]; /* what is said before, and after */
 	struct span span;
 	if (!c->opts.listen || v->verdict != RUNNER_OK)
 		return 0;
 	if (!span_of(c->h, s->event, &span))
 		return crash_overlap_judge(c, s, run, v, err);
-	int a = crash_said_at(c, span.op, span.from, run, &before, err);
-	int b = a < 0 ? -1 : crash_said_at(c, span.op, span.to, run, &after, err);
+	int a = crash_said_at(c, span.op, span.from, run, &at[0], err);
+	int b = a < 0 ? -1 : crash_said_at(c, span.op, span.to, run, &at[1], err);
 	if (a < 0 || b < 0)
 		return -1;
-	if (!a || !b || v->said == before || v->said == after)
+	if (!a || !b || v->said == at[0] || v->said == at[1])
 		return 0;
 	long gone = gone_since(c, &span, run, v->said, err);
 	if (gone >= 0 && !promised(c, &span, gone))
 		return 0;
 	int fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
+	if (!fine && gone == 0)
+		fine = is_calm(c, s, &span, run, v->said, at, err);
 	if (fine)
 		return fine < 0 ? -1 : 0;
 	v->verdict = RUNNER_DIFFERS;
@@ -319,6 +344,37 @@ int crash_judge_explain(struct crash *c, const struct crash_state *s, char **out
 	*output = text;
 	forget(&all);
 	return 0;
+}
+
+/* What is said with everything persistent before an event, and the operations after number op, if that is known. */
+static bool heard_at(struct crash *c, size_t op, uint64_t event, uint64_t *hash, uint64_t *said)
+{
+	struct crash_state s = { .event = event };
+	crash_cursor_move(&c->judging, event);
+	*hash = crash_state_hash(&s, &c->judging);
+	return hmap_get(&c->said, crash_suffix_key(c, *hash, op), said);
+}
+
+void crash_judge_hears(struct crash *c)
+{
+	size_t same = 0;
+	for (size_t i = 1; c->opts.listen && i <= c->h->op.n; i++) {
+		const struct crash_op *o = &c->h->op.p[i - 1];
+		uint64_t from, to, before, after;
+		if (o->end == UINT64_MAX || o->latest >= o->begin ||
+		    !heard_at(c, i, o->begin, &from, &before) ||
+		    !heard_at(c, i, o->end + 1, &to, &after) || from == to)
+			continue;
+		if (before != after)
+			return;
+		same++;
+	}
+	c->deaf = same;
+}
+
+size_t crash_deaf(const struct crash *c)
+{
+	return c->deaf;
 }
 
 int crash_replay(struct crash *c, struct runner *r, const char *witness, struct runner_result *out,

@@ -24,6 +24,8 @@ struct crash_suffix {
 	VEC(size_t) before; /* lines that are run first, and then forgotten */
 };
 
+#define AGAIN 0x616761696eu /* in keys: not the first run on its image */
+
 static bool is_blank(const char *line, size_t n)
 {
 	return strspn(line, " \t\r\n") >= n;
@@ -137,7 +139,7 @@ void crash_suffix_before(struct crash *c, const size_t *line, size_t n)
 		VEC_PUSH(&c->suffix->before, line[i]);
 }
 
-/* These lines, with the header; nothing for none. */
+/* These lines, with the header; nothing for none, or the header alone for a run that is the second. */
 static int put_before(struct crash *c, unsigned cell, struct err *err)
 {
 	const struct crash_suffix *s = c->suffix;
@@ -150,6 +152,8 @@ static int put_before(struct crash *c, unsigned cell, struct err *err)
 		if (b.n && b.p[b.n - 1] != '\n')
 			buf_puts(&b, "\n");
 	}
+	if (c->again && !b.n)
+		buf_add(&b, s->text.p, s->header);
 	int bad = runner_before(c->runner, cell, b.p, b.n, err);
 	buf_free(&b);
 	return bad;
@@ -174,6 +178,7 @@ int crash_suffix_put(struct crash *c, unsigned cell, size_t from, struct err *er
 uint64_t crash_suffix_key(const struct crash *c, uint64_t hash, size_t from)
 {
 	const struct crash_suffix *s = c->suffix;
+	hash = c->again ? hash_mix(hash, AGAIN) : hash;
 	if (!s)
 		return hash;
 	hash = hash_mix(hash_mix(hash, s->hash), from + 1);

@@ -22,6 +22,7 @@ struct runner_cell {
 	pid_t pid;
 	int sock;
 	int ops, before; /* memfds; -1: no command wants one */
+	bool again;      /* runner_again */
 	int heard;       /* memfd: all that was said; -1: nobody listens */
 	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
 	char *home; /* its folder, where it has one */

@@ -230,7 +230,7 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 		return;
 	case OP_PLAIN:
 	case OP_ALSO: other_name(c, q, text); return;
-	case OP_RUN: runner_cell_run(c, &r); break;
+	case OP_RUN: runner_cell_run(c, q->file, &r); break;
 	case OP_BACKTRACE: runner_cell_backtrace(c, &r); break;
 	case OP_SHOW:
 		bad = show(c, q, text, &out, &err);

@@ -120,7 +120,7 @@ bool runner_proc_alone(void);              /* nothing runs but the fork server *
 double runner_deadline_after(unsigned ms); /* 0: never */
 
 /* run.c: one run of the command. */
-void runner_cell_run(struct cell *, struct runner_result *);
+void runner_cell_run(struct cell *, bool again, struct runner_result *);
 void runner_cell_backtrace(struct cell *, struct runner_result *);
 /* All is in place for the next start, and nothing of an earlier run is left. */
 int runner_cell_show(struct cell *, struct err *);
@@ -163,7 +163,7 @@ enum op {
 	OP_NAME,  /* file is seen at the text; none: nowhere */
 	OP_PLAIN, /* no other names than these */
 	OP_ALSO,  /* another name: its kind, file, path, a zero byte, a link's target */
-	OP_RUN,
+	OP_RUN,   /* file 1: see runner_again */
 	OP_BACKTRACE,
 	OP_SHOW,    /* make the view for a command, the text or else ours, that the caller runs in
 		     * it; file 1: under gdb. Answers with its words and its part of the environment,

@@ -174,13 +174,12 @@ void runner_cell_listen(struct cell *c, struct proc *server, struct runner_resul
 	listen_to(c, &c->next, server, r);
 }
 
-/* What comes before: the command that goes on, with other operations, in silence. */
-static void run_before(struct cell *c, struct runner_result *r)
+/* A command with the operations that come before, in silence. */
+static void run_silent(struct cell *c, const struct command *cmd, struct runner_result *r)
 {
-	const struct command *cmd = c->next.text ? &c->next : &c->command;
 	struct proc p, *list[] = { &p };
 	struct err err;
-	if (c->before < 0 || lseek(c->before, 0, SEEK_END) <= 0)
+	if (r->verdict != RUNNER_OK || !cmd->text)
 		return;
 	c->given = c->before;
 	if (runner_cell_start(c, &p, cmd, -1, &err)) {
@@ -192,6 +191,18 @@ static void run_before(struct cell *c, struct runner_result *r)
 		runner_proc_close(&p);
 	}
 	c->given = c->ops;
+}
+
+/* What comes before: the command that goes on, with other operations; or, for the second run on an image, all. */
+static void run_before(struct cell *c, bool again, struct runner_result *r)
+{
+	if (again) {
+		run_silent(c, &c->command, r);
+		run_silent(c, &c->probe, r);
+		run_silent(c, &c->next, r);
+	} else if (c->before >= 0 && lseek(c->before, 0, SEEK_END) > 0) {
+		run_silent(c, c->next.text ? &c->next : &c->command, r);
+	}
 }
 
 static void plain_run(struct cell *c, struct runner_result *r)
@@ -263,14 +274,14 @@ int runner_cell_restore(struct cell *c, struct runner_result *r, struct err *err
 	return bad;
 }
 
-void runner_cell_run(struct cell *c, struct runner_result *r)
+void runner_cell_run(struct cell *c, bool again, struct runner_result *r)
 {
 	struct err err;
 	if (runner_cell_show(c, &err)) {
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	run_before(c, r);
+	run_before(c, again && !c->opts->client, r);
 	if (r->verdict != RUNNER_OK)
 		;
 	else if (c->opts->client)

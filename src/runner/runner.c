@@ -141,12 +141,19 @@ int runner_idle(struct runner *r, struct err *err)
 	}
 }
 
+void runner_again(struct runner *r, unsigned cell)
+{
+	r->cell[cell].again = true;
+}
+
 int runner_start(struct runner *r, unsigned cell, uint64_t tag, struct err *err)
 {
 	struct runner_cell *c = &r->cell[cell];
 	if (c->state != CELL_IDLE)
 		return err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
-	if (runner_ask(c, OP_RUN, 0, NULL)) {
+	bool again = c->again;
+	c->again = false;
+	if (runner_ask(c, OP_RUN, again, NULL)) {
 		runner_bury(c, NULL);
 		return err_set(err, EXIT_PROGRAM, "a sandbox has ended");
 	}

@@ -120,6 +120,9 @@ int runner_write(struct runner *, unsigned cell, uint32_t file, uint64_t off, co
 int runner_ops(struct runner *, unsigned cell, const void *, size_t len, struct err *);
 /* Before all else, {ops}'s command is run with these, and not listened to; none: it is not. */
 int runner_before(struct runner *, unsigned cell, const void *, size_t len, struct err *);
+/* At the next start, all that is listened to, and the command, are run before once, and not heard; {ops} is then what
+ * runner_before has. Not for servers. */
+void runner_again(struct runner *, unsigned cell);
 bool runner_has_ops(const char *command); /* it says {ops} */
 /* Where the file is seen: its path by default, NULL: nowhere (it was unlinked). Cheap only if
  * that is where it is already. */

@@ -162,3 +162,22 @@ expected() {
 	said r.json --probe "$(probe)" -- batch # as it is marked, it is one
 	jq -e '.findings | length > 0 and all(.kind == "half-operation")' r.json
 }
+
+@test "messages of recovery, which come only the first time, are no finding; what stays, or looks like an entry, is" {
+	said r.json --probe "$(probe repairs)" -- tidy
+	jq -e '.findings == [] and .incomplete == null' r.json
+	rm -rf t "$pool"
+	run -0 holdfast crash -o t --probe "$(probe repairs)" -- "$BIN/said" "$pool" tidy
+	output_has "taken for messages of recovery: 'a crash was repaired: 1' and the like, which came in "
+	said r.json --probe "$(probe repairs)" -- hasty
+	diff <(found r.json) <(expected hasty)
+	for word in keeps ghost; do
+		said r.json --probe "$(probe $word)" -- tidy
+		jq -e 'any(.findings[]; .kind == "half-operation")' r.json
+	done
+}
+
+@test "a probe that shows nothing of what the operations do is not taken for a judge" {
+	said r.json --probe "cat $pool >/dev/null; echo fine" -- transfers
+	jq -e '.findings == [] and (.incomplete | test("what is printed is the same before and after each of the 3 operations"))' r.json
+}

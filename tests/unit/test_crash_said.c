@@ -108,9 +108,33 @@ static void test_long_text(void **state)
 	buf_free(&should);
 }
 
+static void messages_are_told_from_entries(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *was, *before, *after,
+			*first; /* the first message; NULL: there is none */
+	} row[] = {
+		{ "repaired 3\n1=10\n", "", "1=10\n", "repaired 3\n1=10\n" },
+		{ "1=10\nrepaired 3\n", "1=10\n", "1=11\n", "repaired 3\n" },
+		{ "1=10\n2=-7\n", "1=10\n", "1=11\n", NULL },     /* an entry */
+		{ "repaired 3\n", "1=10\n", "1=11\n", NULL },     /* one is missing */
+		{ "repaired\n1=12\n", "1=10\n", "1=11\n", NULL }, /* one is changed */
+		{ "repaired\n", "", "", NULL },         /* nobody knows what an entry looks like */
+		{ "1=10\n", "1=10\n", "1=11\n", NULL }, /* nothing more is there */
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		const char *more = crash_chatter_in(row[i].was, row[i].before, row[i].after);
+		assert_int_equal(!more, !row[i].first);
+		if (more)
+			assert_string_equal(more, row[i].first);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_are_told_from_entries),
 		cmocka_unit_test(test_line_and_class),
 		cmocka_unit_test(test_same_way),
 		cmocka_unit_test(test_words),

@@ -98,12 +98,35 @@ static void careless(uint64_t i)
 		sloppy(10 * i + k);
 }
 
+/* Says that it is at work, so that whoever comes after a crash knows. */
+static void tidy(uint64_t i)
+{
+	list->more[0] = 1;
+	persist(&list->more[0]);
+	good(i);
+	list->more[0] = 0;
+	persist(&list->more[0]);
+}
+
+/* What a crash has left is repaired, and that is said, or something else is, which is wrong. */
+static void repair(const char *word)
+{
+	uint64_t was = list->more[0];
+	if (strcmp(word, "keeps") != 0)
+		list->more[0] = 0;
+	if (was && strcmp(word, "ghost") != 0)
+		printf("a crash was repaired: %lu\n", was);
+	else if (was)
+		printf("number 99\n");
+}
+
 static const struct {
 	const char *word;
 	void (*go)(uint64_t);
-} ways[] = { { "good", good },           { "forgets", forgets },     { "hasty", hasty },
-	     { "transfers", transfers }, { "impatient", impatient }, { "batch", batch },
-	     { "careless", careless } };
+} ways[] = { { "good", good },           { "forgets", forgets },
+	     { "hasty", hasty },         { "transfers", transfers },
+	     { "impatient", impatient }, { "batch", batch },
+	     { "careless", careless },   { "tidy", tidy } };
 
 static int dump(const char *word)
 {
@@ -113,6 +136,8 @@ static int dump(const char *word)
 		printf("%lu\n", k);
 	if (!strcmp(word, "writes"))
 		list->n = 0;
+	if (!strcmp(word, "repairs") || !strcmp(word, "keeps") || !strcmp(word, "ghost"))
+		repair(word);
 	printf("%lu + %lu\n", list->left, list->right);
 	for (uint64_t i = 0; i < list->n && i < 24; i++)
 		printf("number %lu\n", list->number[i][0]);
