@@ -34,6 +34,7 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 		.follow_forks = o->follow_forks,
 		.no_pmem_force = o->no_pmem_force,
 		.pmemcheck = o->pmemcheck,
+		.lines = o->lines,
 		.client = o->client,
 		.port = port_number(o->port),
 		.ready = o->ready,

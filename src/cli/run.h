@@ -11,7 +11,7 @@ struct run_opts {
 	const char *client, *port, *ready, *stop; /* a server */
 	uint64_t ready_timeout;
 	struct cli_list pm, watch;
-	bool follow_forks, no_pmem_force, pmemcheck;
+	bool follow_forks, no_pmem_force, pmemcheck, lines;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct run_opts run`. RUN_PROGRAM_OPTIONS
@@ -61,38 +61,45 @@ struct run_opts {
 			"the program's standard input"                                                           \
 	}
 
-#define RUN_OPTIONS(T)                                                                                       \
-	RUN_PROGRAM_OPTIONS(T),                                                                              \
-		{ "client",                                                                                  \
-		  0,                                                                                         \
-		  CLI_TEXT,                                                                                  \
-		  "CMD",                                                                                     \
-		  offsetof(T, run.client),                                                                   \
-		  "the program is a server: once it is ready, run this shell command, which makes it "       \
-		  "work, and stop it when the command has ended. Needs --port or --ready" },                 \
-		{ "port",                                                                                    \
-		  0,                                                                                         \
-		  CLI_TEXT,                                                                                  \
-		  "PORT",                                                                                    \
-		  offsetof(T, run.port),                                                                     \
-		  "the server is ready when something listens on this TCP port; nothing connects to it" },   \
-		{ "ready",                                                                                   \
-		  0,                                                                                         \
-		  CLI_TEXT,                                                                                  \
-		  "REGEX",                                                                                   \
-		  offsetof(T, run.ready),                                                                    \
-		  "the server is ready when a line of its output matches; with --port, when both are "       \
-		  "true. Its output passes through holdfast, so it must be flushed" },                       \
-		{ "ready-timeout",                                                                           \
-		  0,                                                                                         \
-		  CLI_NUMBER,                                                                                \
-		  "SECONDS",                                                                                 \
-		  offsetof(T, run.ready_timeout),                                                            \
-		  "how long the server may take to get ready, and to end after --stop; 60 without it" },     \
-	{                                                                                                    \
-		"stop", 0, CLI_TEXT, "CMD|SIGNAL", offsetof(T, run.stop),                                    \
-			"what ends the server: a signal (TERM, which it is without this option, INT, 2) or " \
-			"a shell command; 'true' if the client does it"                                      \
+#define RUN_OPTIONS(T)                                                                                          \
+	RUN_PROGRAM_OPTIONS(T),                                                                                 \
+		{ "line-buffered",                                                                              \
+		  0,                                                                                            \
+		  CLI_FLAG,                                                                                     \
+		  NULL,                                                                                         \
+		  offsetof(T, run.lines),                                                                       \
+		  "what the program prints is written by the line, as on a terminal, so that its answers show " \
+		  "when it gives them, for operations that are requests" },                                     \
+		{ "client",                                                                                     \
+		  0,                                                                                            \
+		  CLI_TEXT,                                                                                     \
+		  "CMD",                                                                                        \
+		  offsetof(T, run.client),                                                                      \
+		  "the program is a server: once it is ready, run this shell command, which makes it "          \
+		  "work, and stop it when the command has ended. Needs --port or --ready" },                    \
+		{ "port",                                                                                       \
+		  0,                                                                                            \
+		  CLI_TEXT,                                                                                     \
+		  "PORT",                                                                                       \
+		  offsetof(T, run.port),                                                                        \
+		  "the server is ready when something listens on this TCP port; nothing connects to it" },      \
+		{ "ready",                                                                                      \
+		  0,                                                                                            \
+		  CLI_TEXT,                                                                                     \
+		  "REGEX",                                                                                      \
+		  offsetof(T, run.ready),                                                                       \
+		  "the server is ready when a line of its output matches; with --port, when both are "          \
+		  "true. Its output passes through holdfast, so it must be flushed" },                          \
+		{ "ready-timeout",                                                                              \
+		  0,                                                                                            \
+		  CLI_NUMBER,                                                                                   \
+		  "SECONDS",                                                                                    \
+		  offsetof(T, run.ready_timeout),                                                               \
+		  "how long the server may take to get ready, and to end after --stop; 60 without it" },        \
+	{                                                                                                       \
+		"stop", 0, CLI_TEXT, "CMD|SIGNAL", offsetof(T, run.stop),                                       \
+			"what ends the server: a signal (TERM, which it is without this option, INT, 2) or "    \
+			"a shell command; 'true' if the client does it"                                         \
 	}
 
 /* Adds the options to what is launched; the watch list gets `more` globs at its end. */

@@ -34,6 +34,7 @@ static int record(struct work *w, char **argv, struct err *err)
 		run.port = run.ready = run.stop = NULL;
 	struct launch_opts lo = run_launch_opts(&run, argv, (const char *const *)watch, n);
 	lo.deps = crash_strategy_needs_deps(s->crash->strategy);
+	lo.lines |= s->crash->ops_way && !strcmp(s->crash->ops_way, "requests");
 	s->run->watch = run.watch;
 	w->live = true;
 	w->dir = s->folder ? xstrdup(s->folder) : launch_folder_default(argv[0], err);

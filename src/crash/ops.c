@@ -37,8 +37,9 @@ int crash_ops_take(struct crash_history *h, const struct infer_ops *ops, struct 
 	return err_set(
 		err, EXIT_PROGRAM,
 		"the program's operations are not known, and so not what may be there after a "
-		"crash: name their functions with --ops-calls, or mark them with "
-		"HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h)");
+		"crash: name their functions with --ops-calls, mark them with "
+		"HOLDFAST_OP_BEGIN and HOLDFAST_OP_END (holdfast.h), or, if the program answers each "
+		"line that it reads, record it with --line-buffered");
 }
 
 void crash_ops_free(struct crash_history *h)

@@ -21,12 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload/preload.h"
+
 #define POLL_MS 20 /* a child that ends, ends the wait too, but for a race */
 #define SILENT_POLLS 50
 
 struct launch {
 	const struct launch_opts *opts;
 	char *libexec, *valgrind;
+	char *lines;  /* the library for launch_opts.lines, or NULL */
 	int stdin_fd; /* -1: ours */
 	pid_t pid;    /* 0 once it has ended */
 	int status;   /* from waitpid */
@@ -74,6 +77,18 @@ static void restore_signals(const struct sigaction old[NCAUGHT])
 		sigaction(caught[i], &old[i], NULL);
 }
 
+/* --line-buffered: the library that does it; NULL: it cannot be, which is said. */
+static char *find_lines(const char *program)
+{
+	struct err err = { 0 };
+	const char *why = preload_refuses(program);
+	char *library = why ? NULL : preload_find(PRELOAD_LINES, &err);
+	if (!library)
+		msg_warn("the program's output cannot be made line-buffered: %s",
+			 why ? why : err.text);
+	return library;
+}
+
 struct launch *launch_new(const struct launch_opts *opts, struct err *err)
 {
 	struct launch *l = xcalloc(1, sizeof *l);
@@ -81,6 +96,8 @@ struct launch *launch_new(const struct launch_opts *opts, struct err *err)
 	l->stdin_fd = -1;
 	char *path = launch_resolve(opts->argv[0], err);
 	int bad = !path || launch_check_program(path, err);
+	if (!bad && opts->lines)
+		l->lines = find_lines(path);
 	free(path);
 	if (!bad)
 		bad = !(l->libexec = launch_find_libexec(err)) ||
@@ -106,6 +123,7 @@ void launch_free(struct launch *l)
 		close(l->stdin_fd);
 	launch_server_free(l->server);
 	VEC_FREE(&l->before);
+	free(l->lines);
 	free(l->libexec);
 	free(l->valgrind);
 	free(l);
@@ -180,6 +198,15 @@ static bool force_pmem(const struct launch *l)
 	return !l->opts->no_pmem_force && !getenv(LAUNCH_FORCE);
 }
 
+static void preload_lines(const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	bool more = old && *old;
+	char *all = xasprintf("%s%s%s", library, more ? ":" : "", more ? old : "");
+	setenv("LD_PRELOAD", all, 1);
+	free(all);
+}
+
 /* In the child: become the program. Comes back only through the pipe, as an errno. */
 static void become(const struct launch *l, const struct trace_live *live, pid_t holdfast,
 		   int report)
@@ -194,6 +221,8 @@ static void become(const struct launch *l, const struct trace_live *live, pid_t 
 	if (force_pmem(l))
 		setenv(LAUNCH_FORCE, "1", 1);
 	setenv("VALGRIND_LIB", l->libexec, 1);
+	if (l->lines)
+		preload_lines(l->lines);
 	const char *ring =
 		xasprintf("--hf-ring=/proc/%d/fd/%d", (int)holdfast, trace_live_fd(live));
 	execv(l->valgrind, launch_arguments(l->valgrind, l->opts, &ring, 1));

@@ -30,6 +30,7 @@ struct launch_opts {
 	bool deps;          /* record dependences between accesses to it; not with loads */
 	bool profile;       /* count what the same code stores to other memory; not with deps */
 	bool load_bytes;    /* … to the byte, not to the line */
+	bool lines;         /* standard output is written by the line, where that is possible */
 	bool files;         /* record names, and files that are written beside PM, too */
 
 	/* A server: once it is ready the client is run, natively; then it is stopped. */

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #define PRELOAD_LIBRARY "holdfast-preload.so"
+#define PRELOAD_LINES "holdfast-lines.so" /* another, see lines.c */
 
 #define FAST_FD 198 /* the library's end of the socket */
 #define FAST_ENV "HOLDFAST_FORKSERVER"
@@ -97,9 +98,9 @@ struct preload_ipc {
 	char name[PRELOAD_QUEUE];
 };
 
-/* The library: beside the tracer. malloc'ed; NULL and err: it is not there. */
+/* A library, by its name: beside the tracer. malloc'ed; NULL and err: it is not there. */
 struct err;
-char *preload_find(struct err *);
+char *preload_find(const char *library, struct err *);
 
 /* Why the library would not be loaded into the program; NULL: it would be, as far as one can tell. */
 const char *preload_refuses(const char *program);

@@ -311,7 +311,7 @@ struct runner *runner_new(const struct runner_opts *opts, struct err *err)
 	for (size_t i = 0; i < opts->nfile; i++)
 		addr = addr || opts->file[i].addr;
 	if (addr || opts->fast)
-		r->preload = preload_find(NULL);
+		r->preload = preload_find(PRELOAD_LIBRARY, NULL);
 	if (!start_anyhow(r, err))
 		return r;
 	runner_free(r);

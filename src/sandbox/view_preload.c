@@ -19,7 +19,7 @@
 static int probe(const struct sandbox_view *view, struct err *err)
 {
 	(void)view;
-	char *library = preload_find(err);
+	char *library = preload_find(PRELOAD_LIBRARY, err);
 	if (!library)
 		return -1;
 	free(library);
@@ -36,7 +36,7 @@ static int make(struct sandbox_cell *c, struct err *err)
 {
 	if (sandbox_make_folder(c, err))
 		return -1;
-	char *library = preload_find(err);
+	char *library = preload_find(PRELOAD_LIBRARY, err);
 	if (!library)
 		return -1;
 	int bad = symlinkat(library, c->base, PRELOAD_LIBRARY), ipc = open_ipc(c);

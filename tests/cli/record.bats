@@ -299,3 +299,47 @@ load common
 	run -2 holdfast record --deps --loads -- ./deps
 	output_has "--loads"
 }
+
+@test "answers that a program would keep in its buffer are seen with --line-buffered; its stores are the same" {
+	cat >answers.c <<-'C'
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			char line[64];
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666);
+			if (argc < 2 || ftruncate(fd, 4096))
+				return 2;
+			volatile uint64_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			while (fgets(line, sizeof line, stdin)) {
+				++*p;
+				__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)p) : : "memory");
+				printf("%d\n", (int)*p);
+			}
+			return 0;
+		}
+	C
+	cc -g -O1 -o answers answers.c
+	printf 'a\nb\nc\n' >lines
+	holdfast record -q --stdin lines -o t -- ./answers pool >out
+	run -0 holdfast dump --ops --ops-way requests t
+	output_has "no operations were found"
+	rm pool
+	holdfast record -q --line-buffered --stdin lines -o u -- ./answers pool >out2
+	cmp out out2
+	run -0 holdfast dump --ops u
+	output_has "3 operations: from what it reads, a line or a packet, until it answers"
+	output_has "'b' -> '2'"
+	diff <(holdfast dump t --events --json | jq -c 'select(.kind == "store") | [.offset, .size, .data]') \
+		<(holdfast dump u --events --json | jq -c 'select(.kind == "store") | [.offset, .size, .data]')
+	rm pool
+	run -0 holdfast crash -o v --ops-way requests --probe "od -An -tu8 -N8 pool" --stdin lines -- ./answers pool
+	output_has "judged: 3 operations: from what it reads"
+	cc -static -g -O1 -o fixed answers.c
+	rm pool
+	run -0 holdfast record --line-buffered --stdin lines -o w -- ./fixed pool
+	output_has "the program's output cannot be made line-buffered: "
+}
