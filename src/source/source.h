@@ -96,8 +96,8 @@ struct source_statement {
 	struct source_span owner;  /* the statement that it is the body of */
 	struct source_span result; /* a return's expression */
 	const char *result_type;
-	bool label; /* behind a label */
-	bool cxx;
+	bool label; /* behind a label, where C allows no declaration */
+	bool jumps; /* in C++, a jump may cross a declaration beside it */
 };
 /* The innermost statement at the place. For "before the statement", loops, and what stores nothing. */
 int source_statement_at(struct source *, const struct source_place *, struct source_statement *,
@@ -109,7 +109,6 @@ enum source_form {
 	SOURCE_ASSIGN,    /* =, also of whole structs */
 	SOURCE_COMPOUND,  /* +=, |=, … */
 	SOURCE_INCREMENT, /* ++, -- */
-	SOURCE_INIT,      /* a variable is declared with a value */
 	SOURCE_ATOMIC,    /* __atomic_…, __sync_…, atomic_…, members of std::atomic */
 	SOURCE_COPY,      /* memcpy, strcpy, read … : a function of the table in writers.c */
 	SOURCE_STREAM,    /* a store that bypasses the cache: needs no flush, only a fence */
@@ -227,7 +226,7 @@ struct source_edit {
 	const struct source_file *file;
 	size_t at, remove;
 	const char *text; /* inserted instead; lives until source_close */
-	int rank;         /* order at one offset; for this folder */
+	int64_t rank;     /* order at one offset; for this folder */
 };
 struct source_edits {
 	VEC(struct source_edit) edit;

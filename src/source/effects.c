@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * May an expression be evaluated once more? The code that is inserted names what was stored to again: that must
+ * have no side effects, and mean the same after the statement as in it.
+ */
+#include <string.h>
+
+#include "source/internal.h"
+
+/* The variable that an expression names; false: it names none. */
+static bool variable_of(const struct source_tree *t, uint32_t i, CXCursor *v)
+{
+	i = source_node_peel(t, i);
+	if (NODE(t, i)->kind != CXCursor_DeclRefExpr)
+		return false;
+	*v = source_lib.getCursorReferenced(NODE(t, i)->cursor);
+	return true;
+}
+
+/* The variable is declared below the node: in a statement expression, say. */
+static bool declared_in(const struct source_tree *t, CXCursor v, uint32_t top)
+{
+	for (uint32_t i = top; i; i = source_node_next(t, i, top))
+		if (NODE(t, i)->kind == CXCursor_VarDecl &&
+		    source_lib.equalCursors(NODE(t, i)->cursor, v))
+			return true;
+	return false;
+}
+
+/* A call of a built-in for atomics is no call to libclang: it has no name, only its text. */
+static bool is_atomic(const struct source_tree *t, uint32_t i)
+{
+	const struct source_node *n = NODE(t, i);
+	return n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last;
+}
+
+static bool effect_at(const struct source_tree *t, uint32_t i, uint32_t top)
+{
+	enum source_form form;
+	CXCursor v;
+	switch (NODE(t, i)->kind) {
+	case CXCursor_CallExpr: return !source_is_pure(source_node_name(t, i));
+	case CXCursor_CXXNewExpr:
+	case CXCursor_CXXDeleteExpr:
+	case CXCursor_CXXThrowExpr:
+	case CXCursor_LambdaExpr:
+	case CXCursor_GCCAsmStmt: return true;
+	case CXCursor_UnexposedExpr: return is_atomic(t, i);
+	default: break;
+	}
+	uint32_t to = source_assigned(t, i, &form);
+	return to && !(variable_of(t, to, &v) && declared_in(t, v, top));
+}
+
+bool source_has_effects(const struct source_tree *t, uint32_t top)
+{
+	for (uint32_t i = top; i; i = source_node_next(t, i, top))
+		if (effect_at(t, i, top))
+			return true;
+	return false;
+}
+
+/* Does the expression name the variable? */
+static bool names(const struct source_tree *t, uint32_t top, CXCursor v)
+{
+	for (uint32_t i = top; i; i = source_node_next(t, i, top))
+		if (NODE(t, i)->kind == CXCursor_DeclRefExpr &&
+		    source_lib.equalCursors(source_lib.getCursorReferenced(NODE(t, i)->cursor), v))
+			return true;
+	return false;
+}
+
+/*
+ * Does another part of the statement change a variable that the expression names? What has the whole store as its
+ * value, as the first = of tail = tail->next = n, does it later: then before the statement is right.
+ */
+static enum source_again changed_variables(const struct source_tree *t, uint32_t e,
+					   uint32_t statement, uint32_t store)
+{
+	enum source_again again = SOURCE_AGAIN;
+	for (uint32_t i = statement; i; i = source_node_next(t, i, statement)) {
+		enum source_form form;
+		CXCursor v;
+		uint32_t to = source_assigned(t, i, &form);
+		if (!to || i == store || source_node_under(t, i, e) || !variable_of(t, to, &v) ||
+		    !names(t, e, v))
+			continue;
+		if (form != SOURCE_ASSIGN || !source_node_under(t, store, i) ||
+		    source_node_under(t, store, to))
+			return SOURCE_CHANGED;
+		again = SOURCE_BEFORE;
+	}
+	return again;
+}
+
+/* The member that an lvalue ends in. */
+static bool member_of(const struct source_tree *t, uint32_t i, CXCursor *field)
+{
+	i = source_node_peel(t, i);
+	while (NODE(t, i)->kind == CXCursor_ArraySubscriptExpr) {
+		i = source_node_peel(t, NODE(t, i)->first);
+		if (source_lib.getCanonicalType(source_node_type(t, i)).kind == CXType_Pointer)
+			return false; /* an element of what the member points to */
+	}
+	if (NODE(t, i)->kind != CXCursor_MemberRefExpr)
+		return false;
+	*field = source_lib.getCursorReferenced(NODE(t, i)->cursor);
+	return true;
+}
+
+/* A value that was read from memory, below a conversion: p->next in p->next->next. */
+static bool is_read(const struct source_tree *t, uint32_t i)
+{
+	uint32_t p = NODE(t, i)->parent;
+	enum CXCursorKind k = NODE(t, i)->kind;
+	return p && NODE(t, p)->kind == CXCursor_UnexposedExpr &&
+	       (k == CXCursor_MemberRefExpr || k == CXCursor_ArraySubscriptExpr ||
+		source_node_is_dereference(t, i)) &&
+	       source_lib.getCanonicalType(source_node_type(t, i)).kind != CXType_ConstantArray;
+}
+
+/*
+ * Can the store itself change what the expression reads? It can where it reads the member that is stored to, of
+ * what may be the same struct (n->next->next = NULL, with n->next == n), where both are of one type and no
+ * member tells them apart, and where a struct is copied.
+ */
+static bool may_alias(const struct source_tree *t, uint32_t lvalue)
+{
+	CXCursor stored = { 0 }, read;
+	bool member = member_of(t, lvalue, &stored);
+	CXType type = source_lib.getCanonicalType(source_node_type(t, lvalue));
+	for (uint32_t i = lvalue; i; i = source_node_next(t, i, lvalue)) {
+		if (i == source_node_inside(t, lvalue) || !is_read(t, i))
+			continue;
+		if (type.kind == CXType_Record)
+			return true;
+		if (member && member_of(t, i, &read)) {
+			if (source_lib.equalCursors(stored, read))
+				return true;
+		} else if (source_lib.equalTypes(
+				   type, source_lib.getCanonicalType(source_node_type(t, i)))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+enum source_again source_again(const struct source_tree *t, uint32_t e, uint32_t statement,
+			       uint32_t store)
+{
+	enum source_form form;
+	enum source_again again = changed_variables(t, e, statement, store);
+	if (again == SOURCE_CHANGED)
+		return again;
+	if (source_has_effects(t, e))
+		return again == SOURCE_AGAIN ? SOURCE_ONCE : SOURCE_CHANGED;
+	if (source_assigned(t, store, &form) == e && may_alias(t, e))
+		return SOURCE_BEFORE;
+	return again;
+}

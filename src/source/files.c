@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tree: which file a name of debug information means, its text and its lines. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/internal.h"
+
+char *source_keep(struct source *s, char *text)
+{
+	VEC_PUSH(&s->kept, text);
+	return text;
+}
+
+char *source_keep_n(struct source *s, const char *text, size_t n)
+{
+	char *copy = xmalloc(n + 1);
+	memcpy(copy, text, n);
+	copy[n] = 0;
+	return source_keep(s, copy);
+}
+
+const char *source_string(struct source *s, CXString string)
+{
+	const char *text = source_lib.getCString(string);
+	char *copy = source_keep(s, xstrdup(text ? text : ""));
+	source_lib.disposeString(string);
+	return copy;
+}
+
+const char *source_type_text(struct source *s, CXType type)
+{
+	return source_string(s, source_lib.getTypeSpelling(type));
+}
+
+/* ---- lines ---- */
+
+static const struct source_text *text_of(const struct source_file *f)
+{
+	return (const struct source_text *)f; /* it is the first member */
+}
+
+size_t source_line_start(const struct source_file *f, uint32_t line)
+{
+	const struct source_text *t = text_of(f);
+	return line > t->line.n ? f->size : t->line.p[line ? line - 1 : 0];
+}
+
+uint32_t source_line_of(const struct source_file *f, size_t offset)
+{
+	const struct source_text *t = text_of(f);
+	return (uint32_t)BISECT(i, t->line.n, t->line.p[i] <= offset);
+}
+
+struct source_place source_place_of(const struct source_file *f, size_t offset)
+{
+	uint32_t line = source_line_of(f, offset);
+	return (struct source_place){ f->path, line,
+				      (uint32_t)(offset - source_line_start(f, line)) + 1 };
+}
+
+int source_offset(const struct source_file *f, const struct source_place *at, size_t *offset,
+		  struct err *err)
+{
+	const struct source_text *t = text_of(f);
+	size_t lines = t->line.n - (f->size && t->line.p[t->line.n - 1] == f->size);
+	if (at->line == 0 || at->line > lines)
+		return err_set(
+			err, EXIT_PROGRAM,
+			"%s has %zu lines, and debug information speaks of line %u: it is not the "
+			"source that was compiled",
+			f->name, lines, at->line);
+	size_t start = source_line_start(f, at->line);
+	*offset = start + (at->column ? at->column - 1 : 0);
+	if (*offset > source_line_end(f, start))
+		return err_set(
+			err, EXIT_PROGRAM,
+			"line %u of %s has no column %u: it is not the source that was compiled",
+			at->line, f->name, at->column);
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static int read_text(struct source_text *t, struct err *err)
+{
+	int fd = open(t->file.path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int e = errno;
+		if (fd >= 0)
+			close(fd);
+		errno = e;
+		return err_errno(err, EXIT_PROGRAM, "%s", t->file.path);
+	}
+	char *text = xmalloc((size_t)st.st_size + 1);
+	ssize_t n = 0, got = 1;
+	while (n < st.st_size && (got = read(fd, text + n, (size_t)(st.st_size - n))) > 0)
+		n += got;
+	close(fd);
+	text[n] = 0;
+	t->file.text = text;
+	t->file.size = (size_t)n;
+	size_t returns = 0;
+	VEC_PUSH(&t->line, 0);
+	for (ssize_t i = 0; i < n; i++)
+		if (text[i] == '\n') {
+			VEC_PUSH(&t->line, (uint32_t)i + 1);
+			returns += i > 0 && text[i - 1] == '\r';
+		}
+	t->file.crlf = returns * 2 > t->line.n - 1;
+	return 0;
+}
+
+static bool below(const char *root, const char *path)
+{
+	size_t n = strlen(root);
+	return strncmp(root, path, n) == 0 && (path[n] == '/' || n == 0);
+}
+
+/* Why the file may not be edited; NULL: it may. */
+static const char *refusal(struct source *s, const char *path)
+{
+	struct stat st;
+	if (!below(s->root, path))
+		return source_keep(s, xasprintf("%s is not below %s", path, s->root));
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return source_keep(s, xasprintf("%s is no file", path));
+	if (!(st.st_mode & 0222) || access(path, W_OK) < 0)
+		return source_keep(s, xasprintf("%s is read-only", path));
+	if (s->newest && (uint64_t)st.st_mtime > s->newest && !s->options.changed)
+		return source_keep(s,
+				   xasprintf("%s was changed after the program was built", path));
+	return NULL;
+}
+
+/* The file of a path without links; NULL and err: it cannot be read. */
+static struct source_text *open_text(struct source *s, const char *path, struct err *err)
+{
+	uint64_t key = hash_bytes(path, strlen(path)), val;
+	if (hmap_get(&s->file_at, key, &val))
+		return (struct source_text *)(uintptr_t)val;
+	struct source_text *t = xcalloc(1, sizeof *t);
+	t->file.path = source_keep(s, xstrdup(path));
+	if (read_text(t, err) < 0) {
+		free(t);
+		return NULL;
+	}
+	t->file.name = below(s->root, path) ? t->file.path + strlen(s->root) + 1 : t->file.path;
+	t->file.refused = refusal(s, t->file.path);
+	hmap_put(&s->file_at, key, (uintptr_t)t);
+	VEC_PUSH(&s->file, t);
+	return t;
+}
+
+/* ROOT/tail for the longest tail of the name that is there, without links; NULL: none. */
+static char *below_root(struct source *s, const char *name)
+{
+	for (const char *tail = name; tail; tail = strchr(tail, '/')) {
+		while (*tail == '/')
+			tail++;
+		if (!*tail)
+			break;
+		char *path = xasprintf("%s/%s", s->root, tail);
+		char *real = realpath(path, NULL);
+		free(path);
+		if (real && below(s->root, real))
+			return real;
+		free(real);
+	}
+	return NULL;
+}
+
+int source_file_at(struct source *s, const char *name, const struct source_file **out,
+		   struct err *err)
+{
+	uint64_t key = hash_bytes(name, strlen(name)), val;
+	if (hmap_get(&s->name_at, key, &val)) {
+		*out = &((struct source_text *)(uintptr_t)val)->file;
+		return 0;
+	}
+	char *real = *name == '/' ? realpath(name, NULL) : NULL;
+	if (!real || !below(s->root, real)) {
+		char *other = below_root(s, name);
+		if (other) {
+			free(real);
+			real = other;
+		}
+	}
+	if (!real)
+		return err_set(err, EXIT_PROGRAM, "%s is not to be found below %s", name, s->root);
+	struct source_text *t = open_text(s, real, err);
+	free(real);
+	if (!t)
+		return -1;
+	hmap_put(&s->name_at, key, (uintptr_t)t);
+	*out = &t->file;
+	return 0;
+}
+
+/* ---- opening and closing ---- */
+
+static uint64_t newest_object(const struct source_options *o)
+{
+	uint64_t newest = 0;
+	for (size_t i = 0; i < o->objects; i++) {
+		struct stat st;
+		if (stat(o->object[i], &st) == 0 && (uint64_t)st.st_mtime > newest)
+			newest = (uint64_t)st.st_mtime;
+	}
+	return newest;
+}
+
+struct source *source_open(const struct source_options *o, struct err *err)
+{
+	struct stat st;
+	const char *root = o->root ? o->root : ".";
+	if (source_lib_load(err) < 0)
+		return NULL;
+	char *real = realpath(root, NULL);
+	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		free(real);
+		err_set(err, EXIT_USAGE, "%s is no folder", root);
+		return NULL;
+	}
+	struct source *s = xcalloc(1, sizeof *s);
+	s->root = strcmp(real, "/") == 0 ? (free(real), xstrdup("")) : real;
+	s->options = *o;
+	s->newest = newest_object(o);
+	s->index = source_lib.createIndex(0, 0);
+	if (source_commands_open(s, err) < 0) {
+		source_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	source_units_close(s);
+	source_commands_close(s);
+	source_lib.disposeIndex(s->index);
+	for (size_t i = 0; i < s->file.n; i++) {
+		free((char *)s->file.p[i]->file.text);
+		VEC_FREE(&s->file.p[i]->line);
+		free(s->file.p[i]);
+	}
+	for (size_t i = 0; i < s->kept.n; i++)
+		free(s->kept.p[i]);
+	VEC_FREE(&s->file);
+	VEC_FREE(&s->kept);
+	VEC_FREE(&s->sources);
+	hmap_free(&s->file_at);
+	hmap_free(&s->name_at);
+	hmap_free(&s->name_used);
+	hmap_free(&s->name_of);
+	free(s->root);
+	free(s);
+}
+
+void source_counts(const struct source *s, size_t *units, size_t *broken)
+{
+	*units = s->parsed;
+	*broken = s->broken;
+}

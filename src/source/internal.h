@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
+ * flags.c (how a unit was compiled), unit.c (parsing), tree.c (the nodes of one function); then the questions:
+ * statement.c, store.c with writers.c, effects.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
+ * and comments), insert.c, edit.c, diff.c.
+ */
+#ifndef HOLDFAST_SOURCE_INTERNAL_H
+#define HOLDFAST_SOURCE_INTERNAL_H
+
+#include <clang-c/CXCompilationDatabase.h>
+#include <clang-c/Index.h>
+
+#include "source/source.h"
+
+/* The functions of libclang that are used: source_lib.X is clang_X. */
+#define SOURCE_CLANG(X)                                                                            \
+	X(createIndex)                                                                             \
+	X(disposeIndex)                                                                            \
+	X(parseTranslationUnit2)                                                                   \
+	X(disposeTranslationUnit)                                                                  \
+	X(getTranslationUnitCursor)                                                                \
+	X(getNumDiagnostics)                                                                       \
+	X(getDiagnostic)                                                                           \
+	X(disposeDiagnostic)                                                                       \
+	X(getDiagnosticSeverity)                                                                   \
+	X(getDiagnosticSpelling)                                                                   \
+	X(getDiagnosticLocation)                                                                   \
+	X(getCString)                                                                              \
+	X(disposeString)                                                                           \
+	X(visitChildren)                                                                           \
+	X(getCursorKind)                                                                           \
+	X(getCursorExtent)                                                                         \
+	X(getCursorLocation)                                                                       \
+	X(getRangeStart)                                                                           \
+	X(getRangeEnd)                                                                             \
+	X(getFileLocation)                                                                         \
+	X(getFile)                                                                                 \
+	X(getFileName)                                                                             \
+	X(getCursorSpelling)                                                                       \
+	X(getCursorType)                                                                           \
+	X(getCursorResultType)                                                                     \
+	X(getCursorReferenced)                                                                     \
+	X(getCursorDefinition)                                                                     \
+	X(getCursorSemanticParent)                                                                 \
+	X(getCanonicalCursor)                                                                      \
+	X(equalCursors)                                                                            \
+	X(Cursor_isNull)                                                                           \
+	X(isCursorDefinition)                                                                      \
+	X(Location_isInSystemHeader)                                                               \
+	X(getTypeSpelling)                                                                         \
+	X(getCanonicalType)                                                                        \
+	X(getPointeeType)                                                                          \
+	X(equalTypes)                                                                              \
+	X(Type_getSizeOf)                                                                          \
+	X(isConstQualifiedType)                                                                    \
+	X(isVolatileQualifiedType)                                                                 \
+	X(isFunctionTypeVariadic)                                                                  \
+	X(Cursor_isBitField)                                                                       \
+	X(Cursor_getStorageClass)                                                                  \
+	X(Cursor_isFunctionInlined)                                                                \
+	X(Cursor_Evaluate)                                                                         \
+	X(EvalResult_getKind)                                                                      \
+	X(EvalResult_getAsLongLong)                                                                \
+	X(EvalResult_dispose)                                                                      \
+	X(CXXMethod_isVirtual)                                                                     \
+	X(CompilationDatabase_fromDirectory)                                                       \
+	X(CompilationDatabase_dispose)                                                             \
+	X(CompilationDatabase_getCompileCommands)                                                  \
+	X(CompilationDatabase_getAllCompileCommands)                                               \
+	X(CompileCommands_dispose)                                                                 \
+	X(CompileCommands_getSize)                                                                 \
+	X(CompileCommands_getCommand)                                                              \
+	X(CompileCommand_getDirectory)                                                             \
+	X(CompileCommand_getFilename)                                                              \
+	X(CompileCommand_getNumArgs)                                                               \
+	X(CompileCommand_getArg)
+
+struct source_lib {
+	void *handle;
+#define MEMBER(name) __typeof__(clang_##name) *name;
+	SOURCE_CLANG(MEMBER)
+#undef MEMBER
+};
+extern struct source_lib source_lib;
+int source_lib_load(struct err *);
+/* What libclang's string says, kept by the source. */
+const char *source_string(struct source *, CXString);
+const char *source_type_text(struct source *, CXType);
+
+/* ---- files and texts ---- */
+
+/* A file with what only this folder knows of it; the public part comes first. */
+struct source_text {
+	struct source_file file;
+	VEC(uint32_t) line; /* offsets where lines begin */
+};
+size_t source_line_start(const struct source_file *, uint32_t line); /* 1 is the first */
+uint32_t source_line_of(const struct source_file *, size_t offset);
+/* The offset of a place; its line's beginning without a column. -1: the file is shorter. */
+int source_offset(const struct source_file *, const struct source_place *, size_t *, struct err *);
+
+/* ---- units ---- */
+
+/* What is compiled together: a command, or a guess. */
+struct source_flags {
+	VEC(const char *) arg;
+	const char *folder;
+};
+void source_flags_for(struct source *, const char *path, struct source_flags *);
+void source_flags_free(struct source_flags *);
+int source_commands_open(struct source *, struct err *);
+void source_commands_close(struct source *);
+/* The paths of all units that are known of. */
+void source_commands_list(struct source *);
+/* The same from debug information: flags of a unit, and which units there are. */
+void source_flags_built(struct source *, const char *path, struct source_flags *);
+void source_built_list(struct source *);
+
+/* A range of a file in one unit: a function's definition, or a macro's use. */
+struct source_range {
+	CXCursor cursor;
+	CXFile file;
+	uint32_t from, to;
+};
+struct source_unit {
+	const char *path;
+	CXTranslationUnit tu;
+	VEC(struct source_range) function;
+	VEC(struct source_range) prototype; /* declarations of functions */
+	VEC(struct source_range) macro;     /* outermost uses, sorted by `from` in each file */
+	uint64_t used;                      /* the clock when it was asked about last */
+	bool cxx;
+};
+/* A unit that has the file: its own, or one that includes it. -1: it could not be parsed. */
+int source_unit_of(struct source *, const struct source_file *, struct source_unit **,
+		   struct err *);
+void source_units_close(struct source *);
+/* The next outer use of a macro that has [from, to); NULL: none. */
+const struct source_range *source_macro_at(const struct source_unit *, CXFile, size_t from,
+					   size_t to);
+
+struct source {
+	char *root; /* absolute, without links and without / at the end */
+	struct source_options options;
+	CXIndex index;
+	CXCompilationDatabase commands; /* NULL: none */
+	char *commands_folder;          /* a temporary one, to be removed */
+	VEC(char *) kept;
+	struct hmap file_at; /* hash of the path -> struct source_text * */
+	struct hmap name_at; /* hash of a name of debug information -> struct source_text * */
+	VEC(struct source_text *) file;
+	VEC(struct source_unit *) unit;
+	VEC(const char *) sources; /* paths of all units that are known of, for headers */
+	bool sources_known;
+	uint64_t clock;
+	size_t parsed, broken;
+	struct hmap name_used; /* invented names of variables: hash of file and name -> 1 */
+	struct hmap name_of;   /* hash of file, offset and stem -> name */
+	uint64_t newest;       /* time of the youngest object; 0: unknown */
+};
+char *source_keep(struct source *, char *); /* an xmalloc'ed string */
+char *source_keep_n(struct source *, const char *, size_t n);
+
+/* ---- nodes ---- */
+
+/* An expression, statement or declaration of a function, or a part of one. Index 0 is no node. */
+struct source_node {
+	CXCursor cursor;
+	enum CXCursorKind kind;
+	uint32_t from, to; /* in the file; all of a macro's use for what it is made of */
+	uint32_t parent, first, last, next;
+	bool elsewhere; /* in another file: included in the middle of a function */
+};
+struct source_tree {
+	struct source *source;
+	const struct source_file *file;
+	const struct source_unit *unit;
+	CXFile in;
+	VEC(struct source_node) node; /* 1 is the function */
+};
+/* The nodes of the function that has the offset. -1: none. */
+int source_tree_at(struct source *, const struct source_file *, size_t offset, struct source_tree *,
+		   struct err *);
+void source_tree_of(struct source *, const struct source_file *, const struct source_unit *,
+		    const struct source_range *, struct source_tree *);
+void source_tree_free(struct source_tree *);
+#define NODE(t, i) (&(t)->node.p[i])
+uint32_t source_node_child(const struct source_tree *, uint32_t, unsigned nth); /* 0: none */
+bool source_node_under(const struct source_tree *, uint32_t node, uint32_t ancestor);
+/* The next node in the order of the text that is `top` or below it; 0: no more. Begins with `top`. */
+uint32_t source_node_next(const struct source_tree *, uint32_t node, uint32_t top);
+/* Without parentheses and implicit casts; without parentheses only. */
+uint32_t source_node_peel(const struct source_tree *, uint32_t);
+uint32_t source_node_inside(const struct source_tree *, uint32_t);
+/* An lvalue that is written, not read: nothing converts it to its value. */
+bool source_node_is_lvalue(const struct source_tree *, uint32_t);
+bool source_node_is_dereference(const struct source_tree *, uint32_t);
+CXType source_node_type(const struct source_tree *, uint32_t);
+const char *source_node_name(const struct source_tree *, uint32_t); /* spelling; "": none */
+/* A macro's use hides the node: its text is not in the file. */
+bool source_node_hidden(const struct source_tree *, uint32_t);
+/* The source of an expression, as written or, in a macro, made up. NULL: it cannot be named outside. */
+const char *source_node_text(const struct source_tree *, uint32_t);
+
+/* ---- statements ---- */
+
+/* The statement that has the node; *at is its node. */
+int source_statement_of(const struct source_tree *, uint32_t node, uint32_t *at,
+			struct source_statement *, struct err *);
+bool source_is_statement(const struct source_tree *, uint32_t node);
+/* Between the node and `top` there is something that decides whether it is executed. */
+bool source_is_conditional(const struct source_tree *, uint32_t node, uint32_t top);
+
+/* ---- effects ---- */
+
+enum source_again {
+	SOURCE_AGAIN,   /* evaluating it after the statement gives the same */
+	SOURCE_BEFORE,  /* only before it, but any number of times */
+	SOURCE_ONCE,    /* it has side effects */
+	SOURCE_CHANGED, /* the statement changes what it depends on */
+};
+enum source_again source_again(const struct source_tree *, uint32_t expression, uint32_t statement,
+			       uint32_t store);
+bool source_has_effects(const struct source_tree *, uint32_t);
+
+/* The store at the place, which is at the offset; *node (NULL: not wanted) is its assignment or call. */
+int source_store_in(const struct source_tree *, const struct source_place *, size_t offset,
+		    uint64_t bytes, struct source_store *, uint32_t *node, struct err *);
+
+int source_call_of(const struct source_tree *, uint32_t node, struct source_call *, struct err *);
+
+/* What a node assigns to: 0, it is no assignment, ++ or --. */
+uint32_t source_assigned(const struct source_tree *, uint32_t, enum source_form *);
+
+/* ---- functions that write ---- */
+
+enum source_extent {
+	SOURCE_EXTENT_ARG,     /* an argument says how many bytes */
+	SOURCE_EXTENT_PRODUCT, /* the product of two arguments: this one and the next */
+	SOURCE_EXTENT_STRING,  /* the string that is there afterwards */
+	SOURCE_EXTENT_TYPE,    /* what the destination points to */
+	SOURCE_EXTENT_FIXED,   /* so many */
+};
+struct source_writer {
+	const char *name;
+	enum source_form form;
+	uint8_t destination;
+	enum source_extent extent;
+	uint8_t arg; /* or how many bytes */
+};
+const struct source_writer *source_writer(const char *name, size_t len);
+bool source_is_pure(const char *name); /* of the C library or PMDK, and without side effects */
+
+/* ---- text ---- */
+
+size_t source_skip_blank(const char *text, size_t at, size_t end); /* white space and comments */
+size_t source_line_end(const struct source_file *, size_t at);     /* before its \r\n or \n */
+/* The white space that the line of the offset begins with. */
+struct source_span source_indent(const struct source_file *, size_t at);
+const char *source_indent_unit(const struct source_file *);
+/* A name for a variable that the file does not use: `stem`, or with a number. For the same offset it is the
+ * same name. */
+const char *source_new_name(struct source *, const struct source_file *, const char *stem,
+			    size_t at);
+
+#endif

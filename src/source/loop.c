@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop around a store, and, where it goes through an array, the range that all rounds store to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/internal.h"
+
+/* for (i = first; i < last; i++), with expressions as nodes. */
+struct counting {
+	CXCursor i;
+	uint32_t first, last, body;
+	bool also; /* <=: the last, too */
+};
+
+static bool is_loop(enum CXCursorKind k)
+{
+	return k == CXCursor_ForStmt || k == CXCursor_WhileStmt || k == CXCursor_DoStmt ||
+	       k == CXCursor_CXXForRangeStmt;
+}
+
+static bool is_variable(const struct source_tree *t, uint32_t i, CXCursor v)
+{
+	i = source_node_peel(t, i);
+	return NODE(t, i)->kind == CXCursor_DeclRefExpr &&
+	       source_lib.equalCursors(source_lib.getCursorReferenced(NODE(t, i)->cursor), v);
+}
+
+static bool find_first(const struct source_tree *t, uint32_t init, struct counting *c)
+{
+	const struct source_node *n = NODE(t, init);
+	enum source_form form;
+	if (n->kind == CXCursor_DeclStmt && n->first && n->first == n->last) {
+		const struct source_node *v = NODE(t, n->first);
+		c->i = v->cursor;
+		c->first = v->last;
+		return v->kind == CXCursor_VarDecl && v->last;
+	}
+	uint32_t to = source_assigned(t, init, &form);
+	if (!to || form != SOURCE_ASSIGN || NODE(t, to)->kind != CXCursor_DeclRefExpr)
+		return false;
+	c->i = source_lib.getCursorReferenced(NODE(t, to)->cursor);
+	c->first = NODE(t, to)->next;
+	return c->first != 0;
+}
+
+static bool find_last(const struct source_tree *t, uint32_t condition, struct counting *c)
+{
+	const struct source_node *n = NODE(t, condition);
+	if (n->kind != CXCursor_BinaryOperator || !is_variable(t, n->first, c->i))
+		return false;
+	size_t at = source_skip_blank(t->file->text, NODE(t, n->first)->to, t->file->size);
+	const char *sign = t->file->text + at;
+	c->also = sign[0] == '<' && sign[1] == '=';
+	c->last = n->last;
+	return sign[0] == '<' && sign[1] != '<';
+}
+
+static bool is_step(const struct source_tree *t, uint32_t step, const struct counting *c)
+{
+	enum source_form form;
+	uint32_t to = source_assigned(t, step, &form);
+	if (!to || !is_variable(t, to, c->i))
+		return false;
+	const char *text = source_node_text(t, step);
+	if (form == SOURCE_INCREMENT)
+		return text && strstr(text, "++");
+	const char *by = form == SOURCE_COMPOUND ? source_node_text(t, NODE(t, to)->next) : NULL;
+	return by && strcmp(by, "1") == 0 && strstr(text, "+=");
+}
+
+static bool find_counting(const struct source_tree *t, uint32_t loop, struct counting *c)
+{
+	uint32_t child[5];
+	unsigned n = 0;
+	for (uint32_t i = NODE(t, loop)->first; i && n < 5; i = NODE(t, i)->next)
+		child[n++] = i;
+	if (NODE(t, loop)->kind != CXCursor_ForStmt || n != 4 ||
+	    source_macro_at(t->unit, t->in, NODE(t, loop)->from, NODE(t, loop)->from + 1))
+		return false;
+	c->body = child[3];
+	return find_first(t, child[0], c) && find_last(t, child[1], c) && is_step(t, child[2], c);
+}
+
+/* base[i], or base of it: the node of base[i]; 0: the lvalue has none. */
+static uint32_t find_element(const struct source_tree *t, uint32_t lvalue, CXCursor v)
+{
+	for (uint32_t i = lvalue; i; i = NODE(t, i)->first) {
+		if (NODE(t, i)->kind == CXCursor_ArraySubscriptExpr &&
+		    is_variable(t, NODE(t, i)->last, v))
+			return i;
+		/* Behind a pointer that was read it is another object. */
+		if (NODE(t, i)->kind == CXCursor_MemberRefExpr && NODE(t, i)->first &&
+		    source_lib.getCanonicalType(source_node_type(t, NODE(t, i)->first)).kind ==
+			    CXType_Pointer)
+			return 0;
+	}
+	return 0;
+}
+
+static bool reads_memory(const struct source_tree *t, uint32_t top)
+{
+	for (uint32_t i = top; i; i = source_node_next(t, i, top)) {
+		enum CXCursorKind k = NODE(t, i)->kind;
+		if (k == CXCursor_MemberRefExpr || k == CXCursor_ArraySubscriptExpr ||
+		    (k == CXCursor_UnaryOperator && source_node_is_dereference(t, i)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the variable assigned, declared or given away in the loop? */
+static bool changes_in(const struct source_tree *t, CXCursor v, uint32_t loop)
+{
+	for (uint32_t i = loop; i; i = source_node_next(t, i, loop)) {
+		enum source_form form;
+		uint32_t to = source_assigned(t, i, &form);
+		const struct source_node *n = NODE(t, i);
+		if ((to && is_variable(t, to, v)) ||
+		    (n->kind == CXCursor_VarDecl && source_lib.equalCursors(n->cursor, v)) ||
+		    (n->kind == CXCursor_UnaryOperator && n->first &&
+		     NODE(t, n->first)->kind == CXCursor_DeclRefExpr &&
+		     is_variable(t, n->first, v)))
+			return true;
+	}
+	return false;
+}
+
+/* The member is stored to in the loop, or a function is called that may do so. */
+static bool member_changes(const struct source_tree *t, CXCursor field, uint32_t loop)
+{
+	for (uint32_t i = loop; i; i = source_node_next(t, i, loop)) {
+		enum source_form form;
+		uint32_t to = source_assigned(t, i, &form);
+		to = to ? source_node_inside(t, to) : 0;
+		if (to && NODE(t, to)->kind == CXCursor_MemberRefExpr &&
+		    source_lib.equalCursors(source_lib.getCursorReferenced(NODE(t, to)->cursor),
+					    field))
+			return true;
+		const char *name =
+			NODE(t, i)->kind == CXCursor_CallExpr ? source_node_name(t, i) : NULL;
+		if (name && !source_is_pure(name) && !source_writer(name, strlen(name)))
+			return true;
+	}
+	return false;
+}
+
+/* The expression means the same after the loop as in every round. */
+static bool is_constant(const struct source_tree *t, uint32_t top, uint32_t loop)
+{
+	if (source_has_effects(t, top))
+		return false;
+	for (uint32_t i = top; i; i = source_node_next(t, i, top)) {
+		CXCursor d = source_lib.getCursorReferenced(NODE(t, i)->cursor);
+		if (NODE(t, i)->kind == CXCursor_DeclRefExpr && changes_in(t, d, loop))
+			return false;
+		if (NODE(t, i)->kind == CXCursor_MemberRefExpr && member_changes(t, d, loop))
+			return false;
+		if (NODE(t, i)->kind == CXCursor_ArraySubscriptExpr && i != top &&
+		    reads_memory(t, NODE(t, i)->last))
+			return false;
+	}
+	return true;
+}
+
+static const char *leaves_early(const struct source_tree *t, uint32_t loop)
+{
+	for (uint32_t i = loop; i; i = source_node_next(t, i, loop))
+		switch (NODE(t, i)->kind) {
+		case CXCursor_BreakStmt: return "the loop has a break";
+		case CXCursor_ContinueStmt: return "the loop has a continue";
+		case CXCursor_ReturnStmt: return "the loop has a return";
+		case CXCursor_GotoStmt: return "the loop has a goto";
+		case CXCursor_CXXThrowExpr: return "the loop has a throw";
+		default: break;
+		}
+	return NULL;
+}
+
+static bool number(const struct source_tree *t, uint32_t i, long long *value)
+{
+	i = source_node_peel(t, i);
+	CXEvalResult e = source_lib.Cursor_Evaluate(NODE(t, i)->cursor);
+	bool good = e && source_lib.EvalResult_getKind(e) == CXEval_Int;
+	if (good)
+		*value = source_lib.EvalResult_getAsLongLong(e);
+	if (e)
+		source_lib.EvalResult_dispose(e);
+	return good;
+}
+
+/* In parentheses, unless it is a name or a number or the like. */
+static const char *operand(const struct source_tree *t, uint32_t i)
+{
+	const char *text = source_node_text(t, i);
+	enum CXCursorKind k = NODE(t, source_node_peel(t, i))->kind;
+	if (!text || k == CXCursor_DeclRefExpr || k == CXCursor_MemberRefExpr ||
+	    k == CXCursor_IntegerLiteral || k == CXCursor_ParenExpr || k == CXCursor_CallExpr)
+		return text;
+	return source_keep(t->source, xasprintf("(%s)", text));
+}
+
+static void put_range(const struct source_tree *t, const struct counting *c, uint32_t element,
+		      struct source_loop *out)
+{
+	struct source *s = t->source;
+	const char *base = source_node_text(t, NODE(t, element)->first);
+	const char *first = operand(t, c->first), *last = operand(t, c->last);
+	long long from = 0, to = 0;
+	bool zero = number(t, c->first, &from) && from == 0;
+	if (!base || !first || !last) {
+		out->why = "a macro hides its range";
+		return;
+	}
+	if (!(number(t, c->first, &from) && number(t, c->last, &to) && to >= from + !c->also))
+		out->guard =
+			source_keep(s, xasprintf("%s %s %s", last, c->also ? ">=" : ">", first));
+	char *count = zero      ? xasprintf(c->also ? "(%s + 1)" : "%s", last)
+		      : c->also ? xasprintf("(%s - %s + 1)", last, first)
+				: xasprintf("(%s - %s)", last, first);
+	out->bytes = source_keep(s, xasprintf("%s * sizeof(%s[0])", count, base));
+	out->base = zero ? base : source_keep(s, xasprintf("&%s[%s]", base, first));
+	free(count);
+}
+
+static void find_range(const struct source_tree *t, uint32_t loop, uint32_t store,
+		       struct source_loop *out)
+{
+	struct counting c;
+	enum source_form form;
+	uint32_t lvalue = source_assigned(t, store, &form), statement;
+	struct source_statement st;
+	struct err ignored;
+	if (!find_counting(t, loop, &c)) {
+		out->why = "it does not count up by one";
+		return;
+	}
+	uint32_t element = lvalue ? find_element(t, lvalue, c.i) : 0;
+	if ((out->why = leaves_early(t, c.body)))
+		return;
+	if (!element)
+		out->why = "what it stores to is no array that it goes through";
+	else if (source_statement_of(t, store, &statement, &st, &ignored) < 0 ||
+		 source_is_conditional(t, store, c.body))
+		out->why = "not every round stores";
+	else if (changes_in(t, c.i, c.body) || !is_constant(t, c.first, loop) ||
+		 !is_constant(t, c.last, loop) || !is_constant(t, NODE(t, element)->first, loop))
+		out->why = "its range may change while it runs";
+	else
+		put_range(t, &c, element, out);
+}
+
+int source_loop_around(struct source *s, const struct source_place *p,
+		       const struct source_store *store, struct source_loop *out, struct err *err)
+{
+	struct source_tree t;
+	struct source_store again;
+	uint32_t node = 0, at;
+	const struct source_file *f = store->statement.file;
+	size_t offset;
+	*out = (struct source_loop){ 0 };
+	if (source_offset(f, p, &offset, err) < 0 ||
+	    source_tree_at(s, f, store->statement.span.from, &t, err) < 0)
+		return -1;
+	source_store_in(&t, p, offset, store->bytes, &again, &node, err);
+	uint32_t loop = node;
+	while (loop && !(is_loop(NODE(&t, loop)->kind) && source_is_statement(&t, loop)))
+		loop = NODE(&t, loop)->parent;
+	int rc = loop ? source_statement_of(&t, loop, &at, &out->statement, err)
+		      : err_set(err, EXIT_PROGRAM, "it is in no loop");
+	if (rc == 0) {
+		uint32_t body = NODE(&t, loop)->kind == CXCursor_DoStmt ? NODE(&t, loop)->first
+									: NODE(&t, loop)->last;
+		out->body = (struct source_span){ NODE(&t, body)->from, NODE(&t, body)->to };
+		find_range(&t, loop, node, out);
+	}
+	source_tree_free(&t);
+	return rc;
+}

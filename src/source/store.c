@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store behind a place. First all that the line may store to memory, as candidates; then the one that the column and
+ * the size of the store leave; then its address and size, in words of the program.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/internal.h"
+
+struct candidate {
+	uint32_t node;   /* the assignment or call */
+	uint32_t target; /* what it assigns to; of a writer, the pointer that it is given */
+	enum source_form form;
+	const struct source_writer *writer; /* NULL: target is an lvalue */
+	uint64_t bytes;                     /* 0: unknown */
+};
+typedef VEC(struct candidate) candidates;
+
+/* ---- candidates ---- */
+
+static CXType canonical(const struct source_tree *t, uint32_t i)
+{
+	return source_lib.getCanonicalType(source_node_type(t, i));
+}
+
+/* A pointer or reference leads there: it need not be a variable of this process' own. */
+static bool is_memory(const struct source_tree *t, uint32_t i)
+{
+	for (;;) {
+		i = source_node_inside(t, i);
+		const struct source_node *n = NODE(t, i);
+		switch (n->kind) {
+		case CXCursor_UnaryOperator: return true;
+		case CXCursor_MemberRefExpr:
+			if (!n->first || canonical(t, n->first).kind == CXType_Pointer)
+				return true; /* this->, or -> */
+			break;
+		case CXCursor_ArraySubscriptExpr:
+			if (canonical(t, source_node_peel(t, n->first)).kind == CXType_Pointer)
+				return true;
+			break;
+		case CXCursor_DeclRefExpr: {
+			CXType type =
+				source_lib.getCursorType(source_lib.getCursorReferenced(n->cursor));
+			return type.kind == CXType_LValueReference;
+		}
+		case CXCursor_CallExpr: return true; /* it returns a reference */
+		case CXCursor_UnexposedExpr: break;
+		default: return false;
+		}
+		if (!n->first)
+			return false;
+		i = n->first;
+	}
+}
+
+static uint64_t type_size(CXType type)
+{
+	long long n = source_lib.Type_getSizeOf(type);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static bool is_std_atomic(const struct source_tree *t, uint32_t i)
+{
+	const char *name = source_type_text(t->source, canonical(t, i));
+	return strncmp(name, "std::atomic<", 12) == 0 ||
+	       strncmp(name, "std::__atomic_base<", 19) == 0;
+}
+
+/* A member or operator of std::atomic, or = of a struct: calls to libclang, stores to people. */
+static uint32_t object_of(const struct source_tree *t, uint32_t call, enum source_form *form)
+{
+	uint32_t first = NODE(t, call)->first;
+	const char *name = source_node_name(t, call);
+	if (!first)
+		return 0;
+	uint32_t object =
+		NODE(t, first)->kind == CXCursor_MemberRefExpr ? NODE(t, first)->first : first;
+	if (object && is_std_atomic(t, object) && strcmp(name, "load") != 0 &&
+	    strncmp(name, "operator ", 9) != 0) {
+		*form = SOURCE_ATOMIC;
+		return object;
+	}
+	if (strcmp(name, "operator=") == 0 && canonical(t, first).kind == CXType_Record) {
+		*form = SOURCE_ASSIGN;
+		return first;
+	}
+	return 0;
+}
+
+static bool as_writer(const struct source_tree *t, uint32_t i, struct candidate *c)
+{
+	const struct source_node *n = NODE(t, i);
+	const char *name;
+	unsigned shift = 1; /* the callee comes first */
+	if (n->kind == CXCursor_CallExpr) {
+		name = source_node_name(t, i);
+	} else if (n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last) {
+		const char *text = t->file->text + n->from;
+		size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789");
+		name = source_keep_n(t->source, text, len);
+		shift = 0; /* a built-in for atomics has no callee */
+	} else {
+		return false;
+	}
+	const struct source_writer *w = source_writer(name, strlen(name));
+	uint32_t target = w ? source_node_child(t, i, w->destination + shift) : 0;
+	if (!target)
+		return false;
+	*c = (struct candidate){ i, target, w->form, w, 0 };
+	CXType to = canonical(t, source_node_peel(t, target));
+	if (w->extent == SOURCE_EXTENT_FIXED)
+		c->bytes = w->arg;
+	else if (w->extent == SOURCE_EXTENT_TYPE && to.kind == CXType_Pointer)
+		c->bytes = type_size(source_lib.getPointeeType(to));
+	return true;
+}
+
+static bool as_candidate(const struct source_tree *t, uint32_t i, struct candidate *c)
+{
+	enum source_form form;
+	uint32_t to = source_assigned(t, i, &form);
+	if (!to && NODE(t, i)->kind == CXCursor_CallExpr)
+		to = object_of(t, i, &form);
+	if (to) {
+		*c = (struct candidate){ i, to, form, NULL, type_size(source_node_type(t, to)) };
+		return is_memory(t, to);
+	}
+	return as_writer(t, i, c);
+}
+
+static void collect(const struct source_tree *t, uint32_t line, candidates *all)
+{
+	size_t from = source_line_start(t->file, line), to = source_line_start(t->file, line + 1);
+	for (uint32_t i = 1; i < t->node.n; i++) {
+		struct candidate c;
+		const struct source_node *n = NODE(t, i);
+		if (!n->elsewhere && n->from < to && n->to > from && as_candidate(t, i, &c))
+			VEC_PUSH(all, c);
+	}
+}
+
+/* ---- choosing ---- */
+
+static void keep_only(candidates *all,
+		      bool (*good)(const struct source_tree *, struct candidate *, size_t),
+		      const struct source_tree *t, size_t arg)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		n += good(t, &all->p[i], arg);
+	if (n == 0)
+		return;
+	n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		if (good(t, &all->p[i], arg))
+			all->p[n++] = all->p[i];
+	all->n = n;
+}
+
+static bool has_offset(const struct source_tree *t, struct candidate *c, size_t offset)
+{
+	return NODE(t, c->node)->from <= offset && offset < NODE(t, c->node)->to;
+}
+
+static bool has_length(const struct source_tree *t, struct candidate *c, size_t length)
+{
+	return NODE(t, c->node)->to - NODE(t, c->node)->from == length;
+}
+
+static bool has_size(const struct source_tree *t, struct candidate *c, size_t bytes)
+{
+	(void)t;
+	return c->bytes == bytes;
+}
+
+static bool begins_in(const struct source_tree *t, struct candidate *c, size_t line)
+{
+	return source_line_of(t->file, NODE(t, c->node)->from) == line;
+}
+
+/* The innermost of those that have the column; without one, of those that begin in the line; then by size. */
+static void choose(const struct source_tree *t, const struct source_place *p, size_t offset,
+		   uint64_t bytes, candidates *all)
+{
+	keep_only(all, begins_in, t, p->line);
+	if (p->column && all->n > 1) {
+		size_t before = all->n;
+		keep_only(all, has_offset, t, offset);
+		size_t least = SIZE_MAX;
+		for (size_t i = 0; i < all->n; i++) {
+			size_t n = NODE(t, all->p[i].node)->to - NODE(t, all->p[i].node)->from;
+			least = n < least ? n : least;
+		}
+		if (all->n < before || has_offset(t, &all->p[0], offset))
+			keep_only(all, has_length, t, least);
+	}
+	if (bytes && all->n > 1)
+		keep_only(all, has_size, t, bytes);
+}
+
+/* ---- the struct that several members belong to ---- */
+
+/* The expression whose member an lvalue is, with how many bytes that is; 0: it is no member. */
+static uint32_t struct_of(const struct source_tree *t, uint32_t lvalue, bool *arrow)
+{
+	lvalue = source_node_inside(t, lvalue);
+	const struct source_node *n = NODE(t, lvalue);
+	if (n->kind != CXCursor_MemberRefExpr || !n->first)
+		return 0;
+	*arrow = canonical(t, n->first).kind == CXType_Pointer;
+	return n->first;
+}
+
+/* All candidates are in one statement, and members of what is the same in the text. */
+static bool same_struct(const struct source_tree *t, const candidates *all,
+			const struct source_statement *in)
+{
+	const char *first = NULL;
+	for (size_t i = 0; i < all->n; i++) {
+		struct source_statement st;
+		struct err ignored;
+		uint32_t at;
+		bool arrow;
+		if (source_statement_of(t, all->p[i].node, &at, &st, &ignored) < 0 ||
+		    st.span.from != in->span.from)
+			return false;
+		uint32_t base = all->p[i].writer ? 0 : struct_of(t, all->p[i].target, &arrow);
+		const char *text = base ? source_node_text(t, base) : NULL;
+		if (!text || (first && strcmp(first, text) != 0))
+			return false;
+		first = text;
+	}
+	return true;
+}
+
+/* Address and size of the whole struct: of a bit-field, and of several members that a macro stores to. */
+static int whole_struct(const struct source_tree *t, uint32_t lvalue, struct source_store *out,
+			struct err *err)
+{
+	bool arrow;
+	uint32_t base = struct_of(t, lvalue, &arrow);
+	const char *text = base ? source_node_text(t, base) : NULL;
+	if (!base && NODE(t, source_node_inside(t, lvalue))->kind == CXCursor_MemberRefExpr)
+		text = "this", arrow = true; /* a member, in a method */
+	if (!text)
+		return err_set(err, EXIT_PROGRAM, "the struct of %s cannot be named", out->lvalue);
+	out->bitfield = true;
+	out->address = source_keep(t->source, xasprintf(arrow ? "%s" : "&%s", text));
+	out->size = source_keep(t->source, xasprintf(arrow ? "sizeof(*%s)" : "sizeof(%s)", text));
+	return 0;
+}
+
+/* ---- address and size ---- */
+
+static bool is_bitfield(const struct source_tree *t, uint32_t lvalue)
+{
+	lvalue = source_node_inside(t, lvalue);
+	return NODE(t, lvalue)->kind == CXCursor_MemberRefExpr &&
+	       source_lib.Cursor_isBitField(
+		       source_lib.getCursorReferenced(NODE(t, lvalue)->cursor));
+}
+
+/* A pointer to what is volatile or const becomes no void * by itself. */
+static const char *cast_for(CXType type)
+{
+	return source_lib.isVolatileQualifiedType(type) || source_lib.isConstQualifiedType(type)
+		       ? "(void *)"
+		       : "";
+}
+
+/* A declaration before the statement, for an expression that has no other value than once. */
+static int capture(const struct source_tree *t, const struct candidate *c, bool rewrite,
+		   struct source_store *out, struct err *err)
+{
+	struct source *s = t->source;
+	const struct source_node *n = NODE(t, c->target);
+	const char *text = out->lvalue;
+	CXType type = source_node_type(t, c->target);
+	const char *name = source_new_name(s, t->file, "stored_at", n->from);
+	const char *type_text = source_type_text(s, type);
+	if (out->statement.no_before)
+		return err_set(err, EXIT_PROGRAM, "%s has side effects, and %s", text,
+			       out->statement.no_before);
+	if (rewrite && (source_node_hidden(t, c->target) || strpbrk(type_text, "([{<") ||
+			strstr(type_text, "unnamed") || strstr(type_text, "anonymous")))
+		return err_set(err, EXIT_PROGRAM, "%s has side effects, and its type has no name",
+			       text);
+	if (!rewrite) {
+		out->capture =
+			source_keep(s, xasprintf("void *%s = %s%s;", name,
+						 c->writer ? "" : cast_for(type), out->address));
+		out->address = name;
+		return 0;
+	}
+	out->replaced = (struct source_span){ n->from, n->to };
+	if (c->writer) {
+		out->capture =
+			source_keep(s, xasprintf("%s%s%s = %s;", type_text,
+						 type_text[strlen(type_text) - 1] == '*' ? "" : " ",
+						 name, text));
+		out->replacement = name;
+	} else {
+		out->capture = source_keep(s, xasprintf("%s *%s = &%s;", type_text, name, text));
+		out->replacement = source_keep(
+			s, xasprintf(c->form == SOURCE_INCREMENT ? "(*%s)" : "*%s", name));
+	}
+	out->address = source_keep(s, xasprintf("%s%s", c->writer ? "" : cast_for(type), name));
+	out->size = source_keep(s, xasprintf("sizeof(*%s)", name));
+	return 0;
+}
+
+/* &p->x of p->x; p of *p. */
+static const char *address_of(const struct source_tree *t, uint32_t lvalue, const char *text)
+{
+	uint32_t in = source_node_inside(t, lvalue);
+	const char *cast = cast_for(source_node_type(t, lvalue));
+	if (source_node_is_dereference(t, in)) {
+		const char *pointer = source_node_text(t, NODE(t, in)->first);
+		if (pointer && NODE(t, source_node_peel(t, NODE(t, in)->first))->kind !=
+				       CXCursor_BinaryOperator)
+			return source_keep(t->source, xasprintf("%s%s", cast, pointer));
+	}
+	return source_keep(t->source, xasprintf("%s&%s", cast, text));
+}
+
+static int lvalue_extent(const struct source_tree *t, const struct candidate *c,
+			 struct source_store *out, struct err *err)
+{
+	if (is_bitfield(t, c->target))
+		return whole_struct(t, c->target, out, err);
+	out->address = address_of(t, c->target, out->lvalue);
+	out->size = source_keep(t->source, xasprintf("sizeof(%s)", out->lvalue));
+	return 0;
+}
+
+/* An argument of a writer as text, if it means the same after the call. */
+static const char *argument(const struct source_tree *t, const struct candidate *c, unsigned nth,
+			    uint32_t statement, struct err *err)
+{
+	uint32_t i = source_node_child(t, c->node, nth + 1);
+	const char *text = i ? source_node_text(t, i) : NULL;
+	if (!text) {
+		err_set(err, EXIT_PROGRAM, "a macro hides how much %s writes", c->writer->name);
+	} else if (source_again(t, i, statement, c->node) != SOURCE_AGAIN) {
+		err_set(err, EXIT_PROGRAM, "%s, which says how much %s writes, has side effects",
+			text, c->writer->name);
+		text = NULL;
+	}
+	return text;
+}
+
+static int writer_extent(const struct source_tree *t, const struct candidate *c, uint32_t statement,
+			 struct source_store *out, struct err *err)
+{
+	struct source *s = t->source;
+	uint32_t in = source_node_peel(t, c->target);
+	const struct source_node *n = NODE(t, in);
+	const char *a, *b;
+	out->address = out->lvalue;
+	switch (c->writer->extent) {
+	case SOURCE_EXTENT_ARG:
+		out->size = argument(t, c, c->writer->arg, statement, err);
+		return out->size ? 0 : -1;
+	case SOURCE_EXTENT_PRODUCT:
+		a = argument(t, c, c->writer->arg, statement, err);
+		b = a ? argument(t, c, c->writer->arg + 1u, statement, err) : NULL;
+		out->size = b ? source_keep(s, xasprintf("(%s) * (%s)", a, b)) : NULL;
+		return b ? 0 : -1;
+	case SOURCE_EXTENT_STRING:
+		out->size = source_keep(
+			s, xasprintf("%sstrlen(%s) + 1",
+				     *c->writer->name == 's' && c->writer->name[1] == 't'
+					     ? ""
+					     : "__builtin_",
+				     out->lvalue));
+		return 0;
+	case SOURCE_EXTENT_FIXED:
+		out->size = source_keep(s, xasprintf("%u", c->writer->arg));
+		return 0;
+	case SOURCE_EXTENT_TYPE: break;
+	}
+	if (n->kind == CXCursor_UnaryOperator && n->first && (a = source_node_text(t, n->first)))
+		out->size = source_keep(s, xasprintf("sizeof(%s)", a));
+	else
+		out->size = source_keep(s, xasprintf(n->kind == CXCursor_BinaryOperator
+							     ? "sizeof(*(%s))"
+							     : "sizeof(*%s)",
+						     out->lvalue));
+	CXType to = canonical(t, in);
+	if (to.kind == CXType_Pointer)
+		out->address = source_keep(
+			s, xasprintf("%s%s", cast_for(source_lib.getPointeeType(to)), out->lvalue));
+	return 0;
+}
+
+static const char *why_not_again(enum source_again again)
+{
+	return again == SOURCE_CHANGED ? "the statement changes what it depends on" : NULL;
+}
+
+static int describe(const struct source_tree *t, const struct candidate *c, uint32_t statement,
+		    struct source_store *out, struct err *err)
+{
+	enum source_again again = source_again(t, c->target, statement, c->node);
+	int rc = c->writer ? writer_extent(t, c, statement, out, err)
+			   : lvalue_extent(t, c, out, err);
+	if (rc < 0)
+		return -1;
+	if (again == SOURCE_CHANGED)
+		return err_set(err, EXIT_PROGRAM, "%s cannot be named again: %s", out->lvalue,
+			       why_not_again(again));
+	if (again == SOURCE_ONCE && out->bitfield)
+		return err_set(err, EXIT_PROGRAM, "%s has side effects, and is a bit-field",
+			       out->lvalue);
+	if (again == SOURCE_AGAIN)
+		return 0;
+	const char *size = out->size;
+	rc = capture(t, c, again == SOURCE_ONCE, out, err);
+	if (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE)
+		out->size = c->writer->extent == SOURCE_EXTENT_STRING
+				    ? source_keep(t->source, xasprintf("__builtin_strlen(%s) + 1",
+								       out->address))
+				    : size;
+	return rc;
+}
+
+static int fill(const struct source_tree *t, const struct candidate *c, uint64_t bytes,
+		struct source_store *out, struct err *err)
+{
+	uint32_t statement;
+	*out = (struct source_store){ .form = c->form, .bytes = c->bytes };
+	if (source_statement_of(t, c->node, &statement, &out->statement, err) < 0)
+		return -1;
+	const struct source_node *n = NODE(t, c->node);
+	uint32_t in = source_node_inside(t, c->target);
+	bool outer = c->writer || (source_node_hidden(t, in) && !source_node_hidden(t, c->target));
+	out->lvalue = source_node_text(t, outer ? c->target : in);
+	if (!out->lvalue) {
+		const struct source_range *m = source_macro_at(t->unit, t->in, n->from, n->to);
+		const char *name =
+			m ? source_string(t->source, source_lib.getCursorSpelling(m->cursor)) : "";
+		return err_set(err, EXIT_PROGRAM, "macro %s hides what is stored to", name);
+	}
+	CXType type = source_node_type(t, c->writer ? source_node_peel(t, c->target) : c->target);
+	if (c->writer && source_lib.getCanonicalType(type).kind == CXType_Pointer)
+		type = source_lib.getPointeeType(source_lib.getCanonicalType(type));
+	out->type = source_type_text(t->source, type);
+	out->calls = c->writer ? c->writer->name : NULL;
+	out->merged = !c->writer && c->bytes && bytes > c->bytes;
+	if (source_is_conditional(t, c->node, statement))
+		return err_set(err, EXIT_PROGRAM,
+			       "%s is stored to in a part of a statement that may not be executed",
+			       out->lvalue);
+	return describe(t, c, statement, out, err);
+}
+
+int source_store_in(const struct source_tree *t, const struct source_place *p, size_t offset,
+		    uint64_t bytes, struct source_store *out, uint32_t *node, struct err *err)
+{
+	candidates all = { 0 };
+	int rc;
+	collect(t, p->line, &all);
+	choose(t, p, offset, bytes, &all);
+	if (all.n == 0)
+		rc = err_set(err, EXIT_PROGRAM, "no statement at %s:%u stores to memory",
+			     t->file->name, p->line);
+	else if ((rc = fill(t, &all.p[0], bytes, out, err)) == 0 && all.n > 1)
+		rc = same_struct(t, &all, &out->statement)
+			     ? whole_struct(t, all.p[0].target, out, err)
+			     : err_set(err, EXIT_PROGRAM,
+				       "%s:%u has %zu stores, and nothing tells which one it is",
+				       t->file->name, p->line, all.n);
+	if (node && all.n)
+		*node = all.p[0].node;
+	VEC_FREE(&all);
+	return rc;
+}
+
+int source_store_at(struct source *s, const struct source_place *p, uint64_t bytes,
+		    struct source_store *out, struct err *err)
+{
+	const struct source_file *f;
+	struct source_tree t;
+	size_t offset;
+	if (source_file_at(s, p->file, &f, err) < 0 || source_offset(f, p, &offset, err) < 0)
+		return -1;
+	size_t inside = p->column ? offset : source_skip_blank(f->text, offset, f->size);
+	if (source_tree_at(s, f, inside, &t, err) < 0)
+		return -1;
+	int rc = source_store_in(&t, p, offset, bytes, out, NULL, err);
+	source_tree_free(&t);
+	return rc;
+}
