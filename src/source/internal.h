@@ -36,6 +36,7 @@
 	X(getRangeEnd)                                                                             \
 	X(getFileLocation)                                                                         \
 	X(getFile)                                                                                 \
+	X(getIncludedFile)                                                                         \
 	X(getFileName)                                                                             \
 	X(getCursorSpelling)                                                                       \
 	X(getCursorType)                                                                           \
@@ -126,6 +127,7 @@ struct source_range {
 struct source_unit {
 	const char *path;
 	CXTranslationUnit tu;
+	VEC(CXFile) included;
 	VEC(struct source_range) function;
 	VEC(struct source_range) prototype; /* declarations of functions */
 	VEC(struct source_range) macro;     /* outermost uses, sorted by `from` in each file */

@@ -3,8 +3,10 @@
  * Units, parsed when first asked about. A few of them stay: what was asked about longest ago goes first, so
  * that a large tree takes bounded memory. Answers hold no part of them.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "source/internal.h"
 
@@ -13,6 +15,7 @@
 static void free_unit(struct source_unit *u)
 {
 	source_lib.disposeTranslationUnit(u->tu);
+	VEC_FREE(&u->included);
 	VEC_FREE(&u->function);
 	VEC_FREE(&u->prototype);
 	VEC_FREE(&u->macro);
@@ -71,6 +74,8 @@ static enum CXChildVisitResult look(CXCursor c, CXCursor parent, CXClientData da
 	enum CXCursorKind k = source_lib.getCursorKind(c);
 	struct source_range r;
 	(void)parent;
+	if (k == CXCursor_InclusionDirective)
+		VEC_PUSH(&u->included, source_lib.getIncludedFile(c));
 	if (k == CXCursor_MacroDefinition || k == CXCursor_InclusionDirective ||
 	    source_lib.Location_isInSystemHeader(source_lib.getCursorLocation(c)))
 		return CXChildVisit_Continue;
@@ -197,10 +202,18 @@ static struct source_unit *parse(struct source *s, const char *path)
 {
 	struct source_flags f;
 	CXTranslationUnit tu = NULL;
+	int here = open(".", O_RDONLY | O_DIRECTORY |
+				     O_CLOEXEC); /* libclang goes to the unit's folder */
 	source_flags_for(s, path, &f);
 	/* gcc's -m options are not all clang's. */
-	int bad = parse_with(s, path, &f, true, &tu) < 0 && parse_with(s, path, &f, false, &tu) < 0;
+	bool bad =
+		parse_with(s, path, &f, true, &tu) < 0 && parse_with(s, path, &f, false, &tu) < 0;
 	source_flags_free(&f);
+	if (here >= 0) {
+		if (fchdir(here) < 0)
+			bad = true;
+		close(here);
+	}
 	if (bad)
 		return NULL;
 	make_room(s);
@@ -215,13 +228,23 @@ static struct source_unit *parse(struct source *s, const char *path)
 	return u;
 }
 
+/* libclang finds every file that exists; what was read is among the inclusions. */
+static bool includes(const struct source_unit *u, const struct source_file *f)
+{
+	CXFile file = source_lib.getFile(u->tu, f->path);
+	for (size_t i = 0; file && i < u->included.n; i++)
+		if (u->included.p[i] == file)
+			return true;
+	return false;
+}
+
 static struct source_unit *parsed_with(struct source *s, const struct source_file *f)
 {
 	for (size_t i = 0; i < s->unit.n; i++)
 		if (strcmp(s->unit.p[i]->path, f->path) == 0)
 			return s->unit.p[i];
 	for (size_t i = 0; i < s->unit.n; i++)
-		if (source_lib.getFile(s->unit.p[i]->tu, f->path))
+		if (includes(s->unit.p[i], f))
 			return s->unit.p[i];
 	return NULL;
 }
@@ -238,7 +261,7 @@ static struct source_unit *including(struct source *s, const struct source_file 
 		struct source_unit *u = parsed_with(s, known);
 		if (!u && !(u = parse(s, known->path)))
 			continue;
-		if (source_lib.getFile(u->tu, f->path))
+		if (includes(u, f))
 			return u;
 	}
 	return parse(s, f->path); /* it may stand on its own */

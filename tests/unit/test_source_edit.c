@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What insertions look like, word for word; calls, functions, loops and copies; and files that are odd. */
+#include "source/fixture.h"
+
+#include <sys/stat.h>
+#include <sys/time.h>
+
+static const char head[] = "struct s { int a, b, n; struct s *next; int arr[8]; };\n"
+			   "void F(const void *, unsigned long);\nvoid DRAIN(void);\n";
+
+/* One file, opened; `text` follows the head. */
+struct one {
+	char *dir;
+	struct source *s;
+	struct source_edits e;
+	struct err err;
+	const char *name;
+};
+
+static struct one open_one(const char *name, const char *text)
+{
+	struct one o = { .dir = fixture_new(), .name = name };
+	char *all = xasprintf("%s%s", head, text);
+	fixture_write(o.dir, name, all, strlen(all));
+	free(all);
+	o.s = fixture_open(o.dir);
+	return o;
+}
+
+static void close_one(struct one *o)
+{
+	source_edits_free(&o->e);
+	source_close(o->s);
+	fixture_remove(o->dir);
+}
+
+/* The place where the mark stands in the file. */
+static struct source_place at(struct one *o, const char *mark)
+{
+	const struct source_file *f;
+	assert_int_equal(source_file_at(o->s, o->name, &f, &o->err), 0);
+	const char *p = strstr(f->text, mark);
+	assert_non_null(p);
+	struct source_place place = source_place_of(f, (size_t)(p - f->text));
+	place.file = o->name;
+	return place;
+}
+
+static void flush_at(struct one *o, const char *mark)
+{
+	struct source_place p = at(o, mark);
+	struct source_store st;
+	if (source_store_at(o->s, &p, 0, &st, &o->err) < 0)
+		fail_msg("%s", o->err.text);
+	char *code = xasprintf("F(%s, %s);", st.address, st.size);
+	if (source_insert_store(o->s, &st, code, &o->e, &o->err) < 0)
+		fail_msg("%s", o->err.text);
+	free(code);
+}
+
+/* The edited file, without the head, is this; and git and patch agree. */
+static void expect(struct one *o, const char *want)
+{
+	const struct source_file *f;
+	size_t n;
+	assert_int_equal(source_edits_check(&o->e, &o->err), 0);
+	assert_int_equal(source_file_at(o->s, o->name, &f, &o->err), 0);
+	char *got = source_edits_apply(&o->e, f, &n);
+	assert_string_equal(got + strlen(head), want);
+	free(got);
+	fixture_patch(o->s, o->dir, o->name, &o->e);
+	char *command = xasprintf("gcc -fsyntax-only -Wall -Wextra -Werror '%s'", o->name);
+	fixture_run(o->dir, command);
+	free(command);
+}
+
+static void lines_and_braces(void **state)
+{
+	static const struct {
+		const char *text, *mark, *want;
+	} rows[] = {
+		{ "void f(struct s *p)\n{\n\tp->a = 1; /* one */\n\tp->b = 2;\n}\n", "= 1",
+		  "void f(struct s *p)\n{\n\tp->a = 1; /* one */\n\tF(&p->a, sizeof(p->a));\n\tp->b = 2;\n}\n" },
+		{ "void f(struct s *p) {\n  p->a = 1; p->b = 2;\n}\n", "= 1",
+		  "void f(struct s *p) {\n  p->a = 1; F(&p->a, sizeof(p->a)); p->b = 2;\n}\n" },
+		{ "void f(struct s *p) { p->a = 1; }\n", "= 1",
+		  "void f(struct s *p) { p->a = 1; F(&p->a, sizeof(p->a)); }\n" },
+		{ "void f(struct s *p)\n{\n\tif (p->b) // why\n\t\tp->a = 1;\n}\n", "= 1",
+		  "void f(struct s *p)\n{\n\tif (p->b) { // why\n\t\tp->a = 1;\n\t\tF(&p->a, sizeof(p->a));\n\t}\n}\n" },
+		{ "void f(struct s *p)\n{\n\tif (p->b)\n\t\tp->a = 1;\n\telse\n\t\tp->a = 2;\n}\n",
+		  "= 1",
+		  "void f(struct s *p)\n{\n\tif (p->b) {\n\t\tp->a = 1;\n\t\tF(&p->a, sizeof(p->a));\n\t} else\n\t\tp->a = 2;\n}\n" },
+		{ "void f(struct s *p)\n{\n\tif (p->b)\n\t\tp->a = 1;\n\telse\n\t\tp->a = 2;\n}\n",
+		  "= 2",
+		  "void f(struct s *p)\n{\n\tif (p->b)\n\t\tp->a = 1;\n\telse {\n\t\tp->a = 2;\n\t\tF(&p->a, sizeof(p->a));\n\t}\n}\n" },
+		{ "void f(struct s *p)\n{\n\tdo\n\t\tp->a = 1;\n\twhile (p->b);\n}\n", "= 1",
+		  "void f(struct s *p)\n{\n\tdo {\n\t\tp->a = 1;\n\t\tF(&p->a, sizeof(p->a));\n\t} while (p->b);\n}\n" },
+		{ "void f(struct s *p)\r\n{\r\n\tp->a = 1;\r\n}\r\n", "= 1",
+		  "void f(struct s *p)\r\n{\r\n\tp->a = 1;\r\n\tF(&p->a, sizeof(p->a));\r\n}\r\n" },
+		{ "void f(struct s *p) {\n\tp->a = 1; }", "= 1",
+		  "void f(struct s *p) {\n\tp->a = 1; F(&p->a, sizeof(p->a)); }" },
+		{ "void f(struct s *p, int i)\n{\n\tp->arr[i++] = 1;\n\tp->n = i;\n}\n", "= 1",
+		  "void f(struct s *p, int i)\n{\n\tint *stored_at = &p->arr[i++];\n\t*stored_at = 1;\n"
+		  "\tF(stored_at, sizeof(*stored_at));\n\tp->n = i;\n}\n" },
+		{ "int f(struct s *p)\n{\n\treturn p->a = 1;\n}\n", "= 1",
+		  "int f(struct s *p)\n{\n\tint result = p->a = 1;\n\tF(&p->a, sizeof(p->a));\n\treturn result;\n}\n" },
+		{ "int f(struct s *p)\n{\n\tif (p)\n\t\treturn p->a = 1;\n\treturn 0;\n}\n", "= 1",
+		  "int f(struct s *p)\n{\n\tif (p) {\n\t\tint result = p->a = 1;\n\t\tF(&p->a, sizeof(p->a));\n"
+		  "\t\treturn result;\n\t}\n\treturn 0;\n}\n" },
+		{ "void f(struct s *p)\n{\n\tp->a =\n\t\tp->b +\n\t\t3;\n}\n", "=\n",
+		  "void f(struct s *p)\n{\n\tp->a =\n\t\tp->b +\n\t\t3;\n\tF(&p->a, sizeof(p->a));\n}\n" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct one o = open_one("a name.c", rows[i].text);
+		flush_at(&o, rows[i].mark);
+		flush_at(&o, rows[i].mark); /* a second time changes nothing */
+		expect(&o, rows[i].want);
+		close_one(&o);
+	}
+}
+
+static const char calls_text[] = "static void update(struct s *p, int v);\n"
+				 "static void update(struct s *p, int v)\n{\n\tp->a = v;\n}\n"
+				 "struct ops { void (*put)(struct s *); };\n"
+				 "int modify(struct s *p, int v, struct ops *o)\n{\n"
+				 "\tupdate(p->next, v++);\n\to->put(p);\n\tif (v)\n\t\treturn 1;\n"
+				 "\tupdate(p, 1); update(p, 2);\n\treturn 0;\n}\n"
+				 "void last(struct s *p) { update(p, 3); }\n";
+
+static void calls(void **state)
+{
+	struct one o = open_one("calls.c", calls_text);
+	struct source_call c;
+	(void)state;
+	struct source_place p = at(&o, "update(p->next");
+	assert_int_equal(source_call_at(o.s, &p, "update", &c, &o.err), 0);
+	assert_string_equal(c.callee, "update");
+	assert_false(c.indirect || c.conditional);
+	assert_int_equal(c.arguments, 2);
+	assert_string_equal(c.argument[0].text, "p->next");
+	assert_string_equal(c.argument[0].type, "struct s *");
+	assert_true(c.argument[0].pointer && c.argument[0].again);
+	assert_string_equal(c.argument[1].text, "v++");
+	assert_false(c.argument[1].pointer || c.argument[1].again);
+	p = at(&o, "o->put");
+	assert_int_equal(source_call_at(o.s, &p, "update", &c, &o.err), 0);
+	assert_true(c.indirect);
+	assert_null(c.callee);
+	p = at(&o, "update(p, 2)");
+	assert_int_equal(source_call_at(o.s, &p, "update", &c, &o.err), 0);
+	assert_string_equal(c.argument[1].text, "2");
+	p.column = 0;
+	assert_int_equal(source_call_at(o.s, &p, "update", &c, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "2 calls"));
+	close_one(&o);
+}
+
+static void function_and_copy(void **state)
+{
+	struct one o = open_one("calls.c", calls_text);
+	struct source_function f, g;
+	struct source_edits inside = { 0 };
+	struct source_store st;
+	(void)state;
+	struct source_place p = at(&o, "p->a = v");
+	assert_int_equal(source_function_at(o.s, &p, NULL, &f, &o.err), 0);
+	assert_string_equal(f.name, "update");
+	assert_true(f.is_static && f.falls);
+	assert_null(f.no_copy);
+	assert_int_equal(f.parameters, 2);
+	assert_string_equal(f.parameter[0].type, "struct s *");
+	assert_int_equal(f.prototypes, 1);
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
+	assert_int_equal(source_insert_store(o.s, &st, "F(&p->a, sizeof(p->a));", &inside, &o.err),
+			 0);
+	assert_int_equal(source_insert_copy(o.s, &f, "update_pm", &inside, &o.e, &o.err), 0);
+	struct source_place named = { o.name, 0, 0 };
+	assert_int_equal(source_function_at(o.s, &named, "modify", &g, &o.err), 0);
+	assert_int_equal(g.calls, 4);
+	assert_int_equal(g.exits, 2);
+	assert_false(g.falls);
+	const struct source_call *c = &g.call[0];
+	assert_int_equal(source_replace(o.s, g.file, c->name.from, c->name.to - c->name.from,
+					"update_pm", &o.e, &o.err),
+			 0);
+	assert_int_equal(source_insert_after(o.s, &c->statement, "DRAIN();", &o.e, &o.err), 0);
+	assert_int_equal(source_insert_exits(o.s, &g, "DRAIN();", &o.e, &o.err), 0);
+	named.line = 0;
+	assert_int_equal(source_function_at(o.s, &named, "last", &g, &o.err), 0);
+	assert_int_equal(source_insert_exits(o.s, &g, "DRAIN();", &o.e, &o.err), 0);
+	expect(&o,
+	       "static void update(struct s *p, int v);\nstatic void update_pm(struct s *p, int v);\n"
+	       "static void update(struct s *p, int v)\n{\n\tp->a = v;\n}\n\n"
+	       "static void update_pm(struct s *p, int v)\n{\n\tp->a = v;\n\tF(&p->a, sizeof(p->a));\n}\n"
+	       "struct ops { void (*put)(struct s *); };\n"
+	       "int modify(struct s *p, int v, struct ops *o)\n{\n"
+	       "\tupdate_pm(p->next, v++);\n\tDRAIN();\n\to->put(p);\n\tif (v) {\n\t\tDRAIN();\n\t\treturn 1;\n\t}\n"
+	       "\tupdate(p, 1); update(p, 2);\n\tDRAIN();\n\treturn 0;\n}\n"
+	       "void last(struct s *p) { update(p, 3); DRAIN(); }\n");
+	source_edits_free(&inside);
+	close_one(&o);
+}
+
+static void no_copies(void **state)
+{
+	static const struct {
+		const char *name, *text, *why;
+	} rows[] = {
+		{ "a.c", "void f(struct s *p)\n{\n\tstatic int n;\n\tp->a = n++;\n}\n",
+		  "static variable, n" },
+		{ "a.c", "void f(struct s *p)\n{\n\tp->a = __func__[0];\n}\n", "its own name" },
+		{ "a.c",
+		  "void f(struct s *p)\n{\n\tvoid *l = &&out;\n\tp->a = 1;\n\tgoto *l;\nout:;\n}\n",
+		  "label" },
+		{ "a.c",
+		  "void f(struct s *);\nvoid run(void (*)(struct s *));\nvoid f(struct s *p)\n{\n\tp->a = 1;\n\trun(f);\n}\n",
+		  "its own address" },
+		{ "a.c", "#define DEF(n) void n(struct s *p) { p->a = 1; }\nDEF(f) // p->a\n",
+		  "macro" },
+		{ "a.cc", "struct t { virtual void f(struct s *p) { p->a = 1; } };\n", "virtual" },
+		{ "a.cc", "template <class T> void f(T *p) { p->a = 1; }\n", "template" },
+		{ "a.cc", "struct t { int a; void f(t *p) { p->a = 1; } };\n", "method" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct one o = open_one(rows[i].name, rows[i].text);
+		struct source_function f;
+		struct source_place p = { o.name, 0, 0 };
+		if (source_function_at(o.s, &p, "f", &f, &o.err) < 0)
+			fail_msg("%s: %s", rows[i].text, o.err.text);
+		assert_non_null(f.no_copy);
+		if (!strstr(f.no_copy, rows[i].why))
+			fail_msg("%s: %s", rows[i].text, f.no_copy);
+		assert_int_equal(source_insert_copy(o.s, &f, "f_pm", NULL, &o.e, &o.err), -1);
+		close_one(&o);
+	}
+}
+
+static void loops(void **state)
+{
+	static const struct {
+		const char *text, *base, *bytes, *guard, *why;
+	} rows[] = {
+		{ "for (i = 0; i < n; i++)\n\t\tp->arr[i] = 0;", "p->arr", "n * sizeof(p->arr[0])",
+		  "n > 0", NULL },
+		{ "for (int k = 1; k <= 7; k += 1) {\n\t\tp->arr[k] = 0;\n\t}", "&p->arr[1]",
+		  "(7 - 1 + 1) * sizeof(p->arr[0])", NULL, NULL },
+		{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].a = 0;", "p", "p->n * sizeof(p[0])",
+		  "p->n > 0", NULL },
+		{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].n = 0;", NULL, NULL, NULL, "may change" },
+		{ "for (i = n; i > 0; i--)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL, "count up" },
+		{ "for (i = 0; i < n; i++)\n\t\tif (i & 1)\n\t\t\tp->arr[i] = 0;", NULL, NULL, NULL,
+		  "not every round" },
+		{ "for (i = 0; i < n; i++) {\n\t\tp->arr[i] = 0;\n\t\tif (p->b)\n\t\t\tbreak;\n\t}",
+		  NULL, NULL, NULL, "break" },
+		{ "for (i = 0; i < n; i++)\n\t\tp->arr[0] = 0;", NULL, NULL, NULL, "no array" },
+		{ "for (i = 0; i < n; i++, p++)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL,
+		  "count up" },
+		{ "while (n--)\n\t\tp->arr[n] = 0;", NULL, NULL, NULL, "count up" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *text = xasprintf(
+			"void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n}\n",
+			rows[i].text);
+		struct one o = open_one("loop.c", text);
+		struct source_store st;
+		struct source_loop l;
+		struct source_place p = at(&o, "= 0;\n");
+		p = (strstr(rows[i].text, "p->arr[") || strstr(rows[i].text, "p[i]"))
+			    ? at(&o, strstr(rows[i].text, "p->arr[") ? "p->arr[" : "p[i]")
+			    : p;
+		assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
+		assert_int_equal(source_loop_around(o.s, &p, &st, &l, &o.err), 0);
+		if (rows[i].why) {
+			assert_null(l.base);
+			if (!strstr(l.why, rows[i].why))
+				fail_msg("%s: %s", rows[i].text, l.why);
+		} else {
+			if (!l.base)
+				fail_msg("%s: %s", rows[i].text, l.why);
+			assert_string_equal(l.base, rows[i].base);
+			assert_string_equal(l.bytes, rows[i].bytes);
+			assert_true(!l.guard == !rows[i].guard &&
+				    (!l.guard || !strcmp(l.guard, rows[i].guard)));
+			char *code = l.guard ? xasprintf("if (%s)\n\tF(%s, %s);", l.guard, l.base,
+							 l.bytes)
+					     : xasprintf("F(%s, %s);", l.base, l.bytes);
+			assert_int_equal(source_insert_after(o.s, &l.statement, code, &o.e, &o.err),
+					 0);
+			char *want =
+				l.guard ? xasprintf(
+						  "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n\tif (%s)\n\t\tF(%s, %s);\n}\n",
+						  rows[i].text, l.guard, l.base, l.bytes)
+					: xasprintf(
+						  "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n\tF(%s, %s);\n}\n",
+						  rows[i].text, l.base, l.bytes);
+			if (!strstr(rows[i].text, "int k"))
+				expect(&o, want);
+			free(want);
+			free(code);
+		}
+		close_one(&o);
+		free(text);
+	}
+}
+
+static void odd_files(void **state)
+{
+	struct one o = open_one("a.c", "void f(struct s *p)\n{\n\tp->a = 1;\n}\n");
+	struct source_store st;
+	struct source_place p = { "/build/elsewhere/a.c", 999, 0 };
+	const struct source_file *f;
+	(void)state;
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "not the source that was compiled"));
+	p.line = 6, p.column = 200;
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "no column 200"));
+	p.column = 0;
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
+	assert_null(st.statement.file->refused);
+	p.file = "nowhere.c";
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "not to be found"));
+	assert_int_equal(source_file_at(o.s, "/usr/include/stdio.h", &f, &o.err), 0);
+	assert_non_null(strstr(f->refused, "not below"));
+	fixture_write(o.dir, "x.y", "%%\n", 3);
+	p = (struct source_place){ "x.y", 1, 0 };
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "neither C nor C++"));
+	static const char bad[] =
+		"#include \"gone.h\"\nstruct s { int a; };\nvoid f(struct s *p)\n{\n\tp->a = 1;\n}\n";
+	fixture_write(o.dir, "bad.c", bad, sizeof bad - 1);
+	p = (struct source_place){ "bad.c", 5, 0 };
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
+	assert_non_null(strstr(st.statement.file->broken, "gone.h"));
+	close_one(&o);
+}
+
+/* Newer than the object that was run, or read-only: questions are answered, edits are not made. */
+static void refused_files(void **state)
+{
+	struct one o = open_one("a.c", "void f(struct s *p)\n{\n\tp->a = 1;\n}\n");
+	char *object = xasprintf("%s/program", o.dir), *path = xasprintf("%s/a.c", o.dir);
+	const char *objects[] = { object };
+	struct source_options options = { .root = o.dir, .object = objects, .objects = 1 };
+	struct source_store st;
+	struct source_place p = { "a.c", 6, 0 };
+	struct timeval old[2] = { { 1000, 0 }, { 1000, 0 } };
+	(void)state;
+	fixture_write(o.dir, "program", "x", 1);
+	assert_int_equal(utimes(object, old), 0);
+	struct source *s = source_open(&options, &o.err);
+	assert_non_null(s);
+	assert_int_equal(source_store_at(s, &p, 4, &st, &o.err), 0);
+	assert_int_equal(source_insert_store(s, &st, "F();", &o.e, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "changed after the program was built"));
+	assert_int_equal(o.e.edit.n, 0);
+	source_close(s);
+	assert_int_equal(chmod(path, 0444), 0);
+	options.changed = true;
+	s = source_open(&options, &o.err);
+	assert_int_equal(source_store_at(s, &p, 4, &st, &o.err), 0);
+	assert_int_equal(source_insert_store(s, &st, "F();", &o.e, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "read-only"));
+	source_close(s);
+	close_one(&o);
+	free(object);
+	free(path);
+}
+
+static void overlaps_and_top(void **state)
+{
+	struct one o = open_one(
+		"a.c", "#ifdef X\n#include <x.h>\n#endif\nvoid f(struct s *p)\n{\n\tp->a = 1;\n}");
+	const struct source_file *f;
+	struct source_edits two = { 0 };
+	(void)state;
+	assert_int_equal(source_file_at(o.s, "a.c", &f, &o.err), 0);
+	assert_int_equal(source_replace(o.s, f, 3, 5, "x", &two, &o.err), 0);
+	assert_int_equal(source_replace(o.s, f, 6, 5, "y", &two, &o.err), 0);
+	assert_int_equal(source_edits_check(&two, &o.err), -1);
+	assert_non_null(strstr(o.err.text, "overlap"));
+	source_edits_free(&two);
+	/* The last line has no newline, and gets longer. */
+	assert_int_equal(source_replace(o.s, f, f->size, 0, "\n/* end */", &o.e, &o.err), 0);
+	expect(&o,
+	       "#ifdef X\n#include <x.h>\n#endif\nvoid f(struct s *p)\n{\n\tp->a = 1;\n}\n/* end */");
+	close_one(&o);
+	o.dir = fixture_new();
+	static const char text[] =
+		"/* h */\n#ifndef A_H\n#define A_H\n#include <stddef.h>\n#ifdef Y\n#include <y.h>\n#endif\n\nint x;\n#endif\n";
+	fixture_write(o.dir, "a.h", text, sizeof text - 1);
+	o = (struct one){ .dir = o.dir, .name = "a.h", .s = fixture_open(o.dir) };
+	assert_int_equal(source_file_at(o.s, "a.h", &f, &o.err), 0);
+	assert_int_equal(source_insert_top(o.s, f, "int y;", &o.e, &o.err), 0);
+	size_t n;
+	char *got = source_edits_apply(&o.e, f, &n);
+	assert_string_equal(
+		got,
+		"/* h */\n#ifndef A_H\n#define A_H\n#include <stddef.h>\n#ifdef Y\n#include <y.h>\n#endif\n\nint y;\n\nint x;\n#endif\n");
+	free(got);
+	close_one(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_and_braces),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(function_and_copy),
+		cmocka_unit_test(no_copies),
+		cmocka_unit_test(loops),
+		cmocka_unit_test(odd_files),
+		cmocka_unit_test(refused_files),
+		cmocka_unit_test(overlaps_and_top),
+	};
+	return fixture_main(tests, sizeof tests / sizeof *tests);
+}
