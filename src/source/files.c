@@ -245,6 +245,7 @@ void source_close(struct source *s)
 		return;
 	source_units_close(s);
 	source_commands_close(s);
+	source_built_close(s);
 	source_lib.disposeIndex(s->index);
 	for (size_t i = 0; i < s->file.n; i++) {
 		free((char *)s->file.p[i]->file.text);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "source/internal.h"
-#include "srcloc/srcloc.h"
 
 #define COMMANDS "compile_commands.json"
 
@@ -99,8 +98,7 @@ static const struct {
 };
 
 /* Adds argument i of the list, if it is one to keep, and what belongs to it; returns how many it was. */
-static size_t keep_argument(struct source *s, struct source_flags *f, const char *const *arg,
-			    size_t n)
+size_t source_flags_keep(struct source *s, struct source_flags *f, const char *const *arg, size_t n)
 {
 	for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
 		size_t len = strlen(kept[k].text);
@@ -129,7 +127,7 @@ static bool from_commands(struct source *s, const char *path, struct source_flag
 		for (unsigned i = 1; i < n; i++)
 			VEC_PUSH(&arg, source_string(s, source_lib.CompileCommand_getArg(c, i)));
 		for (size_t i = 0; i < arg.n;)
-			i += keep_argument(s, f, arg.p + i, arg.n - i);
+			i += source_flags_keep(s, f, arg.p + i, arg.n - i);
 		f->folder = source_string(s, source_lib.CompileCommand_getDirectory(c));
 		VEC_FREE(&arg);
 	}

@@ -117,6 +117,11 @@ void source_commands_list(struct source *);
 /* The same from debug information: flags of a unit, and which units there are. */
 void source_flags_built(struct source *, const char *path, struct source_flags *);
 void source_built_list(struct source *);
+/* The unit that is known to include a header; NULL: none. */
+const char *source_built_including(struct source *, const char *header);
+void source_built_close(struct source *);
+/* Adds an option, the first of n arguments, if it is one that libclang needs; returns how many it was. */
+size_t source_flags_keep(struct source *, struct source_flags *, const char *const *arg, size_t n);
 
 /* A range of a file in one unit: a function's definition, or a macro's use. */
 struct source_range {
@@ -155,6 +160,8 @@ struct source {
 	VEC(struct source_unit *) unit;
 	VEC(const char *) sources; /* paths of all units that are known of, for headers */
 	bool sources_known;
+	VEC(struct source_built *) built; /* units as the debug information has them */
+	bool built_known;
 	uint64_t clock;
 	size_t parsed, broken;
 	struct hmap name_used; /* invented names of variables: hash of file and name -> 1 */

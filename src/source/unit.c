@@ -253,6 +253,10 @@ static struct source_unit *parsed_with(struct source *s, const struct source_fil
 static struct source_unit *including(struct source *s, const struct source_file *f)
 {
 	struct err ignored;
+	const char *first = source_built_including(s, f->path);
+	struct source_unit *user = first ? parse(s, first) : NULL;
+	if (user && includes(user, f))
+		return user;
 	source_commands_list(s);
 	for (size_t i = 0; i < s->sources.n; i++) {
 		const struct source_file *known;

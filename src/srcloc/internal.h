@@ -2,7 +2,7 @@
 /*
  * Inside src/srcloc. Reading order: this file, srcloc.c (address spaces and the caches),
  * object.c (one ELF file), symbols.c (what its symbol table and linkage stubs say),
- * debuginfo.c (what its DWARF says), path.c (call paths of a trace). What a statement assigns to:
+ * debuginfo.c (what its DWARF says), units.c (how it was compiled), path.c (call paths of a trace). What a statement assigns to:
  * lvalue.c (its text), expr.c (the type of an expression), scope.c (names), types.c (types).
  *
  *	srcloc ── imap ──▶ mapping ──▶ object ── cache ──▶ frames of one address
@@ -117,6 +117,8 @@ struct store {
 	Dwfl_Callbacks callbacks;
 };
 const char *srcloc_demangle(struct store *, const char *name);
+const Dwfl_Callbacks *srcloc_callbacks(
+	const struct srcloc *); /* where debug files are looked for */
 
 const char *srcloc_symbols_at(struct object *, uint64_t addr);
 /* Is there a linkage stub? Then *name is that of the function it leads to, or NULL. */

@@ -144,6 +144,11 @@ struct srcloc *srcloc_new(void)
 	return s;
 }
 
+const Dwfl_Callbacks *srcloc_callbacks(const struct srcloc *s)
+{
+	return &s->store->callbacks;
+}
+
 struct srcloc *srcloc_fork(const struct srcloc *from)
 {
 	struct srcloc *s = xcalloc(1, sizeof *s);

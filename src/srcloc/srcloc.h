@@ -89,6 +89,20 @@ const char *srcloc_short_name(const char *function, char *buf, size_t size);
 /* "insert (tree.c:41)", "insert (libfoo.so+0x1234)" or "libfoo.so+0x1234"; returns buf. */
 const char *srcloc_text(const struct srcloc_frame *, char *buf, size_t size);
 
+/* ---- how an object was compiled ---- */
+
+/* A compilation unit, as the debug information has it. */
+struct srcloc_unit {
+	const char *name;        /* of the source file */
+	const char *folder;      /* where it was compiled; NULL: unknown */
+	const char *producer;    /* the compiler, often with its options; NULL: unknown */
+	const char *const *file; /* all files that it has lines or declarations from */
+	size_t files;
+};
+typedef void srcloc_each_unit(void *arg, const struct srcloc_unit *); /* valid during the call */
+/* Calls it for each unit of an object. False: there is no debug information. */
+bool srcloc_units(const char *object, srcloc_each_unit *, void *arg);
+
 /* ---- what a statement assigns to ---- */
 
 enum srcloc_encoding {
