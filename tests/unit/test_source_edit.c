@@ -237,70 +237,65 @@ static void no_copies(void **state)
 	}
 }
 
+struct row {
+	const char *text, *base, *bytes, *guard, *why;
+};
+
+static const struct row loop_rows[] = {
+	{ "for (i = 0; i < n; i++)\n\t\tp->arr[i] = 0;", "p->arr", "n * sizeof(p->arr[0])", "n > 0",
+	  NULL },
+	{ "for (int k = 1; k <= 7; k += 1) {\n\t\tp->arr[k] = 0;\n\t}", "&p->arr[1]",
+	  "(7 - 1 + 1) * sizeof(p->arr[0])", NULL, NULL },
+	{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].a = 0;", "p", "p->n * sizeof(p[0])", "p->n > 0",
+	  NULL },
+	{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].n = 0;", NULL, NULL, NULL, "may change" },
+	{ "for (i = n; i > 0; i--)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL, "count up" },
+	{ "for (i = 0; i < n; i++)\n\t\tif (i & 1)\n\t\t\tp->arr[i] = 0;", NULL, NULL, NULL,
+	  "not every round" },
+	{ "for (i = 0; i < n; i++) {\n\t\tp->arr[i] = 0;\n\t\tif (p->b)\n\t\t\tbreak;\n\t}", NULL,
+	  NULL, NULL, "break" },
+	{ "for (i = 0; i < n; i++)\n\t\tp->arr[0] = 0;", NULL, NULL, NULL, "no array" },
+	{ "for (i = 0; i < n; i++, p++)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL, "count up" },
+	{ "while (n--)\n\t\tp->arr[n] = 0;", NULL, NULL, NULL, "count up" },
+};
+
+#define LOOP_BEGIN "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t"
+
+static void check_range(struct one *o, const struct row *r, const struct source_loop *l)
+{
+	if (!l->base)
+		fail_msg("%s: %s", r->text, l->why);
+	assert_string_equal(l->base, r->base);
+	assert_string_equal(l->bytes, r->bytes);
+	assert_true(!l->guard == !r->guard && (!l->guard || !strcmp(l->guard, r->guard)));
+	char *code = l->guard ? xasprintf("if (%s)\n\tF(%s, %s);", l->guard, l->base, l->bytes)
+			      : xasprintf("F(%s, %s);", l->base, l->bytes);
+	assert_int_equal(source_insert_after(o->s, &l->statement, code, &o->e, &o->err), 0);
+	char *want = l->guard ? xasprintf(LOOP_BEGIN "%s\n\tif (%s)\n\t\tF(%s, %s);\n}\n", r->text,
+					  l->guard, l->base, l->bytes)
+			      : xasprintf(LOOP_BEGIN "%s\n\tF(%s, %s);\n}\n", r->text, l->base,
+					  l->bytes);
+	expect(o, want);
+	free(want);
+	free(code);
+}
+
 static void loops(void **state)
 {
-	static const struct {
-		const char *text, *base, *bytes, *guard, *why;
-	} rows[] = {
-		{ "for (i = 0; i < n; i++)\n\t\tp->arr[i] = 0;", "p->arr", "n * sizeof(p->arr[0])",
-		  "n > 0", NULL },
-		{ "for (int k = 1; k <= 7; k += 1) {\n\t\tp->arr[k] = 0;\n\t}", "&p->arr[1]",
-		  "(7 - 1 + 1) * sizeof(p->arr[0])", NULL, NULL },
-		{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].a = 0;", "p", "p->n * sizeof(p[0])",
-		  "p->n > 0", NULL },
-		{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].n = 0;", NULL, NULL, NULL, "may change" },
-		{ "for (i = n; i > 0; i--)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL, "count up" },
-		{ "for (i = 0; i < n; i++)\n\t\tif (i & 1)\n\t\t\tp->arr[i] = 0;", NULL, NULL, NULL,
-		  "not every round" },
-		{ "for (i = 0; i < n; i++) {\n\t\tp->arr[i] = 0;\n\t\tif (p->b)\n\t\t\tbreak;\n\t}",
-		  NULL, NULL, NULL, "break" },
-		{ "for (i = 0; i < n; i++)\n\t\tp->arr[0] = 0;", NULL, NULL, NULL, "no array" },
-		{ "for (i = 0; i < n; i++, p++)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL,
-		  "count up" },
-		{ "while (n--)\n\t\tp->arr[n] = 0;", NULL, NULL, NULL, "count up" },
-	};
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char *text = xasprintf(
-			"void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n}\n",
-			rows[i].text);
+	for (size_t i = 0; i < sizeof loop_rows / sizeof *loop_rows; i++) {
+		const struct row *r = &loop_rows[i];
+		char *text = xasprintf(LOOP_BEGIN "%s\n}\n", r->text);
 		struct one o = open_one("loop.c", text);
 		struct source_store st;
 		struct source_loop l;
-		struct source_place p = at(&o, "= 0;\n");
-		p = (strstr(rows[i].text, "p->arr[") || strstr(rows[i].text, "p[i]"))
-			    ? at(&o, strstr(rows[i].text, "p->arr[") ? "p->arr[" : "p[i]")
-			    : p;
+		struct source_place p = at(&o, strstr(r->text, "p->arr[") ? "p->arr[" : "p[i]");
 		assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
 		assert_int_equal(source_loop_around(o.s, &p, &st, &l, &o.err), 0);
-		if (rows[i].why) {
-			assert_null(l.base);
-			if (!strstr(l.why, rows[i].why))
-				fail_msg("%s: %s", rows[i].text, l.why);
-		} else {
-			if (!l.base)
-				fail_msg("%s: %s", rows[i].text, l.why);
-			assert_string_equal(l.base, rows[i].base);
-			assert_string_equal(l.bytes, rows[i].bytes);
-			assert_true(!l.guard == !rows[i].guard &&
-				    (!l.guard || !strcmp(l.guard, rows[i].guard)));
-			char *code = l.guard ? xasprintf("if (%s)\n\tF(%s, %s);", l.guard, l.base,
-							 l.bytes)
-					     : xasprintf("F(%s, %s);", l.base, l.bytes);
-			assert_int_equal(source_insert_after(o.s, &l.statement, code, &o.e, &o.err),
-					 0);
-			char *want =
-				l.guard ? xasprintf(
-						  "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n\tif (%s)\n\t\tF(%s, %s);\n}\n",
-						  rows[i].text, l.guard, l.base, l.bytes)
-					: xasprintf(
-						  "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t%s\n\tF(%s, %s);\n}\n",
-						  rows[i].text, l.base, l.bytes);
-			if (!strstr(rows[i].text, "int k"))
-				expect(&o, want);
-			free(want);
-			free(code);
-		}
+		if (!r->why)
+			check_range(&o, r, &l);
+		else if (l.base || !strstr(l.why, r->why))
+			fail_msg("%s: %s", r->text, l.base ? l.base : l.why);
 		close_one(&o);
 		free(text);
 	}
