@@ -186,10 +186,10 @@ static int is_calm(struct crash *c, const struct crash_state *s, const struct sp
 		   uint64_t said, const uint64_t fine[2], struct err *err)
 {
 	crash_cursor_move(&c->judging, s->event);
-	uint64_t key = crash_judge_key(c, s, crash_state_hash(s, &c->judging)), known, again;
+	uint64_t key = crash_judge_key(c, s, crash_state_hash(s, &c->judging)), known = 0, again;
 	struct said all;
 	if (hmap_get(&c->calm, key, &known) || !run)
-		return run || known == 1 ? known == 1 : 0;
+		return known == 1;
 	char *was = crash_said(c, s, span->op, said, err);
 	if (!was || look_up(c, span, &all, err))
 		return free(was), -1;
