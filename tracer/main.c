@@ -245,6 +245,7 @@ static void pre_clo_init(void)
 	VG_(track_pre_deliver_signal)(ctx_signal);
 	VG_(atfork)(NULL, NULL, fork_child);
 	options_init();
+	large_setup();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(pre_clo_init)

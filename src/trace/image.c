@@ -138,18 +138,20 @@ static void store_file(struct trace_image *im, struct image_file *f, uint64_t of
 		write_file(im, f, off, src, n);
 }
 
-/* Moves all pages from index `from` on by `by` pages: collapse and insert. */
+/* Moves all pages from index `from` on by `by` pages, over what is there: collapse and insert. */
 static void shift_pages(struct image_file *f, uint64_t from, int64_t by)
 {
 	struct hmap old = f->page;
 	memset(&f->page, 0, sizeof f->page);
 	if (f->ndirect)
 		memset(f->direct, 0, f->ndirect * sizeof *f->direct);
-	for (size_t i = 0; i < old.cap; i++)
-		if (old.used[i] && old.val[i])
-			hmap_put(&f->page,
-				 old.key[i] >= from ? old.key[i] + (uint64_t)by : old.key[i],
+	for (size_t i = 0; i < old.cap; i++) {
+		bool moved = old.used[i] && old.key[i] >= from;
+		bool gone = by < 0 && !moved && old.key[i] >= from + (uint64_t)by;
+		if (old.used[i] && old.val[i] && !gone)
+			hmap_put(&f->page, moved ? old.key[i] + (uint64_t)by : old.key[i],
 				 old.val[i]);
+	}
 	hmap_free(&old);
 }
 

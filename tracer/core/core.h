@@ -40,6 +40,7 @@ extern Int VG_(DebugInfo_syms_howmany)(const DebugInfo *);
 extern void VG_(DebugInfo_syms_getidx)(const DebugInfo *, Int i, void *address, UInt *size,
 				       const HChar **name, const HChar ***more_names, Bool *text,
 				       Bool *indirect, Bool *global);
+extern VexRegisterUpdates VG_(clo_px_file_backed);
 extern VexControl vex_control; /* what VEX goes by after its start */
 extern XArray *VG_(args_for_client);
 extern const HChar *VG_(args_the_exename);

@@ -23,9 +23,14 @@
 #define OFF(reg) ((Int)offsetof(VexGuestAMD64State, guest_##reg))
 #define SLOW_INSNS 24
 
-extern VexRegisterUpdates VG_(clo_px_file_backed);
 extern Addr __real_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap);
 extern Addr __wrap_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap);
+extern void __real_vgPlain_discard_translations(Addr start, ULong len, const HChar *who);
+extern void __wrap_vgPlain_discard_translations(Addr start, ULong len, const HChar *who);
+#define FAST_ENTRIES (4u << 13) /* of the core's table of translations that ran recently */
+extern struct {
+	Addr guest, host;
+} VG_(tt_fast)[FAST_ENTRIES];
 
 static struct {
 	Bool slow;
@@ -415,15 +420,29 @@ const struct block_hooks exec_hooks = { begin, before, after, NULL, flush, finis
 Addr __wrap_vgPlain_redir_do_lookup(Addr orig, Bool *is_wrap)
 {
 	Bool slow = sym_on && (orig & SYM_BLOCK_SLOW);
+	vex_control.guest_max_insns =
+		large_insns(orig, slow ? SLOW_INSNS : VG_(clo_vex_control).guest_max_insns);
 	if (!sym_on)
 		return __real_vgPlain_redir_do_lookup(orig, is_wrap);
 	vex_control.guest_chase = slow ? False : VG_(clo_vex_control).guest_chase;
-	vex_control.guest_max_insns = slow ? SLOW_INSNS : VG_(clo_vex_control).guest_max_insns;
 	vex_control.iropt_unroll_thresh = slow ? 0 : VG_(clo_vex_control).iropt_unroll_thresh;
 	if (!slow)
 		return __real_vgPlain_redir_do_lookup(orig, is_wrap);
 	*is_wrap = False;
 	return orig & ~SYM_BLOCK_SLOW;
+}
+
+/*
+ * The core finds what ran recently by a table, from which it takes a single translation that it discards
+ * by the address of its code. A slow one is there under its alias, and would be run again and again.
+ */
+void __wrap_vgPlain_discard_translations(Addr start, ULong len, const HChar *who)
+{
+	enum { BOGUS = 1 }; /* no code is there */
+	__real_vgPlain_discard_translations(start, len, who);
+	for (UInt i = 0; sym_on && i < FAST_ENTRIES; i++)
+		if (VG_(tt_fast)[i].guest & SYM_BLOCK_SLOW)
+			VG_(tt_fast)[i].guest = BOGUS;
 }
 
 void exec_setup(void)

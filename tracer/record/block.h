@@ -50,6 +50,12 @@ static inline void call(IRSB *sb, const HChar *name, void *fn, Int regparms, IRE
 	addStmtToIRSB(sb, IRStmt_Dirty(d));
 }
 
+/* large.c: how many statements a block may become; what stands in for one that would become more, `at` is
+ * how it is filed; and what the core has put before the first instruction, whose index it returns. */
+Int large_limit(const IRSB *in);
+IRSB *large_again(const IRSB *in, Addr at);
+Int large_preamble(IRSB *out, const IRSB *in);
+
 /* frames.c: the shadow stack of context.c, updated inline. */
 void frames_push(struct block *, IRExpr *target);
 void frames_return(IRSB *);

@@ -76,6 +76,20 @@ void stacks_are_pm(void)
 	record.stacks = True;
 }
 
+/*
+ * Who handles faults may repair what was wrong and have the instruction tried again: then all registers must
+ * be in their place at every access to memory, and not only at the end of a block.
+ */
+void faults_are_handled(void)
+{
+	const VexRegisterUpdates all = VexRegUpdAllregsAtMemAccess;
+	if (vex_control.iropt_register_updates_default == all)
+		return;
+	vex_control.iropt_register_updates_default = all;
+	VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) = all;
+	VG_(discard_translations)(0, ~0ull, "hf.faults");
+}
+
 /* Leaves the block at its next instruction if the new stack is PM, and throws away all. */
 static void leave_for_stack(struct block *b, Addr next)
 {
@@ -437,32 +451,32 @@ static void do_stmt(struct block *b, IRStmt *st)
 	keep(b->out, st);
 }
 
+static struct block block_new(const IRSB *in)
+{
+	struct block b = { .out = deepCopyIRSBExceptStmts(in),
+			   .ntemps = (UInt)in->tyenv->types_used };
+	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
+	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
+	return b;
+}
+
 IRSB *instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		 const VexGuestExtents *vge, const VexArchInfo *arch, IRType gty, IRType hty)
 {
-	struct block b = { deepCopyIRSBExceptStmts(in),
-			   NULL,
-			   NULL,
-			   (UInt)in->tyenv->types_used,
-			   False,
-			   False,
-			   0,
-			   { 0 },
-			   False };
-	Int i = 0;
+	struct block b = block_new(in);
+	Int most = large_limit(in);
 	library_scan();
-	b.def = VG_(calloc)("hf.def", b.ntemps + 1, sizeof *b.def);
-	b.is_sp = VG_(calloc)("hf.sp", b.ntemps + 1, sizeof *b.is_sp);
-	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
-		addStmtToIRSB(b.out, in->stmts[i]);
+	Int i = large_preamble(b.out, in);
 	if (record.hooks)
 		record.hooks->begin(b.out, in, closure->nraddr);
-	for (; i < in->stmts_used; i++)
+	for (; i < in->stmts_used && b.out->stmts_used <= most; i++)
 		do_stmt(&b, in->stmts[i]);
 	if (record.hooks)
 		record.hooks->finish(b.out);
-	end_block(&b, vge);
+	Bool fits = b.out->stmts_used <= most;
+	if (fits)
+		end_block(&b, vge);
 	VG_(free)(b.def);
 	VG_(free)(b.is_sp);
-	return b.out;
+	return fits ? b.out : large_again(in, closure->nraddr);
 }

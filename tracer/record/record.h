@@ -5,6 +5,7 @@
  *   options.c     what was asked for
  *   decode.c      guest bytes -> is it a flush, a fence, a non-temporal store?
  *   instrument.c  puts the calls into each superblock
+ *   large.c       … what if that makes it too large
  *   frames.c      … those for calls and returns
  *   hooks.c       the functions that are called there
  *   context.c     the calling context of the current thread, in O(1)
@@ -346,8 +347,14 @@ void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr a)
 void loads_stored(Addr a, SizeT size); /* forget that these bytes were loaded */
 void loads_forget(void);
 
+/* ---- large.c ---- */
+void large_setup(void);
+Int large_insns(Addr at, Int most); /* how many instructions a block there may have */
+
 /* ---- instrument.c ---- */
-void stacks_are_pm(void); /* some are; called at a system call */
+/* Called at system calls: some stacks are PM; the program has a handler for faults. */
+void stacks_are_pm(void);
+void faults_are_handled(void);
 /*
  * Who else instruments each block, besides recording: called while a block is
  * translated. `before` and `after` surround each statement of the program's; `stored` comes before the

@@ -205,6 +205,13 @@ static void exit_pre(ThreadId tid, UInt no, Int status)
 	exits_process(tid);
 }
 
+static void handler_given(Int sig, const vki_sigaction_toK_t *act)
+{
+	if (act && (sig == VKI_SIGSEGV || sig == VKI_SIGBUS) && act->ksa_handler != VKI_SIG_DFL &&
+	    act->ksa_handler != VKI_SIG_IGN)
+		faults_are_handled();
+}
+
 static void threads_post(ThreadId tid, UInt no, const UWord *a)
 {
 	const vki_stack_t *st = (const vki_stack_t *)a[0];
@@ -213,6 +220,7 @@ static void threads_post(ThreadId tid, UInt no, const UWord *a)
 		if (st && region_ever())
 			stack_given((Addr)st->ss_sp, st->ss_size);
 		break;
+	case __NR_rt_sigaction: handler_given((Int)a[0], (const vki_sigaction_toK_t *)a[1]); break;
 	case __NR_set_robust_list: exits_robust_list(tid, a[0]); break;
 	case __NR_set_tid_address: exits_clear_word(tid, a[0]); break;
 	default: break;
