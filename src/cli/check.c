@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
+#include "fix/fix.h"
 
 struct check_cli {
 	struct run_opts run;
@@ -59,6 +60,7 @@ struct session {
 	struct check_run run; /* the first: save gets it back */
 	struct check_cli *o;
 	struct output out;
+	const char *folder;   /* of the trace */
 	double started, next; /* when; the next report of a run that goes on */
 };
 
@@ -124,9 +126,12 @@ static int conclude(struct session *s, struct finding_set *set)
 	const struct check_run *run = &s->run;
 	char *looked = run_looked(
 		&run->seen, run->live ? trace_live_defs(run->live) : trace_defs(run->reader), NULL);
+	char *repair = fix_hint(set, run->live ? output_json(&s->out) : s->folder);
 	r.looked = looked;
+	r.repair = repair;
 	int status = output_write(&s->out, &r, run->live ? stderr : stdout);
 	free(looked);
+	free(repair);
 	free(loaded);
 	free(note);
 	output_say_stale(&s->out);
@@ -163,6 +168,7 @@ static int cmd_check(int argc, char **argv)
 					     .include_libs = o.include_libs,
 					     .ops = o.ops },
 				    .look = save };
+	s.folder = trace ? argv[0] : NULL;
 	if (output_open(&s.out, &o.output, &err))
 		status = cli_fail(&err);
 	else if (trace ? check_run_trace(&s.run, argv[0], &set, &err)

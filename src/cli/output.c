@@ -109,6 +109,14 @@ int output_write(const struct output *out, const struct report *r, FILE *text)
 	return bad ? bad : verdict(o, r);
 }
 
+const char *output_json(const struct output *out)
+{
+	for (size_t i = 0; report_format_at(i); i++)
+		if (!strcmp(report_format_at(i)->name, "json") && is_file(out->o->file[i]))
+			return out->o->file[i];
+	return NULL;
+}
+
 bool output_has_files(const struct output *out)
 {
 	for (size_t i = 0; report_format_at(i); i++)

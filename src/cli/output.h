@@ -115,6 +115,7 @@ bool output_strict(const char *incomplete); /* --incomplete error was said */
  */
 int output_write(const struct output *, const struct report *, FILE *text);
 /* Only the reports that are files, for the time being; what cannot be written is no error yet. */
+const char *output_json(const struct output *); /* the file of the JSON report; NULL: none */
 bool output_has_files(const struct output *);
 void output_save(const struct output *, const struct report *);
 /* Warns of suppressions that suppressed nothing. */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fix/fix.h"
+
 #define STATS 12
 
 struct work {
@@ -129,7 +131,10 @@ static int report(struct work *w)
 		.notes = (const char *const *)notes,
 		.nnotes = campaign_say_notes(c, w->rec.seconds, notes),
 	};
+	char *repair = fix_hint(&w->set, w->dir);
+	r.repair = repair;
 	int status = output_write(&w->out, &r, w->live ? stderr : stdout);
+	free(repair);
 	output_say_stale(&w->out);
 	for (size_t i = 0; crash_stale(crash, i); i++)
 		msg_warn("%s has changed since it was recorded: its places are not shown",

@@ -16,6 +16,7 @@
 	X(show)                                                                                    \
 	X(replay)                                                                                  \
 	X(diff)                                                                                    \
+	X(fix)                                                                                     \
 	X(reads)                                                                                   \
 	X(dump)
 

@@ -48,6 +48,7 @@ void repair_fix_free(struct repair_fix *f)
 		free(f->rejected.p[i].why);
 	VEC_FREE(&f->rejected);
 	VEC_FREE(&f->bugs);
+	VEC_FREE(&f->stores);
 	free(f->why);
 }
 
@@ -62,6 +63,7 @@ static struct repair_fix *add(struct repair_plan *plan, enum repair_form form, u
 {
 	struct repair_fix f = { .form = form, .acts = acts, .bug = bug, .at = at, .why = why };
 	VEC_PUSH(&f.bugs, bug);
+	VEC_PUSH(&f.stores, bug);
 	VEC_PUSH(&plan->fix, f);
 	return &plan->fix.p[plan->fix.n - 1];
 }

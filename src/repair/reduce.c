@@ -7,10 +7,7 @@ static bool after(const struct repair_place *a, const struct repair_place *b)
 	return a->line != b->line ? a->line > b->line : a->column > b->column;
 }
 
-/*
- * Two stores to one cache line, in statements that are executed together: they reach the medium in program
- * order whatever is done between them, so what follows the later one serves both.
- */
+/* Two stores to one cache line, in statements that are executed together: what follows the later one serves both. */
 static bool same_line(const struct repair_bug *b, const struct repair_fix *x,
 		      const struct repair_fix *y)
 {
@@ -31,6 +28,8 @@ static bool join(const struct repair_bug *b, struct repair_plan *plan, size_t i,
 	struct repair_fix *x = &plan->fix.p[i], *y = &plan->fix.p[k];
 	if (same_step(x, y)) {
 		x->acts |= y->acts;
+		for (size_t n = 0; n < y->stores.n; n++)
+			VEC_PUSH(&x->stores, y->stores.p[n]);
 	} else if (same_line(b, x, y)) {
 		struct repair_fix *first = after(&x->at, &y->at) ? y : x;
 		struct repair_fix *last = first == x ? y : x;

@@ -84,6 +84,8 @@ struct repair_fix {
 	struct repair_place at; /* where to insert: after it, or before it for REPAIR_BEFORE */
 	char *why;              /* a sentence without its full stop */
 	VEC(size_t) bugs;       /* all that it repairs, with other fixes or without */
+	VEC(size_t)
+	stores; /* of these, those whose stores are followed by a flush; the first is `bug` */
 	VEC(struct repair_rejected) rejected;
 };
 struct repair_plan {

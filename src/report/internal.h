@@ -43,6 +43,12 @@ int report_write_json(const char *path, cJSON *, struct err *); /* frees the tre
 
 /* finding_json.c: a finding as the report has it, or as it is kept: with full paths and all. */
 cJSON *report_finding_tree(const struct finding *, bool whole);
+/* SARIF: a path as a URI, one that is relative to the folder of the report if it is below; what repairs a finding. */
+void report_add_uri(cJSON *, const char *path, bool folder);
+void report_add_artifact(cJSON *, const char *path);
+void report_add_fixes(cJSON *result, const struct report *, const struct finding *);
+/* NULL: it is damaged. */
+struct finding *report_finding_of(const cJSON *, struct err *);
 /* "tail", "signal", …: the name of an enum srcloc_kind; NULL for SRCLOC_CODE. */
 #define REPORT_PATHS 32 /* call paths of a finding that are written out */
 const char *report_how(uint8_t kind);

@@ -262,17 +262,22 @@ static struct finding *finding(const cJSON *o)
 	return f;
 }
 
-struct finding *report_finding_parse(const char *json, struct err *err)
+struct finding *report_finding_of(const cJSON *tree, struct err *err)
 {
-	cJSON *tree = cJSON_Parse(json);
 	const char *lacks = cJSON_IsObject(tree) ? missing(tree) : NULL;
-	struct finding *f = NULL;
 	if (!cJSON_IsObject(tree))
 		err_set(err, EXIT_USAGE, "a kept finding is damaged: it is no JSON object");
 	else if (lacks)
 		err_set(err, EXIT_USAGE, "a kept finding is damaged: it has no %s", lacks);
 	else
-		f = finding(tree);
+		return finding(tree);
+	return NULL;
+}
+
+struct finding *report_finding_parse(const char *json, struct err *err)
+{
+	cJSON *tree = cJSON_Parse(json);
+	struct finding *f = report_finding_of(tree, err);
 	cJSON_Delete(tree);
 	return f;
 }

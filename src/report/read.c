@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading a JSON report back: the baseline. */
+/* Reading a JSON report back: the baseline, and findings to go on with. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/internal.h"
 
-static int read_whole(const char *path, struct buf *out, struct err *err)
+static int read_whole(const char *path, const char *what, struct buf *out, struct err *err)
 {
 	FILE *f = fopen(path, "re");
 	char part[65536];
 	size_t n;
 	if (!f)
-		return err_errno(err, EXIT_USAGE, "cannot open the baseline %s", path);
+		return err_errno(err, EXIT_USAGE, "cannot open the %s %s", what, path);
 	while ((n = fread(part, 1, sizeof part, f)) > 0)
 		buf_add(out, part, n);
 	int status =
-		ferror(f) ? err_errno(err, EXIT_USAGE, "cannot read the baseline %s", path) : 0;
+		ferror(f) ? err_errno(err, EXIT_USAGE, "cannot read the %s %s", what, path) : 0;
 	fclose(f);
 	return status;
 }
@@ -44,10 +44,10 @@ static int add_ids(const cJSON *findings, char ***ids, size_t *n)
 	return 0;
 }
 
-static int ids_of(const cJSON *tree, const char *path, char ***ids, size_t *n, struct err *err)
+/* A report of ours, of a schema that can be read. */
+static int check_tree(const cJSON *tree, const char *path, struct err *err)
 {
 	const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tree, "schema");
-	const cJSON *suppressed = cJSON_GetObjectItemCaseSensitive(tree, "suppressed");
 	if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(tree, "holdfast")) ||
 	    !cJSON_IsNumber(schema))
 		return err_set(err, EXIT_USAGE,
@@ -56,6 +56,14 @@ static int ids_of(const cJSON *tree, const char *path, char ***ids, size_t *n, s
 		return err_set(err, EXIT_USAGE,
 			       "%s is a report of schema %g; this holdfast reads schema %d", path,
 			       schema->valuedouble, REPORT_SCHEMA);
+	return 0;
+}
+
+static int ids_of(const cJSON *tree, const char *path, char ***ids, size_t *n, struct err *err)
+{
+	const cJSON *suppressed = cJSON_GetObjectItemCaseSensitive(tree, "suppressed");
+	if (check_tree(tree, path, err))
+		return -1;
 	if (add_ids(cJSON_GetObjectItemCaseSensitive(tree, "findings"), ids, n) ||
 	    (suppressed && add_ids(suppressed, ids, n)))
 		return err_set(err, EXIT_USAGE, "%s is a damaged report: a finding has no id",
@@ -69,7 +77,7 @@ int report_read_ids(const char *path, char ***ids, size_t *n, struct err *err)
 	int status;
 	*ids = NULL;
 	*n = 0;
-	if (read_whole(path, &text, err)) {
+	if (read_whole(path, "baseline", &text, err)) {
 		buf_free(&text);
 		return -1;
 	}
@@ -94,4 +102,87 @@ void report_free_ids(char **ids, size_t n)
 	for (size_t i = 0; i < n; i++)
 		free(ids[i]);
 	free(ids);
+}
+
+/* ---- all of it ---- */
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+	return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+/* Files are written relative to the folder in which the report was made. */
+static void make_absolute(struct finding_place *p, const char *folder)
+{
+	for (size_t i = 0; folder && i < p->n; i++) {
+		const char *file = p->frame[i].file;
+		if (!file || *file == '/')
+			continue;
+		char *path = xasprintf("%s/%s", folder, file);
+		p->frame[i].file = finding_intern(path);
+		free(path);
+	}
+}
+
+static int add_findings(const cJSON *tree, const char *path, struct report_read *to,
+			struct err *err)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "findings"))
+	{
+		struct finding *f = report_finding_of(item, err);
+		if (!f)
+			return err_set(err, EXIT_USAGE,
+				       "%s is a damaged report: a finding lacks a part", path);
+		make_absolute(&f->place, to->folder);
+		for (size_t i = 0; i < f->paths.n; i++)
+			make_absolute(&f->paths.p[i].place, to->folder);
+		for (size_t i = 0; i < f->related.n; i++)
+			make_absolute(&f->related.p[i].place, to->folder);
+		VEC_PUSH(&to->findings.v, f);
+	}
+	return 0;
+}
+
+static char *own(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+int report_read(const char *path, struct report_read *to, struct err *err)
+{
+	struct buf text = { 0 };
+	*to = (struct report_read){ 0 };
+	int bad = read_whole(path, "report", &text, err);
+	cJSON *tree = !bad && text.n ? cJSON_ParseWithLength(text.p, text.n) : NULL;
+	if (!bad && !cJSON_IsObject(tree))
+		bad = err_set(err, EXIT_USAGE,
+			      "%s is not a JSON report of holdfast (made with --json)", path);
+	if (!bad && !(bad = check_tree(tree, path, err))) {
+		const cJSON *word;
+		to->folder = own(text_of(tree, "folder"));
+		to->model = own(text_of(tree, "model"));
+		to->incomplete = own(text_of(tree, "incomplete"));
+		cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(
+						 tree, "command")) if (cJSON_IsString(word))
+			VEC_PUSH(&to->command, xstrdup(word->valuestring));
+		bad = add_findings(tree, path, to, err);
+	}
+	cJSON_Delete(tree);
+	buf_free(&text);
+	if (bad)
+		report_read_free(to);
+	return bad;
+}
+
+void report_read_free(struct report_read *r)
+{
+	for (size_t i = 0; i < r->command.n; i++)
+		free(r->command.p[i]);
+	VEC_FREE(&r->command);
+	free(r->folder);
+	free(r->model);
+	free(r->incomplete);
+	finding_set_free(&r->findings);
 }

@@ -19,6 +19,13 @@ struct report_chart {
 	const double *row;
 	size_t n; /* rows */
 };
+/* A change of the source that repairs a finding, or is a part of that: the region becomes the text. */
+struct report_change {
+	const char *id;   /* of the finding; those of one finding stand together */
+	const char *file; /* absolute */
+	uint32_t line, column, end_line, end_column;
+	const char *text;
+};
 struct report {
 	const char *verb;           /* "check", "crash", "test" */
 	const char *model;          /* "adr", …; may be NULL */
@@ -32,6 +39,9 @@ struct report {
 	size_t nstats;
 	const char *const *notes; /* lines about the run, before the summary */
 	size_t nnotes;
+	const char *repair; /* the command that repairs what was found; NULL: none */
+	const struct report_change *change;
+	size_t nchange;
 	const struct report_chart *chart; /* NULL: none */
 	uint64_t top;                     /* findings that are shown in full, in words; 0: all */
 };
@@ -56,6 +66,16 @@ int report_html(const struct report *, const char *path, struct err *);
 /* The ids in a JSON report of ours, suppressed findings' too, for --baseline. */
 int report_read_ids(const char *path, char ***ids, size_t *n, struct err *);
 void report_free_ids(char **ids, size_t n);
+
+/* A JSON report of ours, read back: its findings that are not suppressed, with absolute paths. */
+struct report_read {
+	struct finding_set findings; /* as they were written: ids are not made anew */
+	VEC(char *) command;         /* of the program */
+	char *folder;                /* where it was made */
+	char *model, *incomplete;    /* may be NULL */
+};
+int report_read(const char *path, struct report_read *, struct err *);
+void report_read_free(struct report_read *);
 
 /*
  * One finding as text that can be kept: compact JSON in the form of the report's, with full paths,

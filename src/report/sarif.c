@@ -27,7 +27,7 @@
 #define ROOT "%SRCROOT%"
 
 /* A path as a URI reference: relative ones as they are, absolute ones with file://. */
-static void add_uri(cJSON *to, const char *path, bool folder)
+void report_add_uri(cJSON *to, const char *path, bool folder)
 {
 	struct buf uri = { 0 };
 	if (*path == '/')
@@ -45,6 +45,13 @@ static void add_uri(cJSON *to, const char *path, bool folder)
 	buf_free(&uri);
 }
 
+void report_add_artifact(cJSON *artifact, const char *path)
+{
+	report_add_uri(artifact, report_path(path), false);
+	if (*report_path(path) != '/')
+		report_add_text(artifact, "uriBaseId", ROOT);
+}
+
 static void add_physical(cJSON *location, const struct srcloc_frame *f)
 {
 	const char *path = f->file ? f->file : f->module;
@@ -53,9 +60,7 @@ static void add_physical(cJSON *location, const struct srcloc_frame *f)
 	cJSON *physical = cJSON_AddObjectToObject(location, "physicalLocation");
 	cJSON *artifact = cJSON_AddObjectToObject(physical, "artifactLocation");
 	cJSON *region = cJSON_AddObjectToObject(physical, "region");
-	add_uri(artifact, report_path(path), false);
-	if (*report_path(path) != '/')
-		report_add_text(artifact, "uriBaseId", ROOT);
+	report_add_artifact(artifact, path);
 	cJSON_AddNumberToObject(region, "startLine", f->file && f->line ? f->line : 1);
 	if (f->file && f->line && f->column)
 		cJSON_AddNumberToObject(region, "startColumn", f->column);
@@ -262,6 +267,7 @@ static cJSON *result(const struct report *r, const struct finding *f,
 		report_add_text(s, "status", "accepted");
 		cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "suppressions"), s);
 	}
+	report_add_fixes(o, r, f);
 	add_properties(o, f);
 	return o;
 }
@@ -283,7 +289,8 @@ static void add_invocation(cJSON *run, const struct report *r, size_t left_out)
 	for (size_t i = 0; i < r->ncommand; i++)
 		cJSON_AddItemToArray(arguments, report_text_item(r->command[i]));
 	if (*report_folder())
-		add_uri(cJSON_AddObjectToObject(o, "workingDirectory"), report_folder(), true);
+		report_add_uri(cJSON_AddObjectToObject(o, "workingDirectory"), report_folder(),
+			       true);
 	cJSON *notes = cJSON_AddArrayToObject(o, "toolExecutionNotifications");
 	if (r->incomplete)
 		add_notification(notes, "warning", r->incomplete);
@@ -332,7 +339,7 @@ int report_sarif(const struct report *r, const char *path, struct err *err)
 	add_invocation(run, r, n > MAX_RESULTS ? n - MAX_RESULTS : 0);
 	if (*report_folder()) {
 		cJSON *bases = cJSON_AddObjectToObject(run, "originalUriBaseIds");
-		add_uri(cJSON_AddObjectToObject(bases, ROOT), report_folder(), true);
+		report_add_uri(cJSON_AddObjectToObject(bases, ROOT), report_folder(), true);
 	}
 	report_add_text(run, "columnKind", "utf16CodeUnits");
 	cJSON_AddItemToObject(run, "results", results(r, &rules));

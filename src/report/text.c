@@ -368,6 +368,11 @@ void report_text(const struct report *r, FILE *file)
 		report_text_put(&o, r->incomplete, SIZE_MAX);
 		fputc('\n', file);
 	}
+	if (r->repair) {
+		fputs("to repair it: ", file);
+		report_text_put(&o, r->repair, SIZE_MAX);
+		fputc('\n', file);
+	}
 	put_summary(&o, r);
 	fflush(file);
 }

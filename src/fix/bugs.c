@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Findings become bugs: which store lacks what, and before which point. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix/internal.h"
+
+/* How the kinds of findings are repaired. Those that are not here are none of ours. */
+enum way {
+	BY_PLACE, /* the finding's place is the store */
+	BY_CRASH, /* the stores that are lost must be persistent before the one that survives is made */
+	BY_LOSS,  /* … as soon as they are made: the operation ends */
+	BY_WORDS, /* order alone does not help */
+};
+static const struct {
+	enum finding_kind kind;
+	enum way way;
+	unsigned lacks;
+} ways[] = {
+	{ FINDING_MISSING_FLUSH, BY_PLACE, REPAIR_FLUSH },
+	{ FINDING_MISSING_FENCE, BY_PLACE, REPAIR_FENCE },
+	{ FINDING_MISSING_FLUSH_AND_FENCE, BY_PLACE, FIX_BOTH },
+	{ FINDING_LATE_PERSIST, BY_PLACE, FIX_BOTH },
+	{ FINDING_BROKEN_ORDER, BY_WORDS, 0 },
+	{ FINDING_ORDERING, BY_CRASH, FIX_BOTH },
+	{ FINDING_LOST_OPERATION, BY_LOSS, FIX_BOTH },
+	{ FINDING_ATOMICITY, BY_WORDS, 0 },
+	{ FINDING_HALF_OPERATION, BY_WORDS, 0 },
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+static size_t way_of(const struct finding *f)
+{
+	size_t i = 0;
+	while (i < WAYS && f->kind != finding_kind_info(ways[i].kind))
+		i++;
+	return i;
+}
+
+/* Kinds of the oracles for libpmemobj: what is not logged is not undone, whatever is flushed. */
+static bool is_unlogged(const struct finding *f)
+{
+	return !strcmp(f->kind->name, "unlogged-store") ||
+	       !strcmp(f->kind->name, "store-outside-tx");
+}
+
+bool fix_repairs(const struct finding *f)
+{
+	size_t i = way_of(f);
+	return i < WAYS && ways[i].way != BY_WORDS && f->level == FINDING_ERROR && !f->suppressed;
+}
+
+char *fix_hint(const struct finding_set *set, const char *what)
+{
+	struct buf b = { 0 };
+	size_t i = 0;
+	while (i < set->v.n && !fix_repairs(set->v.p[i]))
+		i++;
+	if (i == set->v.n || !what)
+		return NULL;
+	buf_puts(&b, "holdfast fix ");
+	shell_quote(&b, what, strlen(what));
+	buf_add(&b, "", 1);
+	return b.p;
+}
+
+static bool asked_for(const struct fix *x, const struct finding *f)
+{
+	for (size_t i = 0; i < x->o.nonly; i++)
+		if (!strncmp(f->id, x->o.only[i], strlen(x->o.only[i])))
+			return true;
+	return !x->o.nonly && f->level == FINDING_ERROR && !f->suppressed;
+}
+
+static const struct finding_related *related(const struct finding *f, const char *role)
+{
+	for (size_t i = 0; i < f->related.n; i++)
+		if (!strcmp(f->related.p[i].role, role))
+			return &f->related.p[i];
+	return NULL;
+}
+
+static struct repair_place main_place(const struct finding_place *p)
+{
+	const struct srcloc_frame *m = finding_main_frame(p);
+	if (!m || !m->file)
+		return (struct repair_place){ 0 };
+	return (struct repair_place){ m->file, m->function, m->line, m->column };
+}
+
+/* "pool+0x40, 8 bytes": the cache line, told from others by its file and number. */
+static uint64_t line_of(const char *data, uint32_t *bytes)
+{
+	char *end;
+	const char *plus = data ? strrchr(data, '+') : NULL;
+	*bytes = 0;
+	if (!plus)
+		return 0;
+	uint64_t off = strtoull(plus + 1, &end, 16);
+	if (*end == ',')
+		*bytes = (uint32_t)strtoul(end + 1, NULL, 10);
+	return hash_seeded(data, (size_t)(plus - data), off / TRACE_LINE) | 1;
+}
+
+static size_t add(struct fix *x, size_t entry, unsigned lacks, const struct finding_place *store)
+{
+	const struct finding *f = x->entry.p[entry].f;
+	VEC_PUSH(&x->bug, ((struct repair_bug){ .id = f->id, .lacks = lacks }));
+	VEC_PUSH(&x->with, ((struct fix_bug){ .entry = entry,
+					      .event = UINT64_MAX,
+					      .until = UINT64_MAX,
+					      .stores = SIZE_MAX }));
+	fix_find_sites(x, x->bug.n - 1, store);
+	return x->bug.n - 1;
+}
+
+/* How many of the outermost frames are the same calls; the function after them holds both. */
+static void set_holder(struct fix *x, size_t bug, const struct finding_place *until)
+{
+	struct fix_bug *w = &x->with.p[bug];
+	size_t i = w->frames, k = until->n;
+	while (i > 1 && k > 1 && w->frame[i - 1]->offset == until->frame[k - 1].offset &&
+	       w->frame[i - 1]->line == until->frame[k - 1].line) {
+		i--;
+		k--;
+	}
+	x->bug.p[bug].holds = i ? i - 1 : 0;
+}
+
+static void by_place(struct fix *x, size_t entry, unsigned lacks)
+{
+	const struct finding *f = x->entry.p[entry].f;
+	const struct finding_related *flush = related(f, "last-flush"), *end = related(f, "end");
+	size_t bug = add(x, entry, lacks, &f->place);
+	struct fix_bug *w = &x->with.p[bug];
+	w->event = f->event;
+	x->bug.p[bug].line = line_of(f->data, &w->bytes);
+	if (lacks == REPAIR_FENCE) /* what bypasses the cache needs no flush: it is its own */
+		x->bug.p[bug].flush = flush ? main_place(&flush->place) : x->bug.p[bug].site[0].at;
+	if (end)
+		set_holder(x, bug, &end->place);
+}
+
+static bool is_lost(const struct finding_related *r)
+{
+	return !strcmp(r->role, "lost") || !strcmp(r->role, "also-lost");
+}
+
+static void by_crash(struct fix *x, size_t entry)
+{
+	const struct finding *f = x->entry.p[entry].f;
+	const struct finding_related *ahead = related(f, "persisted");
+	bool wrong = !ahead, any = false;
+	for (size_t i = 0; ahead && i < f->related.n; i++)
+		wrong |= is_lost(&f->related.p[i]) && f->related.p[i].event > ahead->event;
+	if (wrong) {
+		fix_advise(x, entry);
+		return;
+	}
+	for (size_t i = 0; i < f->related.n; i++) {
+		const struct finding_related *r = &f->related.p[i];
+		if (!is_lost(r))
+			continue;
+		size_t bug = add(x, entry, FIX_BOTH, &r->place);
+		x->with.p[bug].event = r->event;
+		x->with.p[bug].until = ahead->event;
+		x->bug.p[bug].until = main_place(&ahead->place);
+		set_holder(x, bug, &ahead->place);
+		any = true;
+	}
+	if (!any)
+		fix_advise(x, entry);
+}
+
+static void by_loss(struct fix *x, size_t entry)
+{
+	const struct finding *f = x->entry.p[entry].f;
+	bool any = false;
+	for (size_t i = 0; i < f->related.n; i++) {
+		if (!is_lost(&f->related.p[i]))
+			continue;
+		size_t bug = add(x, entry, FIX_BOTH, &f->related.p[i].place);
+		x->with.p[bug].event = f->related.p[i].event;
+		x->with.p[bug].until = f->crash ? f->crash->event : UINT64_MAX;
+		any = true;
+	}
+	if (!any)
+		fix_advise(x, entry);
+}
+
+void fix_find_bugs(struct fix *x)
+{
+	for (size_t i = 0; i < x->set->v.n; i++) {
+		const struct finding *f = x->set->v.p[i];
+		size_t way = way_of(f);
+		VEC_PUSH(&x->entry, ((struct fix_entry){ .f = f, .state = FIX_LEFT }));
+		if (!asked_for(x, f) || (way == WAYS && !is_unlogged(f)))
+			continue;
+		x->entry.p[i].state = FIX_NONE;
+		if (way == WAYS) {
+			fix_advise(x, i);
+			continue;
+		}
+		if (ways[way].way == BY_PLACE)
+			by_place(x, i, ways[way].lacks);
+		else if (ways[way].way == BY_CRASH)
+			by_crash(x, i);
+		else if (ways[way].way == BY_LOSS)
+			by_loss(x, i);
+		else
+			fix_advise(x, i);
+	}
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plan becomes edits of the source; copies of functions are shared by all fixes that need them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix/internal.h"
+
+/* A function that is there once more, for persistent memory. */
+struct copy {
+	struct source_function fn;
+	char *name;
+	struct source_edits inside;
+};
+struct work {
+	struct fix *x;
+	struct source_edits edits;
+	VEC(struct copy) copy;
+	struct err err;
+};
+
+static struct source_place source_place(const struct repair_place *p)
+{
+	return (struct source_place){ p->file, p->line, p->column };
+}
+
+/* The statements for a range; "" and err if they cannot be said. */
+static char *code(struct work *w, const struct source_file *file, unsigned acts, uint64_t bytes,
+		  const char *address, const char *size)
+{
+	const char *top;
+	struct repair_idiom i = fix_idiom(w->x, file, bytes, acts, &top);
+	char *text = repair_idiom_text(&i, acts, address ? address : "%a", size ? size : "%n");
+	repair_idiom_free(&i);
+	if (!*text || (!address && strstr(text, "%a")))
+		err_set(&w->err, EXIT_NOTHING,
+			"the program's fence needs an address, and there is none");
+	else if (!top || !source_insert_top(w->x->source, file, top, &w->edits, &w->err))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static unsigned acts_at(const struct fix_bug *b, unsigned acts)
+{
+	return b->store.form == SOURCE_STREAM ? acts & ~(unsigned)REPAIR_FLUSH : acts;
+}
+
+static int after_store(struct work *w, const struct fix_bug *b, unsigned acts,
+		       struct source_edits *to)
+{
+	const struct source_store *s = &b->store;
+	acts = acts_at(b, acts);
+	char *text = acts ? code(w, s->statement.file, acts, s->bytes, s->address, s->size)
+			  : xstrdup("");
+	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));
+	free(text);
+	return bad ? -1 : 0;
+}
+
+/* A fence beside a statement. What a flush there was told is what the fence may need. */
+static int fence_at(struct work *w, const struct repair_fix *f)
+{
+	struct source_place at = source_place(&f->at);
+	struct source_statement s;
+	struct source_call c;
+	struct err none;
+	const char *address = NULL;
+	if (source_statement_at(w->x->source, &at, &s, &w->err))
+		return -1;
+	if (f->form == REPAIR_FLUSHED && !source_call_at(w->x->source, &at, NULL, &c, &none) &&
+	    c.arguments >= 2 && c.argument[c.arguments - 2].again)
+		address = c.argument[c.arguments - 2].text;
+	char *text = code(w, s.file, REPAIR_FENCE, 0, address, NULL);
+	int bad = !text ||
+		  (f->form == REPAIR_BEFORE
+			   ? source_insert_before(w->x->source, &s, text, &w->edits, &w->err)
+			   : source_insert_after(w->x->source, &s, text, &w->edits, &w->err));
+	free(text);
+	return bad ? -1 : 0;
+}
+
+static int after_call(struct work *w, const struct repair_fix *f)
+{
+	const struct source_call *c = &w->x->with.p[f->bug].call[f->site];
+	const struct source_argument *to = &c->argument[0], *n = &c->argument[2];
+	char *text = code(w, c->statement.file, f->acts, 0, to->text, n->text);
+	int bad =
+		!text || source_insert_after(w->x->source, &c->statement, text, &w->edits, &w->err);
+	free(text);
+	return bad ? -1 : 0;
+}
+
+/* ---- copies ---- */
+
+static bool name_is_taken(struct work *w, const struct source_file *file, const char *name)
+{
+	struct source_place at = { .file = file->path };
+	struct source_function fn;
+	struct err err;
+	return !source_function_at(w->x->source, &at, name, &fn, &err);
+}
+
+/* The copy of the function that has this place. NULL: there can be none. */
+static struct copy *copy_of(struct work *w, const struct source_place *at)
+{
+	struct copy new = { 0 };
+	if (source_function_at(w->x->source, at, NULL, &new.fn, &w->err))
+		return NULL;
+	for (size_t i = 0; i < w->copy.n; i++)
+		if (w->copy.p[i].fn.file == new.fn.file &&
+		    w->copy.p[i].fn.span.from == new.fn.span.from)
+			return &w->copy.p[i];
+	new.name = xasprintf("%s_pm", new.fn.name);
+	for (int n = 2; name_is_taken(w, new.fn.file, new.name); n++) {
+		free(new.name);
+		new.name = xasprintf("%s_pm%d", new.fn.name, n);
+	}
+	VEC_PUSH(&w->copy, new);
+	return &w->copy.p[w->copy.n - 1];
+}
+
+/* The call is one of the copy. */
+static int redirect(struct work *w, const struct source_call *c, const char *name,
+		    struct source_edits *to)
+{
+	return source_replace(w->x->source, c->statement.file, c->name.from,
+			      c->name.to - c->name.from, name, to, &w->err);
+}
+
+/* A flush in a copy of the function that stores, copies of those that call it, and one call of the last. */
+static int in_copy(struct work *w, const struct repair_fix *f, size_t bug)
+{
+	const struct fix_bug *b = &w->x->with.p[bug];
+	const struct repair_bug *r = &w->x->bug.p[bug];
+	struct source_place at = source_place(&r->site[0].at);
+	struct copy *c = copy_of(w, &at);
+	if (!c || after_store(w, b, REPAIR_FLUSH, &c->inside))
+		return -1;
+	for (size_t i = 1; i <= f->site; i++) {
+		char *name = fix_keep(w->x, xstrdup(c->name));
+		at = source_place(&r->site[i].at);
+		c = i < f->site ? copy_of(w, &at) : NULL;
+		if ((i < f->site && !c) ||
+		    redirect(w, &b->call[i], name, c ? &c->inside : &w->edits))
+			return -1;
+	}
+	if (!(f->acts & REPAIR_FENCE))
+		return 0;
+	const struct source_statement *s = &b->call[f->site].statement;
+	char *text = code(w, s->file, REPAIR_FENCE, 0, NULL, NULL);
+	int bad = !text || source_insert_after(w->x->source, s, text, &w->edits, &w->err);
+	free(text);
+	return bad ? -1 : 0;
+}
+
+/* ---- all of it ---- */
+
+static int make(struct work *w, const struct repair_fix *f)
+{
+	int bad = 0;
+	switch (f->form) {
+	case REPAIR_STORE: return after_store(w, &w->x->with.p[f->bug], f->acts, &w->edits);
+	case REPAIR_RANGE: return after_call(w, f);
+	case REPAIR_COPY:
+		for (size_t i = 0; !bad && i < f->stores.n; i++)
+			bad = in_copy(w, f, f->stores.p[i]);
+		return bad;
+	default: return fence_at(w, f);
+	}
+}
+
+/* One fix more; one that cannot be made, or overlaps with others, leaves all as it was. */
+static void try(struct work *w, size_t i)
+{
+	size_t n = w->edits.edit.n;
+	w->err = (struct err){ 0 };
+	if (make(w, &w->x->plan.fix.p[i])) {
+		w->edits.edit.n = n;
+		w->x->out.p[i] = xstrdup(w->err.text);
+	}
+}
+
+static int finish(struct work *w, struct err *err)
+{
+	for (size_t i = 0; i < w->copy.n; i++) {
+		struct copy *c = &w->copy.p[i];
+		if (source_edits_check(&c->inside, err) ||
+		    source_insert_copy(w->x->source, &c->fn, c->name, &c->inside, &w->edits, err))
+			return -1;
+	}
+	return source_edits_check(&w->edits, err);
+}
+
+static void work_free(struct work *w)
+{
+	for (size_t i = 0; i < w->copy.n; i++) {
+		source_edits_free(&w->copy.p[i].inside);
+		free(w->copy.p[i].name);
+	}
+	VEC_FREE(&w->copy);
+	source_edits_free(&w->edits);
+}
+
+static void touch(struct fix *x, const struct source_edits *e)
+{
+	for (size_t i = 0; i < e->edit.n; i++) {
+		size_t k = 0;
+		while (k < x->touched.n && x->touched.p[k] != e->edit.p[i].file)
+			k++;
+		if (k == x->touched.n)
+			VEC_PUSH(&x->touched, e->edit.p[i].file);
+	}
+}
+
+static bool is_for(const struct fix *x, const struct repair_fix *f, size_t entry)
+{
+	for (size_t i = 0; i < f->bugs.n; i++)
+		if (x->with.p[f->bugs.p[i]].entry == entry)
+			return true;
+	return false;
+}
+
+int fix_entry_edits(struct fix *x, size_t entry, struct source_edits *out, struct err *err)
+{
+	struct work w = { .x = x };
+	for (size_t i = 0; i < x->plan.fix.n; i++)
+		if (!x->out.p[i] && is_for(x, &x->plan.fix.p[i], entry))
+			try(&w, i);
+	for (size_t i = 0; i < x->removal.n; i++)
+		if (!x->removal.p[i].out && x->removal.p[i].entry == entry)
+			(void)fix_remove(x, &x->removal.p[i], &w.edits, err);
+	int bad = finish(&w, err);
+	*out = w.edits;
+	w.edits = (struct source_edits){ 0 };
+	work_free(&w);
+	return bad;
+}
+
+/* What does not fit together: the last fix goes, until the rest does. */
+int fix_make_edits(struct fix *x, struct err *err)
+{
+	size_t last = x->plan.fix.n;
+	for (;;) {
+		struct work w = { .x = x };
+		for (size_t i = 0; i < x->plan.fix.n; i++)
+			if (!x->out.p[i])
+				try(&w, i);
+		for (size_t i = 0; i < x->removal.n; i++)
+			if (!x->removal.p[i].out && fix_remove(x, &x->removal.p[i], &w.edits, err))
+				x->removal.p[i].out = true;
+		if (!finish(&w, err)) {
+			source_edits_free(&x->edits);
+			x->edits = w.edits;
+			touch(x, &x->edits);
+			w.edits = (struct source_edits){ 0 };
+			work_free(&w);
+			return 0;
+		}
+		work_free(&w);
+		while (last > 0 && x->out.p[last - 1])
+			last--;
+		if (!last)
+			return -1;
+		x->out.p[last - 1] =
+			xasprintf("it does not go together with others: %s", err->text);
+	}
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the recording tells: whether a store that a crash loses was flushed before the point that needs it, how
+ * often each site stores in vain, and with which functions the program flushes and fences.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix/internal.h"
+
+/* An instruction in its context. */
+struct seen {
+	struct finding_place place;
+	unsigned acts; /* 0: it stores */
+	uint64_t count;
+};
+struct scan {
+	struct fix *x;
+	struct trace_reader *reader;
+	struct srcloc_trace *srcloc;
+	struct finding_helpers *helpers;
+	VEC(struct seen) seen;
+	struct hmap by_site;
+	VEC(size_t) open;           /* bugs whose store was made, and whose point has not come */
+	struct hmap bug_at;         /* event → first bug of it, plus 1 */
+	uint64_t fences, run, last; /* so far; the line of the last store */
+};
+
+/* What an event does for lines that are on their way. */
+static unsigned acts_of(const struct trace_event *e)
+{
+	switch (e->kind) {
+	case TRACE_FLUSH:
+	case TRACE_HINT_FLUSH: return REPAIR_FLUSH;
+	case TRACE_FENCE:
+	case TRACE_HINT_FENCE: return REPAIR_FENCE;
+	case TRACE_SYNC: return FIX_BOTH;
+	default: return 0;
+	}
+}
+
+static bool covers(const struct trace_event *e, uint64_t addr)
+{
+	uint64_t line = e->arg[0] & ~(uint64_t)(TRACE_LINE - 1);
+	if (e->kind == TRACE_FLUSH)
+		return addr >= line && addr < line + TRACE_LINE;
+	return addr >= e->arg[0] && addr - e->arg[0] < e->arg[1];
+}
+
+static void see(struct scan *s, const struct trace_event *e)
+{
+	uint64_t key = hash_mix(hash_mix(e->process, e->site), e->ctx), i;
+	enum finding_act act;
+	unsigned acts = acts_of(e);
+	if (e->kind != TRACE_STORE && !acts)
+		return;
+	if (hmap_get(&s->by_site, key, &i)) {
+		s->seen.p[i].count++;
+		return;
+	}
+	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
+	struct srcloc_where path = srcloc_path_to_main(s->srcloc, e->process, e->ip, e->ctx);
+	if (site && finding_act_of(site->class, &act))
+		finding_helpers_see(s->helpers, path, act);
+	hmap_put(&s->by_site, key, s->seen.n);
+	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), acts, 1 }));
+}
+
+/* The store of a bug: from here on its line is looked after. */
+static void open_bugs(struct scan *s, const struct trace_event *e)
+{
+	uint64_t i;
+	if (e->kind != TRACE_STORE || !hmap_get(&s->bug_at, e->num, &i))
+		return;
+	for (size_t k = i - 1; k < s->x->bug.n; k++) {
+		struct fix_bug *w = &s->x->with.p[k];
+		if (w->event != e->num)
+			continue;
+		const struct trace_site_def *site =
+			trace_site(trace_defs(s->reader), e->process, e->site);
+		w->bytes = e->size;
+		w->addr = e->arg[0];
+		w->fences = s->fences;
+		w->run = s->run;
+		s->x->bug.p[k].line = hash_mix(e->process, e->arg[0] / TRACE_LINE) | 1;
+		if (site && site->class == TRACE_SITE_NT_STORE) {
+			s->x->bug.p[k].lacks &= ~(unsigned)REPAIR_FLUSH;
+			s->x->bug.p[k].flush = s->x->bug.p[k].site[0].at;
+		}
+		if (w->until != UINT64_MAX)
+			VEC_PUSH(&s->open, k);
+	}
+}
+
+static void pass(struct scan *s, const struct trace_event *e)
+{
+	s->fences += (acts_of(e) & REPAIR_FENCE) != 0;
+	if (e->kind != TRACE_STORE)
+		return;
+	s->run += e->arg[0] / TRACE_LINE != s->last;
+	s->last = e->arg[0] / TRACE_LINE;
+}
+
+/* A flush before the point: the fence alone is missing, after it. */
+static void close_bugs(struct scan *s, const struct trace_event *e)
+{
+	for (size_t i = 0; i < s->open.n; i++) {
+		struct fix_bug *w = &s->x->with.p[s->open.p[i]];
+		struct repair_bug *b = &s->x->bug.p[s->open.p[i]];
+		if (e->num >= w->until) {
+			s->open.p[i--] = s->open.p[--s->open.n];
+			continue;
+		}
+		if (!(acts_of(e) & REPAIR_FLUSH) || !covers(e, w->addr))
+			continue;
+		b->lacks &= ~(unsigned)REPAIR_FLUSH;
+		w->flush = finding_place_copy(
+			srcloc_path_to_main(s->srcloc, e->process, e->ip, e->ctx));
+	}
+}
+
+static int walk(struct scan *s, struct err *err)
+{
+	struct trace_event e;
+	int more;
+	for (size_t i = s->x->bug.n; i-- > 0;)
+		hmap_put(&s->bug_at, s->x->with.p[i].event, i + 1);
+	if (trace_seek(s->reader, 0, err))
+		return -1;
+	while ((more = trace_next(s->reader, &e, err)) == 1) {
+		srcloc_trace_feed(s->srcloc, &e);
+		see(s, &e);
+		pass(s, &e);
+		open_bugs(s, &e);
+		close_bugs(s, &e);
+	}
+	return more;
+}
+
+/* ---- what was seen ---- */
+
+static void set_flush(struct repair_bug *b, const struct finding_place *p)
+{
+	const struct srcloc_frame *m = finding_main_frame(p);
+	if (m && m->file)
+		b->flush = (struct repair_place){ finding_intern(m->file),
+						  finding_intern(m->function), m->line, m->column };
+}
+
+static void conclude(struct scan *s)
+{
+	finding_helpers_decide(s->helpers);
+	for (size_t i = 0; i < s->seen.n; i++) {
+		struct seen *e = &s->seen.p[i];
+		finding_helpers_mark(s->helpers, e->place.frame, e->place.n);
+		if (e->acts)
+			fix_add_means(s->x, &e->place, e->acts, e->count);
+	}
+	for (size_t i = 0; i < s->x->bug.n; i++) {
+		struct fix_bug *w = &s->x->with.p[i];
+		if (!w->flush.n)
+			continue;
+		finding_helpers_mark(s->helpers, w->flush.frame, w->flush.n);
+		set_flush(&s->x->bug.p[i], &w->flush);
+	}
+}
+
+int fix_read_trace(struct fix *x, struct err *err)
+{
+	struct scan s = { .x = x };
+	int bad = -1;
+	if (!x->o.dir)
+		return 0;
+	if ((s.reader = trace_open(x->o.dir, err))) {
+		fix_count_sites(x, s.reader);
+		s.srcloc = srcloc_trace_new(trace_defs(s.reader));
+		s.helpers = finding_helpers_new();
+		bad = walk(&s, err);
+		if (!bad)
+			conclude(&s);
+		finding_helpers_free(s.helpers);
+		srcloc_trace_free(s.srcloc);
+		trace_close(s.reader);
+	}
+	for (size_t i = 0; i < s.seen.n; i++)
+		free(s.seen.p[i].place.frame);
+	VEC_FREE(&s.seen);
+	VEC_FREE(&s.open);
+	hmap_free(&s.by_site);
+	hmap_free(&s.bug_at);
+	return bad;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef HOLDFAST_FIX_INTERNAL_H
+#define HOLDFAST_FIX_INTERNAL_H
+
+#include "fix/fix.h"
+#include "repair/repair.h"
+#include "source/source.h"
+#include "trace/trace.h"
+
+#define FIX_BOTH (REPAIR_FLUSH | REPAIR_FENCE)
+
+/* What a repair_bug does not say. */
+struct fix_bug {
+	size_t entry;
+	struct source_store store;         /* of the site that stores, if there is one */
+	size_t stores;                     /* … which one it is; SIZE_MAX: none */
+	struct source_call *call;          /* of each site but that one */
+	const struct srcloc_frame **frame; /* of each site */
+	size_t frames;
+	uint64_t event, until; /* of the store, and of I; UINT64_MAX: not known */
+	uint64_t addr;         /* that the store wrote to */
+	uint64_t fences;       /* before the store, in the trace */
+	uint64_t run;          /* of stores to one line, which it is in */
+	uint64_t block;
+	uint32_t bytes;
+	struct finding_place flush; /* where the line is flushed */
+};
+
+struct fix_entry {
+	const struct finding *f;
+	enum fix_state state;
+	VEC(char *) say; /* lines */
+};
+
+/* A function or macro of the program that flushes or fences, as it is called in a file. */
+struct fix_means {
+	const char *name, *file; /* the file that calls it */
+	unsigned acts;
+	char *pattern; /* with %a and %n; NULL: it is not known how to call it */
+	bool one_line; /* flushes the line of an address, not a range */
+	uint64_t count;
+};
+
+/* A flush or fence that goes. */
+struct fix_removal {
+	size_t entry;
+	struct source_call call;
+	bool out; /* it stays after all */
+};
+
+struct fix {
+	struct fix_opts o;
+	const struct finding_set *set;
+	struct source *source;
+	VEC(struct repair_bug) bug;
+	VEC(struct fix_bug) with; /* one for each bug */
+	VEC(struct fix_entry) entry;
+	VEC(struct fix_means) means;
+	struct repair_plan plan;
+	VEC(char *) out; /* of each fix of the plan: why it is not in the patch; NULL: it is */
+	VEC(struct fix_removal) removal;
+	struct source_edits edits;
+	VEC(const struct source_file *) touched; /* files that any fix changes or has changed */
+	VEC(char *) proof;                       /* lines about the proof */
+	VEC(void *) kept;                        /* freed at the end */
+};
+
+void fix_tell(struct fix *, size_t entry, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Takes it, and frees it at the end. */
+void *fix_keep(struct fix *, void *);
+
+/* bugs.c: findings become bugs. */
+void fix_find_bugs(struct fix *);
+/* sites.c: the store and the calls of a path, in the source. */
+void fix_find_sites(struct fix *, size_t bug, const struct finding_place *);
+/* events.c: what the trace tells of the bugs, and how the program persists. */
+int fix_read_trace(struct fix *, struct err *);
+/* counts.c: how often the sites are executed, and what for. */
+void fix_count_sites(struct fix *, struct trace_reader *);
+/* blocks.c: which stores are executed together. */
+void fix_find_blocks(struct fix *);
+/* idiom.c */
+void fix_add_means(struct fix *, const struct finding_place *, unsigned acts, uint64_t count);
+/* How a file persists: its own functions, else a small one of ours, which is added to the edits. */
+struct repair_idiom fix_idiom(struct fix *, const struct source_file *, uint64_t bytes,
+			      unsigned acts, const char **top);
+/* performance.c: what does nothing, and goes. */
+void fix_find_removals(struct fix *);
+int fix_remove(struct fix *, const struct fix_removal *, struct source_edits *, struct err *);
+/* edits.c: the plan becomes edits. What cannot be done is taken out. */
+int fix_make_edits(struct fix *, struct err *);
+/* … those that repair one finding. */
+int fix_entry_edits(struct fix *, size_t entry, struct source_edits *, struct err *);
+/* Written aside and renamed: never half a file, whatever comes between. */
+int fix_replace_file(const char *path, const char *text, size_t n, struct err *);
+/* apply.c: into the files below another root; NULL: the source itself. */
+int fix_apply_to(const struct fix *, const char *root, struct err *);
+/* advice.c: what order alone does not repair. */
+void fix_advise(struct fix *, size_t entry);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Does the patch help? The program is built without it and with it, and the recorded command runs both times. With
+ * it the findings must be gone, no other error may be there, the output must be the same, the tests must pass.
+ * What stands in the way is taken out, and the rest is tried again.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix/proof.h"
+
+struct proof {
+	struct fix_lab lab;
+	struct fix *x;
+	struct fix_trial before;
+};
+
+static bool has(const struct finding_set *set, const char *id)
+{
+	for (size_t i = 0; i < set->v.n; i++)
+		if (!strcmp(set->v.p[i]->id, id))
+			return true;
+	return false;
+}
+
+static bool known(const struct proof *p, const char *id)
+{
+	return has(p->x->set, id) || has(&p->before.check.findings, id);
+}
+
+/* An error that was not there before; NULL: none. */
+static const struct finding *new_error(const struct proof *p, const struct finding_set *set)
+{
+	for (size_t i = 0; i < set->v.n; i++)
+		if (set->v.p[i]->level == FINDING_ERROR && !known(p, set->v.p[i]->id))
+			return set->v.p[i];
+	return NULL;
+}
+
+static void take_out(struct proof *p, size_t entry, const char *why)
+{
+	struct fix *x = p->x;
+	for (size_t i = 0; i < x->plan.fix.n; i++)
+		for (size_t k = 0; k < x->plan.fix.p[i].bugs.n; k++)
+			if (x->with.p[x->plan.fix.p[i].bugs.p[k]].entry == entry && !x->out.p[i])
+				x->out.p[i] = xstrdup(why);
+	for (size_t i = 0; i < x->removal.n; i++)
+		x->removal.p[i].out |= x->removal.p[i].entry == entry;
+	x->entry.p[entry].state = FIX_OUT;
+	fix_tell(x, entry, "taken out: %s", why);
+}
+
+/* Findings that the patch was to repair and that are there again; their fixes go. */
+static size_t take_out_remaining(struct proof *p, const struct fix_trial *t)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->x->entry.n; i++) {
+		const struct fix_entry *e = &p->x->entry.p[i];
+		if (e->state != FIX_PLANNED ||
+		    (!has(&t->check.findings, e->f->id) && !has(&t->crash.findings, e->f->id)))
+			continue;
+		take_out(p, i, "with the patch the finding is still there");
+		n++;
+	}
+	return n;
+}
+
+static bool same_output(const struct proof *p, const struct fix_trial *t)
+{
+	char *a = xasprintf("%s.record.out", p->before.dir),
+	     *b = xasprintf("%s.record.out", t->dir);
+	bool same = fix_same_file(a, b);
+	free(a);
+	free(b);
+	return same;
+}
+
+/* What is wrong with a trial besides findings that remain; xmalloc'ed, NULL: nothing. */
+static char *wrong(const struct proof *p, const struct fix_trial *t)
+{
+	const struct finding *f = new_error(p, &t->check.findings);
+	if (!f)
+		f = new_error(p, &t->crash.findings);
+	if (f) {
+		const struct srcloc_frame *m = finding_main_frame(&f->place);
+		char where[512];
+		return xasprintf("with the patch there is another error: %s at %s", f->kind->name,
+				 m ? srcloc_text(m, where, sizeof where)
+				   : "a place without source");
+	}
+	if (t->status != p->before.status)
+		return xasprintf(
+			"with the patch the program ends with status %d, without it with %d",
+			t->status, p->before.status);
+	if (!same_output(p, t))
+		return xstrdup("with the patch the program prints something else");
+	return NULL;
+}
+
+/* One trial of the patch as it is now. 0: it is good; 1: not, *why says so; -1: err. */
+static int trial(struct proof *p, struct fix_trial *t, size_t *remain, char **why, struct err *err)
+{
+	struct err failed;
+	*why = NULL;
+	*remain = 0;
+	if (fix_make_edits(p->x, err) || fix_lab_restore(&p->lab, err))
+		return -1;
+	if (fix_lab_build(&p->lab, &failed)) {
+		*why = xasprintf("with the patch %s", failed.text);
+		return fix_interrupted() ? (*err = failed, -1) : 1;
+	}
+	if (fix_lab_try(&p->lab, true, t, err))
+		return -1;
+	*remain = take_out_remaining(p, t);
+	if (*remain)
+		return 1;
+	if ((*why = wrong(p, t)))
+		return 1;
+	if (fix_lab_test(&p->lab, &failed)) {
+		*why = xasprintf("with the patch %s", failed.text);
+		return fix_interrupted() ? (*err = failed, -1) : 1;
+	}
+	return 0;
+}
+
+static void accept(struct proof *p, const struct fix_trial *t)
+{
+	for (size_t i = 0; i < p->x->entry.n; i++)
+		if (p->x->entry.p[i].state == FIX_PLANNED)
+			p->x->entry.p[i].state = FIX_PROVED;
+	VEC_PUSH(&p->x->proof,
+		 xasprintf("proof: the program was built and run again: %" PRIu64
+			   " flushes and %" PRIu64 " fences before, %" PRIu64 " and %" PRIu64
+			   " after",
+			   p->before.flushes, p->before.fences, t->flushes, t->fences));
+}
+
+/* All at once, without those that remain, until none does. 1: something else is wrong, see *why. */
+static int together(struct proof *p, char **why, struct err *err)
+{
+	for (;;) {
+		struct fix_trial t = { 0 };
+		size_t remain;
+		int bad = trial(p, &t, &remain, why, err);
+		if (!bad)
+			accept(p, &t);
+		fix_trial_free(&t);
+		if (bad != 1 || !remain)
+			return bad;
+		if (!fix_count(p->x, FIX_PLANNED))
+			return fix_make_edits(p->x, err);
+	}
+}
+
+/* The fixes of a finding, which were left out with "". */
+static void put_in(struct fix *x, size_t entry)
+{
+	for (size_t i = 0; i < x->plan.fix.n; i++)
+		for (size_t b = 0; b < x->plan.fix.p[i].bugs.n; b++)
+			if (x->with.p[x->plan.fix.p[i].bugs.p[b]].entry == entry && x->out.p[i] &&
+			    !*x->out.p[i]) {
+				free(x->out.p[i]);
+				x->out.p[i] = NULL;
+			}
+	for (size_t i = 0; i < x->removal.n; i++)
+		x->removal.p[i].out &= x->removal.p[i].entry != entry;
+	x->entry.p[entry].state = FIX_PLANNED;
+}
+
+/* One finding after the other: what does not go with those before it is taken out. */
+static int one_by_one(struct proof *p, struct err *err)
+{
+	struct fix *x = p->x;
+	VEC(size_t) left = { 0 };
+	int bad = 0;
+	for (size_t i = 0; i < x->entry.n; i++)
+		if (x->entry.p[i].state == FIX_PLANNED) {
+			VEC_PUSH(&left, i);
+			x->entry.p[i].state = FIX_LEFT;
+		}
+	for (size_t i = 0; i < x->plan.fix.n; i++)
+		if (!x->out.p[i])
+			x->out.p[i] = xstrdup("");
+	for (size_t i = 0; i < x->removal.n; i++)
+		x->removal.p[i].out = true;
+	for (size_t k = 0; bad >= 0 && k < left.n; k++) {
+		char *why = NULL;
+		put_in(x, left.p[k]);
+		bad = together(p, &why, err);
+		if (bad > 0)
+			take_out(p, left.p[k], why ? why : "it does not help");
+		free(why);
+	}
+	VEC_FREE(&left);
+	return bad < 0 ? -1 : fix_make_edits(x, err);
+}
+
+/* Without the patch: it must build and run, and what it prints is what it should print. */
+static int begin(struct proof *p, struct err *err)
+{
+	if (fix_lab_open(&p->lab, err))
+		return -1;
+	if (fix_lab_build(&p->lab, err))
+		return -1;
+	return fix_lab_try(&p->lab, false, &p->before, err);
+}
+
+int fix_prove(struct fix *x, const struct fix_proof *o, struct err *err)
+{
+	struct proof p = { .lab = { .x = x, .o = o }, .x = x };
+	char *why = NULL;
+	if (!fix_count(x, FIX_PLANNED))
+		return 0;
+	fix_watch_signals();
+	int bad = begin(&p, err);
+	if (!bad)
+		bad = together(&p, &why, err);
+	if (bad > 0 && fix_count(x, FIX_PLANNED) > 1) {
+		bad = one_by_one(&p, err);
+	} else if (bad > 0) {
+		for (size_t i = 0; i < x->entry.n; i++)
+			if (x->entry.p[i].state == FIX_PLANNED)
+				take_out(&p, i, why ? why : "it does not help");
+		bad = fix_make_edits(x, err);
+	}
+	free(why);
+	fix_trial_free(&p.before);
+	fix_lab_close(&p.lab);
+	return bad ? -1 : 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The proof: a copy of the source, and runs of the program that is built from it. */
+#ifndef HOLDFAST_FIX_PROOF_H
+#define HOLDFAST_FIX_PROOF_H
+
+#include "fix/internal.h"
+#include "report/report.h"
+
+/* process.c */
+void fix_watch_signals(void);
+int fix_interrupted(void); /* the signal that came, or 0 */
+int fix_run(const char *const *argv, const char *cwd, const char *in, const char *out,
+	    const char *errors, int *status);
+void fix_remove_tree(const char *path);
+char *fix_tail(const char *path, size_t most); /* xmalloc'ed */
+bool fix_same_file(const char *a, const char *b);
+
+/* One run of the program: what it did, and what is found in it. */
+struct fix_trial {
+	int status;               /* the program's */
+	uint64_t flushes, fences; /* executed */
+	struct report_read check, crash;
+	char *dir; /* its recording, its output and errors beside it */
+};
+
+/* A copy of the tree and what is mapped to it. */
+struct fix_lab {
+	struct fix *x;
+	const struct fix_proof *o;
+	char *temp, *copy; /* the folder of all, and that of the source in it */
+	char *root;        /* of the source, without symbolic links */
+	char *self;        /* the program that we are */
+	VEC(char *) from;  /* texts in the commands, and what is in their place */
+	VEC(char *) to;
+	unsigned trials;
+};
+/* lab.c */
+int fix_lab_open(struct fix_lab *, struct err *);
+void fix_lab_close(struct fix_lab *);
+/* Builds what is there; -1 and err, with the end of what it said. */
+int fix_lab_build(struct fix_lab *, struct err *);
+int fix_lab_test(struct fix_lab *, struct err *);
+/* Runs the program, and looks at what it did. */
+int fix_lab_try(struct fix_lab *, bool crash, struct fix_trial *, struct err *);
+void fix_trial_free(struct fix_trial *);
+/* The copy is as the source is, or patched as it is planned now. */
+int fix_lab_restore(struct fix_lab *, struct err *);
+
+#endif

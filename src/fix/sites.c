@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call path in the source: the statement that stores, and the calls that lead there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fix/internal.h"
+
+static struct source_place place_of(const struct srcloc_frame *f)
+{
+	return (struct source_place){ f->file, f->line, f->column };
+}
+
+/* The store at this frame, if the source has one there. */
+static bool find_store(struct fix *x, struct fix_bug *w, const struct srcloc_frame *f,
+		       struct repair_site *site)
+{
+	struct source_place at = place_of(f);
+	struct err err = { 0 };
+	if (!f->file || !f->line) {
+		site->no_edit = fix_keep(x, xasprintf("%s has no source here",
+						      f->function ? f->function : "the code"));
+		return false;
+	}
+	if (source_store_at(x->source, &at, w->bytes, &w->store, &err)) {
+		site->no_edit = fix_keep(x, xstrdup(err.text));
+		return false;
+	}
+	const struct source_statement *s = &w->store.statement;
+	site->no_edit = s->file->refused ? s->file->refused : s->no_after;
+	return true;
+}
+
+/* A function that takes where to, what from and how much writes just that. */
+static bool writes_range(const struct srcloc_frame *callee, const struct source_call *c)
+{
+	return callee->takes & SRCLOC_TAKES_COPY && c->arguments == 3 && c->argument[0].again &&
+	       c->argument[0].pointer && c->argument[2].again && !c->argument[2].pointer &&
+	       !c->conditional;
+}
+
+static const char *no_copy(struct fix *x, const struct srcloc_frame *callee)
+{
+	struct source_place at = place_of(callee);
+	struct source_function fn;
+	struct err err = { 0 };
+	if (source_function_at(x->source, &at, NULL, &fn, &err))
+		return fix_keep(x, xstrdup(err.text));
+	return fn.no_copy ? fn.no_copy : fn.file->refused;
+}
+
+static void find_call(struct fix *x, struct fix_bug *w, size_t i, struct repair_site *site)
+{
+	const struct srcloc_frame *f = w->frame[i], *callee = w->frame[i - 1];
+	struct source_place at = place_of(f);
+	struct source_call *c = &w->call[i];
+	struct err err = { 0 };
+	char *name = callee->function ? finding_function(callee) : NULL;
+	if (!f->file || !f->line || source_call_at(x->source, &at, name, c, &err)) {
+		site->no_edit = fix_keep(x, xasprintf("the call is not found: %s",
+						      *err.text ? err.text : "no source"));
+		site->indirect = true;
+		free(name);
+		return;
+	}
+	free(name);
+	site->indirect = c->indirect;
+	site->no_edit =
+		c->statement.file->refused ? c->statement.file->refused : c->statement.no_after;
+	for (size_t k = 0; k < c->arguments; k++)
+		site->pointers |= c->argument[k].pointer;
+	site->range = writes_range(callee, c);
+	site->no_copy = c->name.from == c->name.to ? "it is called by a macro" : no_copy(x, callee);
+}
+
+/* The innermost frames that store in somebody else's name, as memcpy does, are not sites of ours. */
+static size_t first_site(struct fix *x, struct fix_bug *w, const struct finding_place *p,
+			 struct repair_site *site)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct repair_site here = { 0 };
+		if (find_store(x, w, &p->frame[i], &here)) {
+			*site = here;
+			w->stores = 0;
+			return i;
+		}
+		if (i == 0 || (p->frame[i].file && !finding_is_library(&p->frame[i])))
+			*site = here;
+		if (!p->frame[i].inlined && !finding_is_library(&p->frame[i]) &&
+		    !p->frame[i].helper)
+			break;
+	}
+	return 0;
+}
+
+/* No store of the program's own source: say which call of it leads there. */
+static void name_carrier(struct fix *x, const struct finding_place *p, struct repair_site *site)
+{
+	const struct srcloc_frame *m = finding_main_frame(p);
+	char where[512];
+	if (!m || !m->file || m == &p->frame[0])
+		return;
+	site->no_edit = fix_keep(x, xasprintf("%s; what follows the call in %s could carry it",
+					      site->no_edit, srcloc_text(m, where, sizeof where)));
+}
+
+void fix_find_sites(struct fix *x, size_t bug, const struct finding_place *p)
+{
+	struct repair_bug *b = &x->bug.p[bug];
+	struct fix_bug *w = &x->with.p[bug];
+	struct repair_site first = { .no_edit = "nobody knows where it was" };
+	size_t from = first_site(x, w, p, &first), n = p->n > from ? p->n - from : 1;
+	if (w->stores == SIZE_MAX && p->n)
+		name_carrier(x, p, &first);
+	b->site = fix_keep(x, xcalloc(n, sizeof *b->site));
+	w->frame = fix_keep(x, xcalloc(n, sizeof *w->frame));
+	w->call = fix_keep(x, xcalloc(n, sizeof *w->call));
+	b->n = n;
+	w->frames = p->n > from ? n : 0;
+	b->site[0] = first;
+	for (size_t i = 0; i < w->frames; i++)
+		w->frame[i] = &p->frame[from + i];
+	for (size_t i = 0; i < w->frames; i++) {
+		const struct srcloc_frame *f = w->frame[i];
+		if (i)
+			find_call(x, w, i, &b->site[i]);
+		b->site[i].at = (struct repair_place){ f->file, f->function, f->line, f->column };
+		if (b->site[i].indirect) {
+			b->n = i + 1;
+			break;
+		}
+	}
+}

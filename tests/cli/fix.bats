@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# holdfast fix: a patch that repairs what was found, and its proof.
+
+load common
+
+# A folder app with store.c, built with these flags, and a recording of it.
+recorded() {
+	mkdir -p app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/store.c" app/
+	printf 'all: store\nstore: store.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror %s -o $@ $<\n' "$*" >app/Makefile
+	make -s -C app
+	printf '[{"directory": "%s", "file": "store.c", "command": "cc -g -O1 %s -c store.c"}]\n' \
+		"$PWD/app" "$*" >app/compile_commands.json
+	holdfast record -q -o t -- app/store pool >/dev/null
+}
+
+# The patch p.patch, applied to app, compiles without a warning by both compilers, and check finds no error.
+patch_is_good() {
+	patch -s -p1 -d app <p.patch
+	for cc in gcc clang; do
+		make -s -B -C app CC=$cc
+	done
+	rm -f pool
+	run -0 holdfast check --fail-on error app/store pool
+}
+
+@test "a missing flush is added after the store" {
+	recorded -DNO_FLUSH
+	run -0 holdfast fix --source app --patch p.patch t
+	output_has "planned: store is never flushed [missing-flush]"
+	grep '^+	flush(&p->value\[i\], sizeof(p->value\[i\]));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "a missing fence is added after the flush" {
+	recorded -DNO_FENCE
+	run -0 holdfast fix --source app --patch p.patch t
+	grep '^+	fence();$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "both are added as the program has them" {
+	recorded -DNO_PERSIST
+	run -0 holdfast fix --source app --patch p.patch t
+	grep '^+	persist(&p->value\[i\], sizeof(p->value\[i\]));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "what is repaired is not repaired again, and a correct program is left alone" {
+	recorded -DNO_PERSIST
+	holdfast fix --source app --apply t
+	make -s -C app
+	rm -f pool
+	holdfast record -q -o t2 -- app/store pool
+	run -0 --separate-stderr holdfast fix --source app t2
+	[ -z "$output" ]
+	rm -rf app t t2 pool
+	recorded
+	run -0 --separate-stderr holdfast fix --source app t
+	[ -z "$output" ]
+}
+
+@test "without --apply nothing in the source changes" {
+	recorded -DNO_PERSIST
+	(cd app && sha256sum ./*) >before
+	holdfast fix --source app --build 'make -s' t >p.patch
+	(cd app && sha256sum ./*) >after
+	diff before after
+	git apply --check --directory app p.patch
+}
+
+@test "with --build the patch is proved" {
+	recorded -DNO_PERSIST
+	run -0 holdfast fix --source app --build 'make -s' --test 'test -x store' --patch p.patch t
+	output_has "repaired: store is never persisted"
+	output_has "9 flushes and 9 fences before, 10 and 10 after"
+	patch_is_good
+}
+
+@test "a build that fails is shown, with the patch and without" {
+	recorded -DNO_PERSIST
+	run -3 holdfast fix --source app --build 'echo no compiler; false' --patch p.patch t
+	output_has "no compiler"
+	run -1 holdfast fix --source app --build 'make -s && test "$(grep -c "persist(&p->value.i." store.c)" = 1' --patch p.patch t
+	output_has "taken out: with the patch the build ends with status 1"
+	run -1 holdfast fix --source app --build 'make -s' --test 'echo wrong answer; exit 7' --patch p.patch t
+	output_has "wrong answer"
+	output_has "taken out: with the patch the test ends with status 7"
+	[ ! -s p.patch ]
+}
+
+@test "one finding of several, by its id" {
+	recorded -DNO_PERSIST
+	run -0 holdfast fix --source app --only ffffffffffffffff --patch p.patch t
+	[ ! -s p.patch ]
+	id=$(holdfast check --json - t | jq -r '.findings[0].id') || true
+	run -0 holdfast fix --source app --only "${id:0:6}" --patch p.patch t
+	[ -s p.patch ]
+}
+
+@test "a report is as good as a recording" {
+	recorded -DNO_FENCE
+	holdfast check -q --json r.json t || true
+	run -0 holdfast fix --source app --patch p.patch r.json
+	patch_is_good
+	echo '{"no": "report"}' >no.json
+	run -2 holdfast fix --source app no.json
+	output_has "is not a JSON report of holdfast"
+}
+
+@test "a source that is newer than the program is not touched" {
+	recorded -DNO_PERSIST
+	touch -d '+1 hour' app/store.c
+	run -1 holdfast fix --source app --patch p.patch t
+	output_has "was changed after the program was built"
+	[ ! -s p.patch ]
+	run -0 holdfast fix --source app --changed --patch p.patch t
+	[ -s p.patch ]
+}
+
+@test "line ends, blanks in paths" {
+	recorded -DNO_PERSIST
+	sed -i 's/$/\r/' app/store.c
+	make -s -C app
+	mkdir 'a b'
+	mv app 'a b/app'
+	sed -i "s,/app\",/a b/app\"," 'a b/app/compile_commands.json'
+	rm -rf t pool
+	make -s -B -C 'a b/app'
+	holdfast record -q -o t -- 'a b/app/store' pool
+	run -0 holdfast fix --source 'a b/app' --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	patch -s -p1 --binary -d 'a b/app' <p.patch
+	[ "$(grep -vc $'\r$' 'a b/app/store.c')" = 0 ]
+}
+
+@test "hoisted: the call with persistent memory alone" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/hoist.c" app/
+	printf 'hoist: hoist.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -o $@ $<\n' >app/Makefile
+	make -s -C app
+	holdfast record -q --profile-sites -o t -- app/hoist pool >/dev/null
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+	modify_pm(pm_addr);$' p.patch
+	grep '^+	fence();$' p.patch
+	[ "$(grep -c '^+.*flush(' p.patch)" = 1 ]
+}
+
+@test "pmemcheck's log" {
+	recorded -DNO_PERSIST
+	line=$(grep -n 'p->value\[i\] = v;' app/store.c | cut -d: -f1)
+	cat >log <<-LOG
+		==7== pmemcheck-1.0, a simple persistent store checker
+		==7== Command: app/store pool
+		==7== Number of stores not made persistent: 1
+		==7== Stores not made persistent properly:
+		==7== [0]    at 0x10926E: set (store.c:$line)
+		==7==    by 0x1092F0: main (store.c:75)
+		==7== 	Address: 0x6600040	size: 8	state: DIRTY
+		==7== Total memory not made persistent: 8
+	LOG
+	run -0 holdfast fix --source app --patch p.patch log
+	patch_is_good
+}
+
+@test "SARIF has the changes" {
+	recorded -DNO_PERSIST
+	holdfast fix -q --source app --sarif r.sarif t >p.patch
+	jq -e '.runs[0].results[0].fixes[0].artifactChanges[0].replacements[0].insertedContent.text | contains("persist")' r.sarif
+}
+
+@test "check and test say how to repair" {
+	recorded -DNO_PERSIST
+	run -1 holdfast check t
+	output_has "to repair it: holdfast fix t"
+}
