@@ -35,6 +35,7 @@ bench: all
 
 eval: all
 	@corpus/eval $(if $(QUICK)$(BLIND),--quick) $(if $(BLIND),--blind $(BLIND)) $(EVALFLAGS)
+	$(if $(BLIND),,@corpus/repair $(if $(QUICK),--quick))
 
 # Every corpus program with both compilers, unoptimised and optimised, and under sanitizers.
 corpus: all

@@ -139,6 +139,8 @@ static void by_place(struct fix *x, size_t entry, unsigned lacks)
 		x->bug.p[bug].flush = flush ? main_place(&flush->place) : x->bug.p[bug].site[0].at;
 	if (end)
 		set_holder(x, bug, &end->place);
+	else /* it was lost when the program ended: after all calls */
+		x->bug.p[bug].holds = w->frames ? w->frames - 1 : 0;
 }
 
 static bool is_lost(const struct finding_related *r)

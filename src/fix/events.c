@@ -66,6 +66,11 @@ static void see(struct scan *s, const struct trace_event *e)
 	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), acts, 1 }));
 }
 
+static uint64_t thread_of(const struct trace_event *e)
+{
+	return (uint64_t)e->process << 32 | e->thread;
+}
+
 /* The store of a bug: from here on its line is looked after. */
 static void open_bugs(struct scan *s, const struct trace_event *e)
 {
@@ -80,6 +85,7 @@ static void open_bugs(struct scan *s, const struct trace_event *e)
 			trace_site(trace_defs(s->reader), e->process, e->site);
 		w->bytes = e->size;
 		w->addr = e->arg[0];
+		w->thread = thread_of(e);
 		w->fences = s->fences;
 		w->run = s->run;
 		s->x->bug.p[k].line = hash_mix(e->process, e->arg[0] / TRACE_LINE) | 1;
@@ -108,6 +114,8 @@ static void close_bugs(struct scan *s, const struct trace_event *e)
 		struct fix_bug *w = &s->x->with.p[s->open.p[i]];
 		struct repair_bug *b = &s->x->bug.p[s->open.p[i]];
 		if (e->num >= w->until) {
+			if (thread_of(e) != w->thread) /* whose fences are no use */
+				b->until = (struct repair_place){ 0 };
 			s->open.p[i--] = s->open.p[--s->open.n];
 			continue;
 		}

@@ -19,6 +19,7 @@ struct fix_bug {
 	size_t frames;
 	uint64_t event, until; /* of the store, and of I; UINT64_MAX: not known */
 	uint64_t addr;         /* that the store wrote to */
+	uint64_t thread;       /* … and whose it was */
 	uint64_t fences;       /* before the store, in the trace */
 	uint64_t run;          /* of stores to one line, which it is in */
 	uint64_t block;

@@ -93,7 +93,7 @@ static size_t innermost(const struct repair_bug *b)
 /* A flush there is; only the fence is missing. */
 static void add_fence(const struct repair_bug *b, size_t i, struct repair_plan *plan)
 {
-	if (repair_same_function(&b->until, &b->flush))
+	if (b->until.file) /* one for all that was flushed, in whatever loop that was */
 		add(plan, REPAIR_BEFORE, REPAIR_FENCE, i, b->until,
 		    xstrdup("the line is flushed; the fence comes before the statement that needs it"));
 	else

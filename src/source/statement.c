@@ -266,8 +266,8 @@ static uint32_t innermost(const struct source_tree *t, size_t offset)
 	for (uint32_t i = 1; i < t->node.n; i++) {
 		const struct source_node *n = NODE(t, i);
 		if (!n->elsewhere && n->from <= offset && offset < n->to &&
-		    (!best || n->to - n->from <= NODE(t, best)->to - NODE(t, best)->from))
-			best = i;
+		    (!best || n->to - n->from < NODE(t, best)->to - NODE(t, best)->from))
+			best = i; /* of all that a macro is made of, which lie at its use, the outermost */
 	}
 	return best;
 }

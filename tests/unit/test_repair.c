@@ -70,6 +70,9 @@ static void listings_3_and_4(void **state)
 	one_fix(&b, REPAIR_FLUSHED, REPAIR_FENCE, 3);
 	b.until = (struct repair_place)AT("foo", 7);
 	one_fix(&b, REPAIR_BEFORE, REPAIR_FENCE, 7);
+	b.until = (struct repair_place)AT("bar",
+					  9); /* one fence there, however often foo is called */
+	one_fix(&b, REPAIR_BEFORE, REPAIR_FENCE, 9);
 	b = (struct repair_bug){ "1", REPAIR_FLUSH, s, 1, 0 };
 	one_fix(&b, REPAIR_STORE, REPAIR_FLUSH, 2);
 }

@@ -203,9 +203,30 @@ static void flags_from_commands(void **state)
 	free(file);
 }
 
+/* A macro's use is one statement, whatever it is made of: code can be put before it. */
+static void statement_of_a_macro(void **state)
+{
+	struct err err;
+	struct source_statement st;
+	(void)state;
+	run("mkdir -p mac && printf '#define PUT(to, v) do { int *p_ = (to); *p_ = (v); } while (0)\\n"
+	    "void f(int *x)\\n{\\n\\tPUT(x, 1);\\n}\\n' >mac/a.c");
+	char *root = xasprintf("%s/mac", fixture_dir);
+	struct source_options o = { .root = root };
+	struct source_place p = { "a.c", 4, 0 };
+	struct source *s = source_open(&o, &err);
+	if (!s || source_statement_at(s, &p, &st, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(st.where, SOURCE_IN_BLOCK);
+	assert_null(st.no_before);
+	source_close(s);
+	free(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(statement_of_a_macro),
 		cmocka_unit_test(compiled_plainly),
 		cmocka_unit_test(compiled_optimised),
 		cmocka_unit_test(flags_from_debug_information),
