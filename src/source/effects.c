@@ -46,6 +46,10 @@ static bool effect_at(const struct source_tree *t, uint32_t i, uint32_t top)
 	case CXCursor_LambdaExpr:
 	case CXCursor_GCCAsmStmt: return true;
 	case CXCursor_UnexposedExpr: return is_atomic(t, i);
+	case CXCursor_DeclRefExpr: {
+		uint32_t init = source_macro_local(t, i);
+		return init && source_has_effects(t, init);
+	}
 	default: break;
 	}
 	uint32_t to = source_assigned(t, i, &form);
@@ -113,10 +117,21 @@ static bool is_read(const struct source_tree *t, uint32_t i)
 {
 	uint32_t p = NODE(t, i)->parent;
 	enum CXCursorKind k = NODE(t, i)->kind;
+	enum CXTypeKind type = source_lib.getCanonicalType(source_node_type(t, i)).kind;
 	return p && NODE(t, p)->kind == CXCursor_UnexposedExpr &&
 	       (k == CXCursor_MemberRefExpr || k == CXCursor_ArraySubscriptExpr ||
 		source_node_is_dereference(t, i)) &&
-	       source_lib.getCanonicalType(source_node_type(t, i)).kind != CXType_ConstantArray;
+	       type != CXType_ConstantArray && type != CXType_IncompleteArray;
+}
+
+/* A struct of that type may have the member that is read: it is not too small for the struct that has it. */
+static bool may_hold(CXType type, const struct source_tree *t, uint32_t i)
+{
+	CXCursor field;
+	if (!member_of(t, i, &field))
+		return true;
+	CXType in = source_lib.getCursorType(source_lib.getCursorSemanticParent(field));
+	return source_lib.Type_getSizeOf(in) <= source_lib.Type_getSizeOf(type);
 }
 
 /*
@@ -132,9 +147,10 @@ static bool may_alias(const struct source_tree *t, uint32_t lvalue)
 	for (uint32_t i = lvalue; i; i = source_node_next(t, i, lvalue)) {
 		if (i == source_node_inside(t, lvalue) || !is_read(t, i))
 			continue;
-		if (type.kind == CXType_Record)
-			return true;
-		if (member && member_of(t, i, &read)) {
+		if (type.kind == CXType_Record) {
+			if (may_hold(type, t, i))
+				return true;
+		} else if (member && member_of(t, i, &read)) {
 			if (source_lib.equalCursors(stored, read))
 				return true;
 		} else if (source_lib.equalTypes(

@@ -209,6 +209,8 @@ CXType source_node_type(const struct source_tree *, uint32_t);
 const char *source_node_name(const struct source_tree *, uint32_t); /* spelling; "": none */
 /* A macro's use hides the node: its text is not in the file. */
 bool source_node_hidden(const struct source_tree *, uint32_t);
+/* What a variable that only the macro around the name has is declared with; 0: it is none. */
+uint32_t source_macro_local(const struct source_tree *, uint32_t);
 /* The source of an expression, as written or, in a macro, made up. NULL: it cannot be named outside. */
 const char *source_node_text(const struct source_tree *, uint32_t);
 

@@ -41,6 +41,60 @@ static bool is_visible(const struct source_tree *t, uint32_t i)
 	return !m || file != t->in || at < m->from || at >= m->to;
 }
 
+/* It binds as tightly as a name: the parentheses that macros have around it are not needed. */
+static bool is_primary(enum CXCursorKind k)
+{
+	return k == CXCursor_DeclRefExpr || k == CXCursor_MemberRefExpr ||
+	       k == CXCursor_ArraySubscriptExpr || k == CXCursor_IntegerLiteral;
+}
+
+static bool render_in(const struct source_tree *t, const char *before, uint32_t child,
+		      const char *after, struct buf *b)
+{
+	buf_puts(b, before);
+	bool good = child && render(t, child, b);
+	buf_puts(b, after);
+	return good;
+}
+
+/* Only declared there, never assigned to or pointed to. */
+static bool is_plain(const struct source_tree *t, CXCursor v)
+{
+	for (uint32_t i = 1; i < t->node.n; i++) {
+		enum source_form form;
+		uint32_t to = source_assigned(t, i, &form);
+		to = to ? source_node_inside(t, to) : 0;
+		if (to && NODE(t, to)->kind == CXCursor_DeclRefExpr &&
+		    source_lib.equalCursors(source_lib.getCursorReferenced(NODE(t, to)->cursor), v))
+			return false;
+	}
+	return true;
+}
+
+uint32_t source_macro_local(const struct source_tree *t, uint32_t i)
+{
+	if (NODE(t, i)->kind != CXCursor_DeclRefExpr || is_visible(t, i))
+		return 0;
+	CXCursor v = source_lib.getCursorReferenced(NODE(t, i)->cursor);
+	for (uint32_t d = 1; d < i; d++)
+		if (NODE(t, d)->kind == CXCursor_VarDecl &&
+		    source_lib.equalCursors(NODE(t, d)->cursor, v))
+			return is_plain(t, v) ? NODE(t, d)->last : 0;
+	return 0;
+}
+
+/* A name; of a macro's own variable, the value that it is declared with. */
+static bool render_name(const struct source_tree *t, uint32_t i, struct buf *b)
+{
+	if (is_visible(t, i)) {
+		buf_puts(b, source_node_name(t, i));
+		return true;
+	}
+	uint32_t init = source_macro_local(t, i);
+	bool bare = init && is_primary(NODE(t, source_node_peel(t, init))->kind);
+	return init && render_in(t, bare ? "" : "(", init, bare ? "" : ")", b);
+}
+
 static bool render_member(const struct source_tree *t, uint32_t i, struct buf *b)
 {
 	uint32_t base = NODE(t, i)->first;
@@ -76,22 +130,6 @@ static bool render_number(const struct source_tree *t, uint32_t i, struct buf *b
 	return good;
 }
 
-static bool render_in(const struct source_tree *t, const char *before, uint32_t child,
-		      const char *after, struct buf *b)
-{
-	buf_puts(b, before);
-	bool good = child && render(t, child, b);
-	buf_puts(b, after);
-	return good;
-}
-
-/* It binds as tightly as a name: the parentheses that macros have around it are not needed. */
-static bool is_primary(enum CXCursorKind k)
-{
-	return k == CXCursor_DeclRefExpr || k == CXCursor_MemberRefExpr ||
-	       k == CXCursor_ArraySubscriptExpr || k == CXCursor_IntegerLiteral;
-}
-
 static bool render_hidden(const struct source_tree *t, uint32_t i, struct buf *b)
 {
 	const struct source_node *n = NODE(t, i);
@@ -102,7 +140,7 @@ static bool render_hidden(const struct source_tree *t, uint32_t i, struct buf *b
 		return render_in(t, "(", n->first, ")", b);
 	case CXCursor_UnexposedExpr:
 		return n->first == n->last && render_in(t, "", n->first, "", b);
-	case CXCursor_DeclRefExpr: buf_puts(b, source_node_name(t, i)); return is_visible(t, i);
+	case CXCursor_DeclRefExpr: return render_name(t, i, b);
 	case CXCursor_MemberRefExpr: return render_member(t, i, b);
 	case CXCursor_ArraySubscriptExpr: return render_subscript(t, i, b);
 	case CXCursor_IntegerLiteral: return render_number(t, i, b);

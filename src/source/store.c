@@ -311,27 +311,85 @@ static int capture(const struct source_tree *t, const struct candidate *c, bool 
 	return 0;
 }
 
-/* &p->x of p->x; p of *p. */
-static const char *address_of(const struct source_tree *t, uint32_t lvalue, const char *text)
+/* What a pointer is made of: without casts between pointers, and what a macro's own variable stands for. */
+static uint32_t uncast(const struct source_tree *t, uint32_t i)
 {
-	uint32_t in = source_node_inside(t, lvalue);
-	const char *cast = cast_for(source_node_type(t, lvalue));
-	if (source_node_is_dereference(t, in)) {
-		const char *pointer = source_node_text(t, NODE(t, in)->first);
-		if (pointer && NODE(t, source_node_peel(t, NODE(t, in)->first))->kind !=
-				       CXCursor_BinaryOperator)
-			return source_keep(t->source, xasprintf("%s%s", cast, pointer));
+	for (;;) {
+		uint32_t in = source_node_peel(t, i), init = source_macro_local(t, in);
+		enum CXCursorKind k = NODE(t, in)->kind;
+		if (init)
+			in = init;
+		else if ((k == CXCursor_CStyleCastExpr || k == CXCursor_CXXReinterpretCastExpr) &&
+			 canonical(t, source_node_peel(t, NODE(t, in)->last)).kind ==
+				 CXType_Pointer)
+			in = NODE(t, in)->last;
+		if (in == i)
+			return i;
+		i = in;
 	}
-	return source_keep(t->source, xasprintf("%s&%s", cast, text));
+}
+
+static const char *sized(const struct source_tree *t, const char *format, const char *text)
+{
+	struct buf b = { 0 };
+	const char *at = strstr(format, "%s");
+	buf_add(&b, format, (size_t)(at - format));
+	buf_puts(&b, text);
+	buf_puts(&b, at + 2);
+	buf_add(&b, "", 1);
+	return source_keep(t->source, b.p);
+}
+
+/*
+ * Address and size of what a pointer leads to: of &p->x, "&p->x" and "sizeof(p->x)"; of p, "p" and "sizeof(*p)". With casts
+ * left out where what is below has the same size.
+ */
+static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint64_t bytes,
+			    struct source_store *out)
+{
+	uint32_t in = uncast(t, pointer);
+	const struct source_node *n = NODE(t, in);
+	CXType type = canonical(t, in);
+	bool of =
+		n->kind == CXCursor_UnaryOperator && n->first && source_node_is_lvalue(t, n->first);
+	if (type.kind != CXType_Pointer)
+		return false;
+	CXType to = source_lib.getPointeeType(type);
+	const char *text = source_node_text(t, in);
+	const char *object = of ? source_node_text(t, n->first) : NULL;
+	if (!text || (of && !object))
+		return false;
+	bool tight = n->kind != CXCursor_BinaryOperator && n->kind != CXCursor_ConditionalOperator;
+	out->address =
+		sized(t,
+		      source_lib.isVolatileQualifiedType(to) || source_lib.isConstQualifiedType(to)
+			      ? tight ? "(void *)%s" : "(void *)(%s)"
+			      : "%s",
+		      text);
+	if (type_size(to) != bytes)
+		out->size = source_keep(t->source, xasprintf("%llu", (unsigned long long)bytes));
+	else if (of)
+		out->size = sized(t, "sizeof(%s)", object);
+	else
+		out->size = sized(t, tight ? "sizeof(*%s)" : "sizeof(*(%s))", text);
+	return true;
 }
 
 static int lvalue_extent(const struct source_tree *t, const struct candidate *c,
 			 struct source_store *out, struct err *err)
 {
+	uint32_t in = source_node_inside(t, c->target);
 	if (is_bitfield(t, c->target))
 		return whole_struct(t, c->target, out, err);
-	out->address = address_of(t, c->target, out->lvalue);
-	out->size = source_keep(t->source, xasprintf("sizeof(%s)", out->lvalue));
+	if (c->bytes && source_node_is_dereference(t, in) &&
+	    through_pointer(t, NODE(t, in)->first, c->bytes, out))
+		return 0;
+	out->address = sized(t,
+			     source_lib.isVolatileQualifiedType(source_node_type(t, c->target))
+				     ? "(void *)&%s"
+				     : "&%s",
+			     out->lvalue);
+	out->size = sized(t, "sizeof(%s)", out->lvalue);
 	return 0;
 }
 
@@ -355,8 +413,6 @@ static int writer_extent(const struct source_tree *t, const struct candidate *c,
 			 struct source_store *out, struct err *err)
 {
 	struct source *s = t->source;
-	uint32_t in = source_node_peel(t, c->target);
-	const struct source_node *n = NODE(t, in);
 	const char *a, *b;
 	out->address = out->lvalue;
 	switch (c->writer->extent) {
@@ -381,17 +437,9 @@ static int writer_extent(const struct source_tree *t, const struct candidate *c,
 		return 0;
 	case SOURCE_EXTENT_TYPE: break;
 	}
-	if (n->kind == CXCursor_UnaryOperator && n->first && (a = source_node_text(t, n->first)))
-		out->size = source_keep(s, xasprintf("sizeof(%s)", a));
-	else
-		out->size = source_keep(s, xasprintf(n->kind == CXCursor_BinaryOperator
-							     ? "sizeof(*(%s))"
-							     : "sizeof(*%s)",
-						     out->lvalue));
-	CXType to = canonical(t, in);
-	if (to.kind == CXType_Pointer)
-		out->address = source_keep(
-			s, xasprintf("%s%s", cast_for(source_lib.getPointeeType(to)), out->lvalue));
+	if (c->bytes && through_pointer(t, c->target, c->bytes, out))
+		return 0;
+	out->size = sized(t, "sizeof(*(%s))", out->lvalue);
 	return 0;
 }
 

@@ -25,6 +25,9 @@ static const char c_head[] =
 	"#define INIT(n) do { (n)->a = 0; (n)->b = 0; } while (0)\n"
 	"#define ONE(n) (n)->a = 1\n"
 	"#define LOCAL(n) do { struct s *l_ = (n); l_->a = 1; } while (0)\n"
+	"#define MOVING(n) do { struct s *l_ = (n); l_ = l_->next; l_->a = 1; } while (0)\n"
+	"#define STORE64(d, x) do { long *d_ = (d); *(volatile long *)d_ = (x); } while (0)\n"
+	"extern struct w { struct s v[4]; } *w;\n"
 	"#define HEAD(n) ((n)->next)\n"
 	"#define TWICE(n) (n)->a = 1; (n)->b = 2\n"
 	"#define EACH(i) for (i = 0; i < 3; i++)\n";
@@ -40,8 +43,8 @@ static const struct form c_forms[] = {
 	{ "p->f = 3;", NULL, 0, "p", "sizeof(*p)", NULL },
 	{ "p->arr[c] = 3;", NULL, 8, "&p->arr[c]", "sizeof(p->arr[c])", NULL },
 	{ "p->many[c].y = 3;", NULL, 4, "&p->many[c].y", "sizeof(p->many[c].y)", NULL },
-	{ "*(int *)p->buf = 3;", NULL, 4, "(int *)p->buf", "sizeof(*(int *)p->buf)", NULL },
-	{ "*(p->buf + c) = 3;", NULL, 1, "&*(p->buf + c)", "sizeof(*(p->buf + c))", NULL },
+	{ "*(int *)p->buf = 3;", NULL, 4, "p->buf", "4", NULL },
+	{ "*(p->buf + c) = 3;", NULL, 1, "p->buf + c", "sizeof(*(p->buf + c))", NULL },
 	{ "p->buf[3] = 'x';", NULL, 1, "&p->buf[3]", "sizeof(p->buf[3])", NULL },
 	{ "p->vol = 3;", NULL, 4, "(void *)&p->vol", "sizeof(p->vol)", NULL },
 	{ "p->fn = NULL;", NULL, 8, "&p->fn", "sizeof(p->fn)", NULL },
@@ -98,7 +101,15 @@ static const struct form c_forms[] = {
 	{ "INIT(p);", NULL, 4, "p", "sizeof(*p)", NULL },
 	{ "INIT(p->next);", NULL, 4, "p->next", "sizeof(*p->next)", NULL },
 	{ "HEAD(p) = q;", NULL, 8, "&HEAD(p)", "sizeof(HEAD(p))", NULL },
-	{ "LOCAL(p);", NULL, 4, NULL, NULL, "macro LOCAL hides" },
+	{ "LOCAL(p);", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
+	{ "LOCAL(p->next);", NULL, 4, "&p->next->a", "sizeof(p->next->a)", NULL },
+	{ "LOCAL(get(p));", NULL, 4, NULL, NULL, "has side effects" },
+	{ "MOVING(p);", NULL, 4, NULL, NULL, "macro MOVING hides" },
+	{ "STORE64(&p->arr[c], 3);", NULL, 8, "&p->arr[c]", "sizeof(p->arr[c])", NULL },
+	{ "STORE64(p->arr + c, 3);", NULL, 8, "p->arr + c", "sizeof(*(p->arr + c))", NULL },
+	{ "*(volatile int *)&p->a = 3;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
+	{ "*(long *)p->name = 3;", NULL, 8, "(long *)p->name", "sizeof(*(long *)p->name)", NULL },
+	{ "w->v[c] = *q;", NULL, 0, "&w->v[c]", "sizeof(w->v[c])", NULL },
 	{ "TWICE(p);", NULL, 4, "p", "sizeof(*p)", NULL },
 	{ "if (c) TWICE(p);", NULL, 4, NULL, NULL, "several statements of a macro" },
 	{ "c = 3;", NULL, 4, NULL, NULL, "stores to memory" },
