@@ -39,7 +39,7 @@ static bool effect_at(const struct source_tree *t, uint32_t i, uint32_t top)
 	enum source_form form;
 	CXCursor v;
 	switch (NODE(t, i)->kind) {
-	case CXCursor_CallExpr: return !source_is_pure(source_node_name(t, i));
+	case CXCursor_CallExpr: return source_purity(t, i, 0) == SOURCE_IMPURE;
 	case CXCursor_CXXNewExpr:
 	case CXCursor_CXXDeleteExpr:
 	case CXCursor_CXXThrowExpr:
@@ -161,6 +161,17 @@ static bool may_alias(const struct source_tree *t, uint32_t lvalue)
 	return false;
 }
 
+/* What the expression calls reads memory, of which the store may be a part. */
+static bool calls_that_read(const struct source_tree *t, uint32_t top)
+{
+	for (uint32_t i = top; i; i = source_node_next(t, i, top))
+		if (NODE(t, i)->kind == CXCursor_CallExpr &&
+		    source_purity(t, i, 0) != SOURCE_PURE &&
+		    !source_is_pure(source_node_name(t, i)))
+			return true;
+	return false;
+}
+
 enum source_again source_again(const struct source_tree *t, uint32_t e, uint32_t statement,
 			       uint32_t store)
 {
@@ -170,7 +181,7 @@ enum source_again source_again(const struct source_tree *t, uint32_t e, uint32_t
 		return again;
 	if (source_has_effects(t, e))
 		return again == SOURCE_AGAIN ? SOURCE_ONCE : SOURCE_CHANGED;
-	if (source_assigned(t, store, &form) == e && may_alias(t, e))
+	if (source_assigned(t, store, &form) == e && (may_alias(t, e) || calls_that_read(t, e)))
 		return SOURCE_BEFORE;
 	return again;
 }

@@ -2,7 +2,7 @@
 /*
  * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
  * flags.c (how a unit was compiled), unit.c (parsing), tree.c (the nodes of one function); then the questions:
- * statement.c, store.c with writers.c, effects.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
+ * statement.c, store.c with writers.c, effects.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
  * and comments), insert.c, edit.c, diff.c.
  */
 #ifndef HOLDFAST_SOURCE_INTERNAL_H
@@ -129,6 +129,16 @@ struct source_range {
 	CXFile file;
 	uint32_t from, to;
 };
+/* May a call be repeated? The later, the less. */
+enum source_purity {
+	SOURCE_PURE,  /* it depends on its arguments only */
+	SOURCE_READS, /* and on memory */
+	SOURCE_IMPURE,
+};
+struct source_known {
+	CXCursor function;
+	enum source_purity purity;
+};
 struct source_unit {
 	const char *path;
 	CXTranslationUnit tu;
@@ -136,6 +146,7 @@ struct source_unit {
 	VEC(struct source_range) function;
 	VEC(struct source_range) prototype; /* declarations of functions */
 	VEC(struct source_range) macro;     /* outermost uses, sorted by `from` in each file */
+	VEC(struct source_known) known;     /* functions that were looked into */
 	uint64_t used;                      /* the clock when it was asked about last */
 	bool cxx;
 };
@@ -234,6 +245,7 @@ enum source_again {
 enum source_again source_again(const struct source_tree *, uint32_t expression, uint32_t statement,
 			       uint32_t store);
 bool source_has_effects(const struct source_tree *, uint32_t);
+enum source_purity source_purity(const struct source_tree *, uint32_t call, unsigned depth);
 
 /* The store at the place, which is at the offset; *node (NULL: not wanted) is its assignment or call. */
 int source_store_in(const struct source_tree *, const struct source_place *, size_t offset,

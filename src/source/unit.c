@@ -16,6 +16,7 @@ static void free_unit(struct source_unit *u)
 {
 	source_lib.disposeTranslationUnit(u->tu);
 	VEC_FREE(&u->included);
+	VEC_FREE(&u->known);
 	VEC_FREE(&u->function);
 	VEC_FREE(&u->prototype);
 	VEC_FREE(&u->macro);

@@ -130,6 +130,7 @@ bool source_is_pure(const char *name)
 		"abs",
 		"labs",
 		"pmemobj_direct",
+		"pmemobj_direct_inline",
 		"pmemobj_oid",
 		"pmemobj_pool_by_ptr",
 	};

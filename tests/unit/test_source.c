@@ -21,6 +21,9 @@ static const char c_head[] =
 	"struct s { int a, b; unsigned f : 3, g : 5; struct s *next; _Atomic int at; long arr[8];\n"
 	"\tchar name[16]; struct in in; struct in many[4]; volatile int vol; char *buf; void (*fn)(int); };\n"
 	"void FLUSH(const void *, size_t);\nstruct s *get(struct s *);\nint num(void);\n"
+	"static inline struct s *at(struct s *b, int i) { int k = i; k++; return b + k; }\n"
+	"static inline struct s *last(struct s *b) { while (b->next) b = b->next; return at(b, 0); }\n"
+	"static inline struct s *counted(struct s *b) { b->a++; return b; }\n"
 	"#define SET(field, v) ((field) = (v))\n"
 	"#define INIT(n) do { (n)->a = 0; (n)->b = 0; } while (0)\n"
 	"#define ONE(n) (n)->a = 1\n"
@@ -73,6 +76,10 @@ static const struct form c_forms[] = {
 	{ "p->arr[c++]++;", "++;", 8, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "*p->buf++ = 'x';", "= 'x'", 1, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "get(p)->a = 3;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
+	{ "at(p, c)->a = 3;", NULL, 4, "&at(p, c)->a", "sizeof(at(p, c)->a)", NULL },
+	{ "last(p)->next = q;", NULL, 8, "stored_at", "sizeof(last(p)->next)", NULL },
+	{ "counted(p)->a = 3;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
+	{ "memcpy(at(p, 2), q, sizeof *q);", NULL, 0, "at(p, 2)", "sizeof *q", NULL },
 	{ "memcpy(p->buf++, q, 3);", "memcpy", 0, "stored_at", "3", NULL },
 	{ "p->next->next = q;", NULL, 8, "stored_at", "sizeof(p->next->next)", NULL },
 	{ "p = p->next = q;", NULL, 8, "stored_at", "sizeof(p->next)", NULL },
