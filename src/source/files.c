@@ -257,6 +257,7 @@ void source_close(struct source *s)
 	VEC_FREE(&s->file);
 	VEC_FREE(&s->kept);
 	VEC_FREE(&s->sources);
+	VEC_FREE(&s->define);
 	hmap_free(&s->file_at);
 	hmap_free(&s->name_at);
 	hmap_free(&s->name_used);

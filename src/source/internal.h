@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
- * flags.c (how a unit was compiled), unit.c (parsing), tree.c (the nodes of one function); then the questions:
+ * flags.c (how a unit was compiled), unit.c (parsing), condition.c (what was skipped), tree.c (the nodes of one function); then the questions:
  * statement.c, store.c with writers.c, effects.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
  * and comments), insert.c, edit.c, diff.c.
  */
@@ -36,6 +36,8 @@
 	X(getRangeEnd)                                                                             \
 	X(getFileLocation)                                                                         \
 	X(getFile)                                                                                 \
+	X(getSkippedRanges)                                                                        \
+	X(disposeSourceRangeList)                                                                  \
 	X(getIncludedFile)                                                                         \
 	X(getFileName)                                                                             \
 	X(getCursorSpelling)                                                                       \
@@ -153,10 +155,21 @@ struct source_unit {
 /* A unit that has the file: its own, or one that includes it. -1: it could not be parsed. */
 int source_unit_of(struct source *, const struct source_file *, struct source_unit **,
 		   struct err *);
+/* The same, with what is at the offset, which was compiled, not skipped. */
+int source_unit_at(struct source *, const struct source_file *, size_t offset,
+		   struct source_unit **, struct err *);
 void source_units_close(struct source *);
 /* The next outer use of a macro that has [from, to); NULL: none. */
 const struct source_range *source_macro_at(const struct source_unit *, CXFile, size_t from,
 					   size_t to);
+
+/* A macro that the command line must have defined for a unit. */
+struct source_define {
+	const char *unit, *name;
+};
+/* The line at the offset was skipped for want of a macro, which is defined from now on: parse the unit again. */
+bool source_enable(struct source *, const struct source_unit *, const struct source_file *,
+		   size_t offset);
 
 struct source {
 	char *root; /* absolute, without links and without / at the end */
@@ -173,6 +186,7 @@ struct source {
 	bool sources_known;
 	VEC(struct source_built *) built; /* units as the debug information has them */
 	bool built_known;
+	VEC(struct source_define) define;
 	uint64_t clock;
 	size_t parsed, broken;
 	struct hmap name_used; /* invented names of variables: hash of file and name -> 1 */

@@ -61,7 +61,7 @@ int source_tree_at(struct source *s, const struct source_file *f, size_t offset,
 {
 	struct source_unit *u;
 	const struct source_range *best = NULL;
-	if (source_unit_of(s, f, &u, err) < 0)
+	if (source_unit_at(s, f, offset, &u, err) < 0)
 		return -1;
 	CXFile in = source_lib.getFile(u->tu, f->path);
 	for (size_t i = 0; i < u->function.n; i++) {

@@ -192,6 +192,9 @@ static int parse_with(struct source *s, const char *path, struct source_flags *f
 	for (size_t i = 0; i < f->arg.n; i++)
 		if (machine || strncmp(f->arg.p[i], "-m", 2) != 0)
 			VEC_PUSH(&arg, f->arg.p[i]);
+	for (size_t i = 0; i < s->define.n; i++)
+		if (strcmp(s->define.p[i].unit, path) == 0)
+			VEC_PUSH(&arg, source_keep(s, xasprintf("-D%s", s->define.p[i].name)));
 	enum CXErrorCode e = source_lib.parseTranslationUnit2(
 		s->index, path, arg.p, (int)arg.n, NULL, 0,
 		CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, tu);
@@ -286,4 +289,27 @@ int source_unit_of(struct source *s, const struct source_file *f, struct source_
 	u->used = ++s->clock;
 	*out = u;
 	return 0;
+}
+
+static void forget(struct source *s, const struct source_unit *u)
+{
+	for (size_t i = 0; i < s->unit.n; i++)
+		if (s->unit.p[i] == u) {
+			free_unit(s->unit.p[i]);
+			s->unit.p[i] = s->unit.p[--s->unit.n];
+			return;
+		}
+}
+
+int source_unit_at(struct source *s, const struct source_file *f, size_t offset,
+		   struct source_unit **out, struct err *err)
+{
+	int rc;
+	while ((rc = source_unit_of(s, f, out, err)) == 0 && source_enable(s, *out, f, offset)) {
+		const char *path = (*out)->path;
+		forget(s, *out);
+		if (strcmp(path, f->path) != 0 && !parse(s, path))
+			return err_set(err, EXIT_PROGRAM, "%s cannot be parsed", f->name);
+	}
+	return rc;
 }

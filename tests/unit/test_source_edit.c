@@ -334,6 +334,31 @@ static void odd_files(void **state)
 	close_one(&o);
 }
 
+/* What was compiled is not skipped: the macros that it needs are defined. */
+static void conditions(void **state)
+{
+	struct one o = open_one(
+		"a.c",
+		"#define KNOWN 1\n"
+		"void f(struct s *p)\n{\n#ifdef BUG_A\n\tp->a = 1;\n#else\n\tp->b = 2;\n#endif\n"
+		"#if defined(BUG_B) /* why */\n#ifndef OFF\n\tp->n = 2;\n#else\n\tp->n = 3;\n#endif\n#endif\n"
+		"#if KNOWN > 2\n\tp->a = 4;\n#endif\n}\n");
+	struct source_store st;
+	static const char *const marks[] = { "p->n = 3", "p->a = 1" };
+	(void)state;
+	struct source_place p = at(&o, "p->b = 2");
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
+	for (size_t i = 0; i < 2; i++) {
+		p = at(&o, marks[i]);
+		if (source_store_at(o.s, &p, 4, &st, &o.err) < 0)
+			fail_msg("%s: %s", marks[i], o.err.text);
+		assert_memory_equal(st.lvalue, marks[i], 4);
+	}
+	p = at(&o, "p->a = 4");
+	assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), -1);
+	close_one(&o);
+}
+
 /* Newer than the object that was run, or read-only: questions are answered, edits are not made. */
 static void refused_files(void **state)
 {
@@ -410,6 +435,7 @@ int main(void)
 		cmocka_unit_test(loops),
 		cmocka_unit_test(odd_files),
 		cmocka_unit_test(refused_files),
+		cmocka_unit_test(conditions),
 		cmocka_unit_test(overlaps_and_top),
 	};
 	return fixture_main(tests, sizeof tests / sizeof *tests);
