@@ -76,6 +76,35 @@ static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t sta
 	c->argument = all.n ? (void *)source_keep(t->source, (char *)all.p) : NULL;
 }
 
+/*
+ * A call in the condition of an if or switch: with a variable for its result it becomes a statement of its own before, if
+ * nothing else in the condition has effects, and a declaration is allowed there.
+ */
+static void lift(const struct source_tree *t, uint32_t i, uint32_t statement, struct source_call *c)
+{
+	struct source_statement *st = &c->statement;
+	CXType type = source_node_type(t, i);
+	const char *text = source_type_text(t->source, type);
+	uint32_t condition = i;
+	if (st->where != SOURCE_IN_CONDITION || st->no_before || c->conditional || st->label ||
+	    st->jumps || type.kind == CXType_Void || strpbrk(text, "([{<&") ||
+	    strstr(text, "unnamed") || source_node_hidden(t, i))
+		return;
+	while (NODE(t, condition)->parent != statement)
+		condition = NODE(t, condition)->parent;
+	for (uint32_t n = condition; n; n = source_node_next(t, n, condition))
+		if (!source_node_under(t, n, i) && !source_node_under(t, i, n) &&
+		    source_has_effects(t, n))
+			return;
+	enum source_form form;
+	for (uint32_t n = NODE(t, i)->parent; n != statement; n = NODE(t, n)->parent)
+		if (NODE(t, n)->kind == CXCursor_CallExpr || source_assigned(t, n, &form))
+			return;
+	st->result = c->span;
+	st->result_type = text;
+	st->no_after = NULL;
+}
+
 int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *c, struct err *err)
 {
 	uint32_t statement;
@@ -88,6 +117,7 @@ int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *
 	c->conditional = source_is_conditional(t, i, statement);
 	find_callee(t, i, c);
 	find_arguments(t, i, statement, c);
+	lift(t, i, statement, c);
 	return 0;
 }
 

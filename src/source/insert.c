@@ -170,6 +170,29 @@ static void split_return(struct source *s, const struct source_statement *st,
 		add_braces(s, st, l, e);
 }
 
+/*
+ * A call in a condition, as "T result = call;" before, and the condition with the result. The call's text stays
+ * where it is, for there may be edits in it: what stands before it moves behind.
+ */
+static void lift_condition(struct source *s, const struct source_statement *st,
+			   const struct layout *l, const char *code, struct source_edits *e)
+{
+	const struct source_file *f = st->file;
+	const char *name = source_new_name(s, f, "result", st->span.from);
+	const char *type = st->result_type;
+	struct layout own = *l;
+	own.lines = begins_line(f, st->span.from);
+	char *head = xasprintf("%s%s%s = ", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
+	char *tail = xasprintf("%.*s%s", (int)(st->result.from - st->span.from),
+			       f->text + st->span.from, name);
+	add_edit(f, st->span.from, st->result.from - st->span.from, source_keep(s, head),
+		 rank(REPLACE, 0), e);
+	add_edit(f, st->result.to, 0, ";", rank(AFTER, 0), e);
+	add_edit(f, st->result.to, 0, behind(s, &own, code), rank(AFTER, 1), e);
+	add_edit(f, st->result.to, 0, behind(s, &own, tail), rank(TAIL, 0), e);
+	free(tail);
+}
+
 int source_insert_before(struct source *s, const struct source_statement *st, const char *code,
 			 struct source_edits *e, struct err *err)
 {
@@ -190,6 +213,10 @@ int source_insert_after(struct source *s, const struct source_statement *st, con
 	struct layout l = lay_out(s, st);
 	if (st->body)
 		add_braces(s, st, &l, e);
+	if (st->where == SOURCE_IN_CONDITION) {
+		lift_condition(s, st, &l, code, e);
+		return 0;
+	}
 	if (st->where == SOURCE_IN_RETURN)
 		split_return(s, st, &l, e);
 	add_edit(st->file, l.after, 0, behind(s, &l, code), rank(AFTER, 0), e);

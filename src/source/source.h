@@ -78,10 +78,10 @@ enum source_where {
 	SOURCE_IN_BLOCK, /* between braces, or behind a label there: nothing */
 	SOURCE_IN_BODY,  /* the whole body of an if, else, loop …: braces are added */
 	SOURCE_IN_RETURN, /* a return: what comes after its expression needs a variable for the result */
-	SOURCE_IN_CONDITION, /* of an if or switch: only something before is possible */
-	SOURCE_IN_HEADER,    /* of a loop: nothing is possible */
-	SOURCE_IN_VALUE, /* the last of a statement expression, whose value it is: only before */
-	SOURCE_IN_MACRO, /* inside a macro's expansion, with other statements: nothing */
+	SOURCE_IN_CONDITION, /* of an if or switch: before it, and after a call in it, which gets a variable */
+	SOURCE_IN_HEADER, /* of a loop: nothing is possible */
+	SOURCE_IN_VALUE,  /* the last of a statement expression, whose value it is: only before */
+	SOURCE_IN_MACRO,  /* inside a macro's expansion, with other statements: nothing */
 };
 struct source_statement {
 	const struct source_file *file;
@@ -94,7 +94,7 @@ struct source_statement {
 	/* How insertion works; for this folder. */
 	struct source_span head;   /* the keyword or ) that the body follows */
 	struct source_span owner;  /* the statement that it is the body of */
-	struct source_span result; /* a return's expression */
+	struct source_span result; /* a return's expression; the call in a condition */
 	const char *result_type;
 	bool label; /* behind a label, where C allows no declaration */
 	bool jumps; /* in C++, a jump may cross a declaration beside it */

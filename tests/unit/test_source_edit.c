@@ -156,6 +156,49 @@ static void calls(void **state)
 	close_one(&o);
 }
 
+/* What follows a call in a condition, or a return. */
+static void behind_calls(void **state)
+{
+	static const struct {
+		const char *text, *want; /* NULL: refused */
+	} rows[] = {
+		{ "\tif (g(p) < 0) /* bad */\n\t\treturn 1;",
+		  "\tint result = g_pm(p);\n\tDRAIN();\n\tif (result < 0) /* bad */\n\t\treturn 1;" },
+		{ "\tif (!p)\n\t\treturn 2;\n\telse if (g(p))\n\t\treturn 1;",
+		  "\tif (!p)\n\t\treturn 2;\n\telse { int result = g_pm(p); DRAIN(); if (result)\n\t\treturn 1; }" },
+		{ "\treturn g(p) + 1;",
+		  "\tint result = g_pm(p) + 1;\n\tDRAIN();\n\treturn result;" },
+		{ "\tint k = g(p);\n\treturn k;", "\tint k = g_pm(p);\n\tDRAIN();\n\treturn k;" },
+		{ "\tswitch (g(p)) {\n\tdefault: return 1;\n\t}",
+		  "\tint result = g_pm(p);\n\tDRAIN();\n\tswitch (result) {\n\tdefault: return 1;\n\t}" },
+		{ "\tif (p && g(p))\n\t\treturn 1;", NULL },
+		{ "\tif (h() + g(p))\n\t\treturn 1;", NULL },
+		{ "\twhile (g(p))\n\t\treturn 1;", NULL },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		static const char frame[] =
+			"int h(void);\nint g(struct s *);\nint g_pm(struct s *);\nint f(struct s *p)\n{\n%s\n\treturn 0;\n}\n";
+		char *text = xasprintf(frame, rows[i].text);
+		struct one o = open_one("a.c", text);
+		struct source_place p = at(&o, "g(p)");
+		struct source_call c;
+		assert_int_equal(source_call_at(o.s, &p, "g", &c, &o.err), 0);
+		int rc = source_insert_after(o.s, &c.statement, "DRAIN();", &o.e, &o.err);
+		if (rows[i].want) {
+			char *want = xasprintf(frame, rows[i].want);
+			assert_int_equal(rc, 0);
+			source_replace(o.s, c.statement.file, c.name.from, 1, "g_pm", &o.e, &o.err);
+			expect(&o, want);
+			free(want);
+		} else if (rc == 0 && !c.conditional) {
+			fail_msg("%s", rows[i].text);
+		}
+		close_one(&o);
+		free(text);
+	}
+}
+
 static void function_and_copy(void **state)
 {
 	struct one o = open_one("calls.c", calls_text);
@@ -428,15 +471,11 @@ static void overlaps_and_top(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_and_braces),
-		cmocka_unit_test(calls),
-		cmocka_unit_test(function_and_copy),
-		cmocka_unit_test(no_copies),
-		cmocka_unit_test(loops),
-		cmocka_unit_test(odd_files),
-		cmocka_unit_test(refused_files),
-		cmocka_unit_test(conditions),
-		cmocka_unit_test(overlaps_and_top),
+		cmocka_unit_test(lines_and_braces), cmocka_unit_test(calls),
+		cmocka_unit_test(behind_calls),     cmocka_unit_test(function_and_copy),
+		cmocka_unit_test(no_copies),        cmocka_unit_test(loops),
+		cmocka_unit_test(odd_files),        cmocka_unit_test(refused_files),
+		cmocka_unit_test(conditions),       cmocka_unit_test(overlaps_and_top),
 	};
 	return fixture_main(tests, sizeof tests / sizeof *tests);
 }
