@@ -2,7 +2,7 @@
 /*
  * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
  * flags.c (how a unit was compiled), unit.c (parsing), condition.c (what was skipped), tree.c (the nodes of one function); then the questions:
- * statement.c, store.c with writers.c, effects.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
+ * statement.c, store.c with candidates.c, writers.c, effects.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
  * and comments), insert.c, edit.c, diff.c.
  */
 #ifndef HOLDFAST_SOURCE_INTERNAL_H
@@ -231,6 +231,8 @@ uint32_t source_node_inside(const struct source_tree *, uint32_t);
 bool source_node_is_lvalue(const struct source_tree *, uint32_t);
 bool source_node_is_dereference(const struct source_tree *, uint32_t);
 CXType source_node_type(const struct source_tree *, uint32_t);
+CXType source_node_canonical(const struct source_tree *, uint32_t);
+uint64_t source_type_size(CXType);                                  /* 0: unknown */
 const char *source_node_name(const struct source_tree *, uint32_t); /* spelling; "": none */
 /* A macro's use hides the node: its text is not in the file. */
 bool source_node_hidden(const struct source_tree *, uint32_t);
@@ -288,6 +290,20 @@ struct source_writer {
 };
 const struct source_writer *source_writer(const char *name, size_t len);
 bool source_is_pure(const char *name); /* of the C library or PMDK, and without side effects */
+
+/* ---- candidates ---- */
+
+struct source_candidate {
+	uint32_t node;   /* the assignment or call */
+	uint32_t target; /* what it assigns to; of a writer, the pointer that it is given */
+	enum source_form form;
+	const struct source_writer *writer; /* NULL: target is an lvalue */
+	uint64_t bytes;                     /* 0: unknown */
+};
+typedef VEC(struct source_candidate) source_candidates;
+/* What may be the store of so many bytes (0: unknown) at the place, which is at the offset. */
+void source_candidates_at(const struct source_tree *, const struct source_place *, size_t offset,
+			  uint64_t bytes, source_candidates *);
 
 /* ---- text ---- */
 

@@ -1,204 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The store behind a place. First all that the line may store to memory, as candidates; then the one that the column and
- * the size of the store leave; then its address and size, in words of the program.
- */
+/* The store behind a place: its address and size, in words of the program. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "source/internal.h"
-
-struct candidate {
-	uint32_t node;   /* the assignment or call */
-	uint32_t target; /* what it assigns to; of a writer, the pointer that it is given */
-	enum source_form form;
-	const struct source_writer *writer; /* NULL: target is an lvalue */
-	uint64_t bytes;                     /* 0: unknown */
-};
-typedef VEC(struct candidate) candidates;
-
-/* ---- candidates ---- */
-
-static CXType canonical(const struct source_tree *t, uint32_t i)
-{
-	return source_lib.getCanonicalType(source_node_type(t, i));
-}
-
-/* A pointer or reference leads there: it need not be a variable of this process' own. */
-static bool is_memory(const struct source_tree *t, uint32_t i)
-{
-	for (;;) {
-		i = source_node_inside(t, i);
-		const struct source_node *n = NODE(t, i);
-		switch (n->kind) {
-		case CXCursor_UnaryOperator: return true;
-		case CXCursor_MemberRefExpr:
-			if (!n->first || canonical(t, n->first).kind == CXType_Pointer)
-				return true; /* this->, or -> */
-			break;
-		case CXCursor_ArraySubscriptExpr:
-			if (canonical(t, source_node_peel(t, n->first)).kind == CXType_Pointer)
-				return true;
-			break;
-		case CXCursor_DeclRefExpr: {
-			CXType type =
-				source_lib.getCursorType(source_lib.getCursorReferenced(n->cursor));
-			return type.kind == CXType_LValueReference;
-		}
-		case CXCursor_CallExpr: return true; /* it returns a reference */
-		case CXCursor_UnexposedExpr: break;
-		default: return false;
-		}
-		if (!n->first)
-			return false;
-		i = n->first;
-	}
-}
-
-static uint64_t type_size(CXType type)
-{
-	long long n = source_lib.Type_getSizeOf(type);
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static bool is_std_atomic(const struct source_tree *t, uint32_t i)
-{
-	const char *name = source_type_text(t->source, canonical(t, i));
-	return strncmp(name, "std::atomic<", 12) == 0 ||
-	       strncmp(name, "std::__atomic_base<", 19) == 0;
-}
-
-/* A member or operator of std::atomic, or = of a struct: calls to libclang, stores to people. */
-static uint32_t object_of(const struct source_tree *t, uint32_t call, enum source_form *form)
-{
-	uint32_t first = NODE(t, call)->first;
-	const char *name = source_node_name(t, call);
-	if (!first)
-		return 0;
-	uint32_t object =
-		NODE(t, first)->kind == CXCursor_MemberRefExpr ? NODE(t, first)->first : first;
-	if (object && is_std_atomic(t, object) && strcmp(name, "load") != 0 &&
-	    strncmp(name, "operator ", 9) != 0) {
-		*form = SOURCE_ATOMIC;
-		return object;
-	}
-	if (strcmp(name, "operator=") == 0 && canonical(t, first).kind == CXType_Record) {
-		*form = SOURCE_ASSIGN;
-		return first;
-	}
-	return 0;
-}
-
-static bool as_writer(const struct source_tree *t, uint32_t i, struct candidate *c)
-{
-	const struct source_node *n = NODE(t, i);
-	const char *name;
-	unsigned shift = 1; /* the callee comes first */
-	if (n->kind == CXCursor_CallExpr) {
-		name = source_node_name(t, i);
-	} else if (n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last) {
-		const char *text = t->file->text + n->from;
-		size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789");
-		name = source_keep_n(t->source, text, len);
-		shift = 0; /* a built-in for atomics has no callee */
-	} else {
-		return false;
-	}
-	const struct source_writer *w = source_writer(name, strlen(name));
-	uint32_t target = w ? source_node_child(t, i, w->destination + shift) : 0;
-	if (!target)
-		return false;
-	*c = (struct candidate){ i, target, w->form, w, 0 };
-	CXType to = canonical(t, source_node_peel(t, target));
-	if (w->extent == SOURCE_EXTENT_FIXED)
-		c->bytes = w->arg;
-	else if (w->extent == SOURCE_EXTENT_TYPE && to.kind == CXType_Pointer)
-		c->bytes = type_size(source_lib.getPointeeType(to));
-	return true;
-}
-
-static bool as_candidate(const struct source_tree *t, uint32_t i, struct candidate *c)
-{
-	enum source_form form;
-	uint32_t to = source_assigned(t, i, &form);
-	if (!to && NODE(t, i)->kind == CXCursor_CallExpr)
-		to = object_of(t, i, &form);
-	if (to) {
-		*c = (struct candidate){ i, to, form, NULL, type_size(source_node_type(t, to)) };
-		return is_memory(t, to);
-	}
-	return as_writer(t, i, c);
-}
-
-static void collect(const struct source_tree *t, uint32_t line, candidates *all)
-{
-	size_t from = source_line_start(t->file, line), to = source_line_start(t->file, line + 1);
-	for (uint32_t i = 1; i < t->node.n; i++) {
-		struct candidate c;
-		const struct source_node *n = NODE(t, i);
-		if (!n->elsewhere && n->from < to && n->to > from && as_candidate(t, i, &c))
-			VEC_PUSH(all, c);
-	}
-}
-
-/* ---- choosing ---- */
-
-static void keep_only(candidates *all,
-		      bool (*good)(const struct source_tree *, struct candidate *, size_t),
-		      const struct source_tree *t, size_t arg)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < all->n; i++)
-		n += good(t, &all->p[i], arg);
-	if (n == 0)
-		return;
-	n = 0;
-	for (size_t i = 0; i < all->n; i++)
-		if (good(t, &all->p[i], arg))
-			all->p[n++] = all->p[i];
-	all->n = n;
-}
-
-static bool has_offset(const struct source_tree *t, struct candidate *c, size_t offset)
-{
-	return NODE(t, c->node)->from <= offset && offset < NODE(t, c->node)->to;
-}
-
-static bool has_length(const struct source_tree *t, struct candidate *c, size_t length)
-{
-	return NODE(t, c->node)->to - NODE(t, c->node)->from == length;
-}
-
-static bool has_size(const struct source_tree *t, struct candidate *c, size_t bytes)
-{
-	(void)t;
-	return c->bytes == bytes;
-}
-
-static bool begins_in(const struct source_tree *t, struct candidate *c, size_t line)
-{
-	return source_line_of(t->file, NODE(t, c->node)->from) == line;
-}
-
-/* The innermost of those that have the column; without one, of those that begin in the line; then by size. */
-static void choose(const struct source_tree *t, const struct source_place *p, size_t offset,
-		   uint64_t bytes, candidates *all)
-{
-	keep_only(all, begins_in, t, p->line);
-	if (p->column && all->n > 1) {
-		size_t before = all->n;
-		keep_only(all, has_offset, t, offset);
-		size_t least = SIZE_MAX;
-		for (size_t i = 0; i < all->n; i++) {
-			size_t n = NODE(t, all->p[i].node)->to - NODE(t, all->p[i].node)->from;
-			least = n < least ? n : least;
-		}
-		if (all->n < before || has_offset(t, &all->p[0], offset))
-			keep_only(all, has_length, t, least);
-	}
-	if (bytes && all->n > 1)
-		keep_only(all, has_size, t, bytes);
-}
 
 /* ---- the struct that several members belong to ---- */
 
@@ -209,12 +14,12 @@ static uint32_t struct_of(const struct source_tree *t, uint32_t lvalue, bool *ar
 	const struct source_node *n = NODE(t, lvalue);
 	if (n->kind != CXCursor_MemberRefExpr || !n->first)
 		return 0;
-	*arrow = canonical(t, n->first).kind == CXType_Pointer;
+	*arrow = source_node_canonical(t, n->first).kind == CXType_Pointer;
 	return n->first;
 }
 
 /* All candidates are in one statement, and members of what is the same in the text. */
-static bool same_struct(const struct source_tree *t, const candidates *all,
+static bool same_struct(const struct source_tree *t, const source_candidates *all,
 			const struct source_statement *in)
 {
 	const char *first = NULL;
@@ -271,7 +76,7 @@ static const char *cast_for(CXType type)
 }
 
 /* A declaration before the statement, for an expression that has no other value than once. */
-static int capture(const struct source_tree *t, const struct candidate *c, bool rewrite,
+static int capture(const struct source_tree *t, const struct source_candidate *c, bool rewrite,
 		   struct source_store *out, struct err *err)
 {
 	struct source *s = t->source;
@@ -320,7 +125,7 @@ static uint32_t uncast(const struct source_tree *t, uint32_t i)
 		if (init)
 			in = init;
 		else if ((k == CXCursor_CStyleCastExpr || k == CXCursor_CXXReinterpretCastExpr) &&
-			 canonical(t, source_node_peel(t, NODE(t, in)->last)).kind ==
+			 source_node_canonical(t, source_node_peel(t, NODE(t, in)->last)).kind ==
 				 CXType_Pointer)
 			in = NODE(t, in)->last;
 		if (in == i)
@@ -349,7 +154,7 @@ static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint6
 {
 	uint32_t in = uncast(t, pointer);
 	const struct source_node *n = NODE(t, in);
-	CXType type = canonical(t, in);
+	CXType type = source_node_canonical(t, in);
 	bool of =
 		n->kind == CXCursor_UnaryOperator && n->first && source_node_is_lvalue(t, n->first);
 	if (type.kind != CXType_Pointer)
@@ -366,7 +171,7 @@ static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint6
 			      ? tight ? "(void *)%s" : "(void *)(%s)"
 			      : "%s",
 		      text);
-	if (type_size(to) != bytes)
+	if (source_type_size(to) != bytes)
 		out->size = source_keep(t->source, xasprintf("%llu", (unsigned long long)bytes));
 	else if (of)
 		out->size = sized(t, "sizeof(%s)", object);
@@ -375,7 +180,7 @@ static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint6
 	return true;
 }
 
-static int lvalue_extent(const struct source_tree *t, const struct candidate *c,
+static int lvalue_extent(const struct source_tree *t, const struct source_candidate *c,
 			 struct source_store *out, struct err *err)
 {
 	uint32_t in = source_node_inside(t, c->target);
@@ -394,8 +199,8 @@ static int lvalue_extent(const struct source_tree *t, const struct candidate *c,
 }
 
 /* An argument of a writer as text, if it means the same after the call. */
-static const char *argument(const struct source_tree *t, const struct candidate *c, unsigned nth,
-			    uint32_t statement, struct err *err)
+static const char *argument(const struct source_tree *t, const struct source_candidate *c,
+			    unsigned nth, uint32_t statement, struct err *err)
 {
 	uint32_t i = source_node_child(t, c->node, nth + 1);
 	const char *text = i ? source_node_text(t, i) : NULL;
@@ -409,8 +214,8 @@ static const char *argument(const struct source_tree *t, const struct candidate 
 	return text;
 }
 
-static int writer_extent(const struct source_tree *t, const struct candidate *c, uint32_t statement,
-			 struct source_store *out, struct err *err)
+static int writer_extent(const struct source_tree *t, const struct source_candidate *c,
+			 uint32_t statement, struct source_store *out, struct err *err)
 {
 	struct source *s = t->source;
 	const char *a, *b;
@@ -448,8 +253,8 @@ static const char *why_not_again(enum source_again again)
 	return again == SOURCE_CHANGED ? "the statement changes what it depends on" : NULL;
 }
 
-static int describe(const struct source_tree *t, const struct candidate *c, uint32_t statement,
-		    struct source_store *out, struct err *err)
+static int describe(const struct source_tree *t, const struct source_candidate *c,
+		    uint32_t statement, struct source_store *out, struct err *err)
 {
 	enum source_again again = source_again(t, c->target, statement, c->node);
 	int rc = c->writer ? writer_extent(t, c, statement, out, err)
@@ -474,7 +279,7 @@ static int describe(const struct source_tree *t, const struct candidate *c, uint
 	return rc;
 }
 
-static int fill(const struct source_tree *t, const struct candidate *c, uint64_t bytes,
+static int fill(const struct source_tree *t, const struct source_candidate *c, uint64_t bytes,
 		struct source_store *out, struct err *err)
 {
 	uint32_t statement;
@@ -507,10 +312,9 @@ static int fill(const struct source_tree *t, const struct candidate *c, uint64_t
 int source_store_in(const struct source_tree *t, const struct source_place *p, size_t offset,
 		    uint64_t bytes, struct source_store *out, uint32_t *node, struct err *err)
 {
-	candidates all = { 0 };
+	source_candidates all = { 0 };
 	int rc;
-	collect(t, p->line, &all);
-	choose(t, p, offset, bytes, &all);
+	source_candidates_at(t, p, offset, bytes, &all);
 	if (all.n == 0)
 		rc = err_set(err, EXIT_PROGRAM, "no statement at %s:%u stores to memory",
 			     t->file->name, p->line);

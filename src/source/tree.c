@@ -138,6 +138,17 @@ CXType source_node_type(const struct source_tree *t, uint32_t i)
 	return source_lib.getCursorType(NODE(t, i)->cursor);
 }
 
+CXType source_node_canonical(const struct source_tree *t, uint32_t i)
+{
+	return source_lib.getCanonicalType(source_node_type(t, i));
+}
+
+uint64_t source_type_size(CXType type)
+{
+	long long n = source_lib.Type_getSizeOf(type);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 const char *source_node_name(const struct source_tree *t, uint32_t i)
 {
 	return source_string(t->source, source_lib.getCursorSpelling(NODE(t, i)->cursor));
