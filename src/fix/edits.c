@@ -23,11 +23,16 @@ static struct source_place source_place(const struct repair_place *p)
 	return (struct source_place){ p->file, p->line, p->column };
 }
 
-/* The statements for a range; "" and err if they cannot be said. */
+/* The statements for a range, "" if there is nothing to do; NULL and err if they cannot be said. */
 static char *code(struct work *w, const struct source_file *file, unsigned acts, uint64_t bytes,
 		  const char *address, const char *size)
 {
 	const char *top;
+	if (fix_syncs(w->x)) { /* one call does it all, and waits */
+		if (!(acts & REPAIR_FLUSH))
+			return xstrdup("");
+		acts = FIX_BOTH;
+	}
 	struct repair_idiom i = fix_idiom(w->x, file, bytes, acts, &top);
 	char *text = repair_idiom_text(&i, acts, address ? address : "%a", size ? size : "%n");
 	repair_idiom_free(&i);
@@ -148,7 +153,8 @@ static int in_copy(struct work *w, const struct repair_fix *f, size_t bug)
 		return 0;
 	const struct source_statement *s = &b->call[f->site].statement;
 	char *text = code(w, s->file, REPAIR_FENCE, 0, NULL, NULL);
-	int bad = !text || source_insert_after(w->x->source, s, text, &w->edits, &w->err);
+	int bad =
+		!text || (*text && source_insert_after(w->x->source, s, text, &w->edits, &w->err));
 	free(text);
 	return bad ? -1 : 0;
 }

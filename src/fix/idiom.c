@@ -19,11 +19,18 @@ static const struct {
 	{ "pmemobj_drain", REPAIR_FENCE, "pmemobj_drain(pmemobj_pool_by_ptr(%a))" },
 };
 
+/* Calls of msync tell nothing of a function's purpose; that it takes a range and nothing else does. */
+static bool takes_range(const struct srcloc_frame *f)
+{
+	return f->takes == (SRCLOC_TAKES_KNOWN | SRCLOC_TAKES_RANGE | SRCLOC_TAKES_LENGTH);
+}
+
 /* The frame whose call leads to the flush: all below exist to persist. SIZE_MAX: there is none. */
-static size_t caller(const struct finding_place *p)
+static size_t caller(const struct finding_place *p, unsigned acts)
 {
 	size_t i = 0;
-	while (i < p->n && (p->frame[i].helper || finding_is_library(&p->frame[i])))
+	while (i < p->n && (p->frame[i].helper || finding_is_library(&p->frame[i]) ||
+			    (i && acts == FIX_BOTH && takes_range(&p->frame[i]))))
 		i++;
 	return i > 0 && i < p->n && p->frame[i].file ? i : SIZE_MAX;
 }
@@ -86,7 +93,7 @@ static bool is_header(const char *file)
 /* What the file calls, and what that calls in turn in the same file or in a header, which it sees as well. */
 void fix_add_means(struct fix *x, const struct finding_place *p, unsigned acts, uint64_t count)
 {
-	size_t i = caller(p);
+	size_t i = caller(p, acts);
 	if (i == SIZE_MAX)
 		return;
 	const char *file = p->frame[i].file;
@@ -156,10 +163,14 @@ static bool enough(const struct repair_idiom *i, unsigned acts)
 	return (!(acts & REPAIR_FLUSH) || i->flush) && (!(acts & REPAIR_FENCE) || i->fence);
 }
 
+bool fix_syncs(const struct fix *x)
+{
+	return x->o.model && !strcmp(x->o.model, "msync");
+}
+
 struct repair_idiom fix_idiom(struct fix *x, const struct source_file *file, uint64_t bytes,
 			      unsigned acts, const char **top)
 {
-	bool sync = x->o.model && !strcmp(x->o.model, "msync");
 	struct repair_idiom i = {
 		.flush = copy(own(x, file, REPAIR_FLUSH, bytes)),
 		.fence = copy(own(x, file, REPAIR_FENCE, bytes)),
@@ -168,7 +179,7 @@ struct repair_idiom fix_idiom(struct fix *x, const struct source_file *file, uin
 	*top = NULL;
 	if (enough(&i, acts))
 		return i;
-	if (sync) {
+	if (fix_syncs(x)) {
 		*top = OWN_SYNC;
 		i.persist = xstrdup("sync_range_(%a, %n)");
 		return i;

@@ -83,6 +83,7 @@ void fix_count_sites(struct fix *, struct trace_reader *);
 void fix_find_blocks(struct fix *);
 /* idiom.c */
 void fix_add_means(struct fix *, const struct finding_place *, unsigned acts, uint64_t count);
+bool fix_syncs(const struct fix *); /* with msync, which flushes and waits */
 /* How a file persists: its own functions, else a small one of ours, which is added to the edits. */
 struct repair_idiom fix_idiom(struct fix *, const struct source_file *, uint64_t bytes,
 			      unsigned acts, const char **top);

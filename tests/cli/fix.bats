@@ -151,6 +151,17 @@ patch_is_good() {
 	[ "$(grep -c '^+.*flush(' p.patch)" = 1 ]
 }
 
+@test "with the model msync, a sync" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/sync.c" app/
+	printf 'sync: sync.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -o $@ $<\n' >app/Makefile
+	make -s -C app
+	holdfast record -q -o t -- app/sync pool
+	run -0 holdfast fix --model msync --source app --build 'make -s' --patch p.patch t
+	output_has "repaired: store is never persisted"
+	grep '^+	keep(&p->value, sizeof(p->value));$' p.patch
+}
+
 @test "pmemcheck's log" {
 	recorded -DNO_PERSIST
 	line=$(grep -n 'p->value\[i\] = v;' app/store.c | cut -d: -f1)
