@@ -40,13 +40,10 @@ void infer_collect(struct infer_collect *c, struct trace_reader *r,
 	struct infer_walk w = { .defs = trace_defs(r), .closed = closed, .arg = c };
 	struct trace_event e;
 	struct err ignored = { 0 }; /* a damaged trace is read as far as it goes */
-	c->src = srcloc_trace_new(w.defs);
-	while (trace_next(r, &e, &ignored) == 1) {
-		if (e.kind != TRACE_MODULE_UNLOAD)
-			srcloc_trace_feed(c->src, &e);
+	infer_walk_begin(&w);
+	c->src = w.src;
+	while (trace_next(r, &e, &ignored) == 1)
 		infer_walk_event(&w, &e);
-	}
 	infer_walk_end(&w);
-	srcloc_trace_free(c->src);
 	hmap_free(&c->name);
 }

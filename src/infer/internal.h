@@ -26,7 +26,7 @@ struct infer_child;
 struct infer_collect {
 	struct infer_ops *ops;
 	void *arg;                /* of whoever collects */
-	struct srcloc_trace *src; /* collect.c's own */
+	struct srcloc_trace *src; /* the walk's */
 	struct hmap name;         /* process and address -> name */
 };
 void infer_collect(struct infer_collect *, struct trace_reader *,

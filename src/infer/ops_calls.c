@@ -26,18 +26,20 @@ struct named {
 	VEC(struct function) function;
 };
 
+/* Of a C++ function, the parameters may be left out. */
 static bool any_glob(const char *globs, const char *name)
 {
-	for (const char *p = globs; *p;) {
+	char *plain = xasprintf("%.*s", (int)strcspn(name, "("), name);
+	bool fits = false;
+	for (const char *p = globs; *p && !fits;) {
 		size_t n = strcspn(p, ",");
 		char *one = xasprintf("%.*s", (int)n, p);
-		bool fits = n && fnmatch(one, name, 0) == 0;
+		fits = n && (fnmatch(one, name, 0) == 0 || fnmatch(one, plain, 0) == 0);
 		free(one);
-		if (fits)
-			return true;
 		p += n + (p[n] == ',');
 	}
-	return false;
+	free(plain);
+	return fits;
 }
 
 static struct function *function_of(struct infer_collect *c, uint32_t process, uint64_t target)

@@ -209,6 +209,7 @@ int infer_ops_inferred(struct infer_ops *ops, struct trace_reader *r,
 	struct trace_event e;
 	struct err ignored = { 0 };
 	(void)opts;
+	infer_walk_begin(&w);
 	while (trace_next(r, &e, &ignored) == 1)
 		infer_walk_event(&w, &e);
 	infer_walk_end(&w);

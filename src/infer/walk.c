@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "infer/walk.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
+
+/*
+ * A lock may lie in PM, or in a file that is mapped to be shared (LMDB's lock file); but whoever takes and releases it has not done
+ * anything yet. Functions that libc exports for that, by module and name.
+ */
+static const char *const libc[] = { "libc.so*", "libc-*.so", "libpthread*", NULL };
+static const char *const locking[] = { "pthread_mutex_*",
+				       "pthread_rwlock_*",
+				       "pthread_spin_*",
+				       "pthread_cond_*",
+				       "pthread_barrier_*",
+				       "sem_*",
+				       NULL };
 
 bool infer_changes(const struct trace_event *e)
 {
@@ -32,6 +47,28 @@ bool infer_persists(const struct trace_event *e)
 	case TRACE_FILE_SYNC: return true;
 	default: return false;
 	}
+}
+
+static bool fits(const char *const *globs, const char *name)
+{
+	while (*globs && fnmatch(*globs, name, 0) != 0)
+		globs++;
+	return *globs != NULL;
+}
+
+/* Is the instruction in such a function? */
+static bool is_locking(struct infer_walk *w, uint32_t process, uint64_t ip)
+{
+	uint64_t key = hash_mix(ip, process), known;
+	if (hmap_get(&w->lock, key, &known))
+		return known == 1;
+	struct srcloc_where at = srcloc_trace_at(w->src, process, ip);
+	const struct srcloc_frame *f = &at.frame[at.n - 1];
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+	bool is = f->module && f->function && fits(libc, slash ? slash + 1 : f->module) &&
+		  fits(locking, f->function + strspn(f->function, "_"));
+	hmap_put(&w->lock, key, is ? 1 : 2);
+	return is;
 }
 
 static struct infer_thread *thread_of(struct infer_walk *w, const struct trace_event *e)
@@ -125,20 +162,33 @@ static void end_call(struct infer_walk *w, struct infer_thread *t)
 	t->call.n--;
 }
 
-static void begin_call(const struct infer_walk *w, struct infer_thread *t, uint32_t ctx)
+static void begin_call(struct infer_walk *w, struct infer_thread *t, uint32_t ctx)
 {
 	const struct trace_ctx_def *d = trace_ctx(w->defs, t->process, ctx);
+	bool locks = (t->call.n && t->call.p[t->call.n - 1].locks) ||
+		     is_locking(w, t->process, d->call_ip);
 	VEC_PUSH(&t->call, ((struct infer_call){ .ctx = ctx,
 						 .site = d->call_ip,
 						 .target = d->target,
 						 .begin = UINT64_MAX,
-						 .before = t->stores }));
+						 .before = t->stores,
+						 .locks = locks }));
 }
 
-static void note(struct infer_thread *t, const struct trace_event *e)
+/* Does a lock do this? */
+static bool by_lock(struct infer_walk *w, const struct infer_call *c, const struct trace_event *e)
+{
+	const struct trace_site_def *site =
+		e->kind == TRACE_STORE ? trace_site(w->defs, e->process, e->site) : NULL;
+	return c->locks || (site && is_locking(w, e->process, site->ip));
+}
+
+static void note(struct infer_walk *w, struct infer_thread *t, const struct trace_event *e)
 {
 	struct infer_call *c = &t->call.p[t->call.n - 1];
 	bool changes = infer_changes(e);
+	if (by_lock(w, c, e))
+		return;
 	t->stores += changes;
 	c->stores += changes;
 	if (e->kind == TRACE_MAP && e->flags & TRACE_F_PM)
@@ -152,8 +202,15 @@ static void note(struct infer_thread *t, const struct trace_event *e)
 	extend(c, e->num);
 }
 
+void infer_walk_begin(struct infer_walk *w)
+{
+	w->src = srcloc_trace_new(w->defs);
+}
+
 void infer_walk_event(struct infer_walk *w, const struct trace_event *e)
 {
+	if (e->kind != TRACE_MODULE_UNLOAD)
+		srcloc_trace_feed(w->src, e);
 	if (e->ctx < TRACE_CTX_FIRST)
 		return;
 	struct infer_thread *t = thread_of(w, e);
@@ -166,7 +223,7 @@ void infer_walk_event(struct infer_walk *w, const struct trace_event *e)
 			begin_call(w, t, t->path.p[t->call.n]);
 	}
 	if (t->call.n)
-		note(t, e);
+		note(w, t, e);
 	if (e->kind == TRACE_OUTPUT)
 		speak(t, e->num);
 }
@@ -183,4 +240,6 @@ void infer_walk_end(struct infer_walk *w)
 	}
 	VEC_FREE(&w->thread);
 	hmap_free(&w->at);
+	hmap_free(&w->lock);
+	srcloc_trace_free(w->src);
 }

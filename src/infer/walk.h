@@ -10,6 +10,7 @@
 #define HOLDFAST_INFER_WALK_H
 
 #include "base/base.h"
+#include "srcloc/srcloc.h"
 #include "trace/trace.h"
 
 /* Those of a call's own calls that changed something, in order; only if they are wanted. */
@@ -32,6 +33,7 @@ struct infer_call {
 	uint64_t spoke;        /* the last output in it; 0: none */
 	uint64_t mapped;       /* the first event in it that mapped PM, plus 1; 0: none */
 	bool unmaps;           /* PM was unmapped in it */
+	bool locks;            /* a function for locks has called it */
 	VEC(struct infer_child) child;
 	void *own; /* for those who walk */
 };
@@ -45,7 +47,9 @@ struct infer_thread {
 
 struct infer_walk {
 	const struct trace_defs *defs;
-	struct hmap at; /* process and thread -> thread */
+	struct srcloc_trace *src; /* its own */
+	struct hmap lock; /* process and instruction -> 1: of a function for locks, 2: not */
+	struct hmap at;   /* process and thread -> thread */
 	VEC(struct infer_thread *) thread;
 	void (*closed)(void *, struct infer_thread *); /* the innermost call ends */
 	void *arg;
@@ -55,6 +59,8 @@ struct infer_walk {
 bool infer_changes(const struct trace_event *);
 bool infer_persists(const struct trace_event *);
 
+/* `defs`, `closed` and `arg` are set. */
+void infer_walk_begin(struct infer_walk *);
 void infer_walk_event(struct infer_walk *, const struct trace_event *);
 void infer_walk_end(struct infer_walk *); /* ends all calls, and frees what it has */
 

@@ -181,3 +181,111 @@ expected() {
 	said r.json --probe "cat $pool >/dev/null; echo fine" -- transfers
 	jq -e '.findings == [] and (.incomplete | test("what is printed is the same before and after each of the 3 operations"))' r.json
 }
+
+@test "what a lock stores is no operation, though it lies in a file that is mapped" {
+	cat >locked.c <<-'C'
+		#include <fcntl.h>
+		#include <pthread.h>
+		#include <stdint.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static struct shared { pthread_mutex_t lock; char gap[64]; uint64_t word[64]; } *s;
+		__attribute__((noinline)) static void begin(void) { pthread_mutex_lock(&s->lock); }
+		__attribute__((noinline)) static void commit(volatile uint64_t *p, uint64_t i)
+		{
+			*p = i;
+			__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)p) : : "memory");
+			pthread_mutex_unlock(&s->lock);
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_mutexattr_t a;
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666);
+			if (argc < 2 || ftruncate(fd, 4096))
+				return 2;
+			s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			pthread_mutexattr_init(&a);
+			pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+			pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+			pthread_mutex_init(&s->lock, &a);
+			for (uint64_t i = 0; i < 5; i++) {
+				begin();
+				commit(&s->word[i * 8], i + 1);
+			}
+			return 0;
+		}
+	C
+	cc -g -O1 -pthread -o locked locked.c
+	holdfast record -q -o t -- ./locked "$pool"
+	run -0 holdfast dump --ops t
+	output_has "5 operations: calls that the program makes again and again, and below which it stores (commit 5)"
+}
+
+@test "--ops-calls: however a call is left, by an exception, longjmp or deep in recursion, it is one operation" {
+	cat >leaves.cc <<-'C'
+		#include <csetjmp>
+		#include <cstdint>
+		#include <fcntl.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static volatile uint64_t *p;
+		static jmp_buf out;
+		__attribute__((noinline)) static void store(int i)
+		{
+			p[i * 8] = (uint64_t)i + 1;
+			__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)&p[i * 8]) : : "memory");
+		}
+		__attribute__((noinline)) void put(int i, int depth)
+		{
+			store(i + depth);
+			if (depth)
+				put(i, depth - 1);
+			else if (i % 3 == 1)
+				throw i;
+			else if (i % 3 == 2)
+				longjmp(out, 1);
+		}
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666);
+			if (argc < 2 || ftruncate(fd, 4096))
+				return 2;
+			p = (volatile uint64_t *)mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			for (volatile int i = 0; i < 6; i++) {
+				try {
+					if (!setjmp(out))
+						put(i, i == 3 ? 4 : 0);
+				} catch (int) {
+				}
+			}
+			return 0;
+		}
+	C
+	g++ -g -O1 -o leaves leaves.cc
+	holdfast record -q -o t -- ./leaves "$pool"
+	run -0 holdfast dump --ops --ops-calls put t
+	output_has "6 operations: calls of the functions that --ops-calls names (put(int, int) 6)"
+	run -1 holdfast crash --ops-calls put --probe "od -An -tu8 $pool" t
+	output_has "judged: 6 operations"
+	output_has "operation 4 (put(int, int)) has neither happened nor not happened"
+}
+
+@test "operations of programs of others: sqlite3 and LMDB" {
+	command -v sqlite3 && command -v mdb_load || skip "not installed"
+	{
+		echo 'PRAGMA journal_mode=WAL; CREATE TABLE t(k INTEGER PRIMARY KEY, v TEXT);' | tr ';' '\n' | sed '/./s/$/;/'
+		for i in 1 2 3 4 5 6; do echo "INSERT INTO t VALUES($i, 'v$i');"; done
+	} | sed 's/^ //' >script
+	holdfast record -q -o t --stdin script -- sqlite3 "$pool" >out
+	run -0 holdfast dump --ops t
+	output_has "8 operations: calls that the program makes again and again"
+	mkdir db
+	{
+		printf 'VERSION=3\nformat=print\ntype=btree\nmapsize=1048576\nHEADER=END\n'
+		for i in $(seq 1000 1249); do printf ' k%d\n v%d\n' "$i" "$i"; done
+		echo DATA=END
+	} >records
+	holdfast record -q -o u -- mdb_load -f records db
+	run -0 holdfast dump --ops u
+	output_has "3 operations: calls that the program makes again and again"
+}
