@@ -343,3 +343,30 @@ load common
 	run -0 holdfast record --line-buffered --stdin lines -o w -- ./fixed pool
 	output_has "the program's output cannot be made line-buffered: "
 }
+
+@test "what threads say to each other, by a pipe, a pair of sockets or an eventfd, is no answer" {
+	cat >self.c <<-'C'
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/eventfd.h>
+		#include <sys/socket.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int p[2], s[2], e = eventfd(0, 0);
+			uint64_t one = 1;
+			char c;
+			if (pipe(p) || socketpair(AF_UNIX, SOCK_STREAM, 0, s) || read(0, &c, 1) != 1)
+				return 2;
+			if (write(e, &one, 8) != 8 || read(e, &one, 8) != 8 || write(p[1], "p", 1) != 1 || read(p[0], &c, 1) != 1)
+				return 3;
+			if (write(s[0], "s", 1) != 1 || read(s[1], &c, 1) != 1 || write(1, "answer\n", 7) != 7)
+				return 4;
+			return 0;
+		}
+	C
+	cc -o self self.c
+	echo question | holdfast record -q -o t -- ./self | cat
+	holdfast dump t --events --json | jq -r 'select(.kind == "input" or .kind == "output") | .kind' >kinds
+	diff kinds <(printf 'input\noutput\n')
+}
