@@ -73,6 +73,7 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 	struct report_stat stats[EXPLORE_STATS];
 	char *notes[EXPLORE_NOTES],
 		*why = explore_note_incomplete(&r, explore_folder_shown(setup->folder));
+	why = run_differs(why, r.differs);
 	char *seen = explore_note_looked(&r, &s, setup->cli->run.follow_forks);
 	struct report_chart chart = { explore_columns, EXPLORE_COLUMNS, r.chart->v.p,
 				      r.chart->v.n / EXPLORE_COLUMNS };

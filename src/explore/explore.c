@@ -171,6 +171,7 @@ struct explore_result explore_result(struct explore *x)
 		.campaigns = x->recovery.campaigns,
 		.unwell = x->recovery.unwell,
 		.why_unwell = x->recovery.why_unwell,
+		.differs = x->tally.differs,
 		.concrete = x->tally.concrete.p,
 		.nconcrete = x->tally.concrete.n,
 		.left = x->tally.lefts.v.p,
@@ -200,5 +201,6 @@ void explore_free(struct explore *x)
 	explore_lefts_free(&x->tally.lefts);
 	free(x->tally.alone);
 	free(x->tally.unused);
+	free(x->tally.differs);
 	free(x);
 }

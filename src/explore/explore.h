@@ -162,6 +162,7 @@ struct explore_result {
 	double checking;            /* seconds */
 	uint64_t campaigns, unwell; /* crash campaigns; those that could not be run */
 	const char *why_unwell;     /* … the first of them */
+	const char *differs;        /* a pool is not what was recorded: where and why; or NULL */
 	const struct explore_concrete *concrete;
 	size_t nconcrete;
 	const struct explore_left *left;

@@ -18,6 +18,7 @@
  *   folder.c    the folder: command, inputs, findings, counts; witness.c a finding's input as text
  *   files.c     an input as files; script.c the script that runs the program with it
  *   native.c    that script in a sandbox, also under `holdfast record`
+ *   verify.c    the self-check: is what is recorded what is there?
  *   replay.c    a finding's input again
  *   chart.c     numbers over time, and sums
  */
@@ -41,6 +42,10 @@ struct explore_recovery {
 /* Crashes all of them. */
 int explore_recover(struct explore *, struct err *);
 void explore_recovery_free(struct explore_recovery *);
+
+/* verify.c: the round's first input, and those of its findings; a recording. */
+void explore_verify(struct explore *);
+void explore_verify_recording(struct explore *, const char *dir);
 
 /* What there is for one list of sources. */
 struct explore_round {
@@ -72,6 +77,7 @@ struct explore_tally {
 	bool used, viewed;
 	const char *cut;
 	char *alone, *unused;
+	char *differs; /* what the self-check found; NULL: nothing */
 };
 
 struct explore {

@@ -71,6 +71,7 @@ static int crash_one(struct explore *x, const struct symbolic_input *in, struct 
 		  explore_record(&stage, input, trace, err) ||
 		  run_campaign(x, dir, input, &set, err);
 	r->campaigns++;
+	explore_verify_recording(x, dir);
 	if (!bad)
 		take_findings(x, &set, dir, in);
 	finding_set_free(&set);

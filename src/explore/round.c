@@ -200,6 +200,8 @@ static int one_round(struct explore *x, struct err *err)
 		bad = !used ? only_run(x, err) : explore_loop(x, err) || explore_settle(x, err);
 		if (!bad && used && !x->round.memory.source.n)
 			shrink_all(x);
+		if (!bad && x->round.slot[0].kind[TRACE_STORE])
+			explore_verify(x);
 	}
 	x->hooks->round(x->arg, x,
 			!bad && !x->round.memory.source.n && x->plan->phase == x->last_phase);

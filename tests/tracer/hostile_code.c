@@ -276,6 +276,20 @@ static void vforked(void)
 	must(waitpid(child, NULL, 0) == child && pm[PAGE + 5] == 77, "vfork");
 }
 
+/* What is read decides what a child, which is not recorded, stores. */
+static void child_writes(void)
+{
+	char c = 0;
+	must(read(0, &c, 1) >= 0, "read");
+	pm[0] = c > 5;
+	pid_t child = fork();
+	if (!child) {
+		pm[PAGE + 5] = 77;
+		_exit(0);
+	}
+	must(waitpid(child, NULL, 0) == child, "fork");
+}
+
 /* The pool is another program's standard output. */
 static void spawned(void)
 {
@@ -340,6 +354,7 @@ static const struct {
 	{ "nested", nested },
 	{ "ring_reads", ring_reads },
 	{ "vforked", vforked },
+	{ "child_writes", child_writes },
 	{ "spawned", spawned },
 	{ "executed", executed },
 	{ "forked", forked },

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ways of writing to PM that are easily missed (hostile*.c): what is recorded makes the file that is
 there at the end, and the self-check agrees; or the self-check says so, with its cause."""
+import json
 import os
 import pathlib
 import shutil
@@ -55,7 +56,7 @@ def same_extents(trace):
 
 
 # What is recorded with an option, and what is not: then the self-check names the cause.
-OPTIONS = {name: ["--follow-forks"] for name in ("exec_writes", "vforked", "spawned", "forked")}
+OPTIONS = {name: ["--follow-forks"] for name in ("exec_writes", "vforked", "child_writes", "spawned", "forked")}
 UNSEEN = {"uring": "io_uring", "ring_reads": "io_uring"}
 
 for which in ("hostile", "hostile_calls", "hostile_files", "hostile_maps", "hostile_code"):
@@ -90,6 +91,23 @@ def _wide_symbolic():
                        "--max-paths", "2", "-o", "explored", "--",
                        harness.program("hostile_code"), "pool", "wide"])
     check("1 paths in 1 runs" in out and "under the tracer" not in out, out)
+
+
+@case("explore has the self-check, too")
+def _explored():
+    def explore(status, *more, follow=()):
+        shutil.rmtree("explored", ignore_errors=True)
+        return harness.run([harness.HOLDFAST, "explore", "--sym-stdin", "1", "-j", "1", "-o", "explored",
+                            "--json", "report.json", "--fail-on", "none", *more, "--",
+                            harness.program("hostile_code"), "pool", "child_writes"], status=status)
+
+    said = explore(0)
+    check(harness.DIFFERS in said and "a child process that was not recorded" in said, said)
+    why = json.loads(pathlib.Path("report.json").read_text())["incomplete"]
+    check(harness.DIFFERS in why, why)
+    explore(3, "--incomplete", "error")
+    said = explore(0, "--follow-forks")
+    check(harness.DIFFERS not in said, said)
 
 
 if __name__ == "__main__":
