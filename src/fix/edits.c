@@ -175,15 +175,32 @@ static int make(struct work *w, const struct repair_fix *f)
 	}
 }
 
+/* Copies that were begun are forgotten, and those that were there before are as they were. */
+static void restore(struct work *w, size_t copies, const size_t *inside)
+{
+	while (w->copy.n > copies) {
+		struct copy *c = &w->copy.p[--w->copy.n];
+		source_edits_free(&c->inside);
+		free(c->name);
+	}
+	for (size_t i = 0; i < copies; i++)
+		w->copy.p[i].inside.edit.n = inside[i];
+}
+
 /* One fix more; one that cannot be made, or overlaps with others, leaves all as it was. */
 static void try(struct work *w, size_t i)
 {
-	size_t n = w->edits.edit.n;
+	size_t n = w->edits.edit.n, copies = w->copy.n;
+	size_t *inside = xcalloc(copies + 1, sizeof *inside);
+	for (size_t k = 0; k < copies; k++)
+		inside[k] = w->copy.p[k].inside.edit.n;
 	w->err = (struct err){ 0 };
 	if (make(w, &w->x->plan.fix.p[i])) {
 		w->edits.edit.n = n;
+		restore(w, copies, inside);
 		w->x->out.p[i] = xstrdup(w->err.text);
 	}
+	free(inside);
 }
 
 static int finish(struct work *w, struct err *err)
