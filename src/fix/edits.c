@@ -50,11 +50,48 @@ static unsigned acts_at(const struct fix_bug *b, unsigned acts)
 	return b->store.form == SOURCE_STREAM ? acts & ~(unsigned)REPAIR_FLUSH : acts;
 }
 
+/* "if (n) {", the lines, "}" */
+static char *guarded(const char *guard, const char *lines)
+{
+	struct buf b = { 0 };
+	buf_printf(&b, "if (%s) {\n\t", guard);
+	for (const char *c = lines; *c; c++)
+		buf_add(&b, *c == '\n' ? "\n\t" : c, *c == '\n' ? 2 : 1);
+	buf_add(&b, "\n}", 3);
+	return b.p;
+}
+
+/*
+ * A loop whose whole body is the store, over a range that is known: one flush of the range behind the loop does for all of
+ * its rounds, for nothing else happens in them. 1: so it is done.
+ */
+static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
+		      struct source_edits *to)
+{
+	const struct srcloc_frame *f = b->frames ? b->frame[0] : NULL;
+	struct source_place at = { f ? f->file : NULL, f ? f->line : 0, f ? f->column : 0 };
+	struct source_loop loop;
+	struct err none;
+	if (!f || !acts || !b->store.statement.body ||
+	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
+	    loop.statement.no_after)
+		return 0;
+	char *text = code(w, loop.statement.file, acts, 0, loop.base, loop.bytes);
+	char *all = text && loop.guard ? guarded(loop.guard, text) : xstrdup(text ? text : "");
+	int bad = !text || source_insert_after(w->x->source, &loop.statement, all, to, &w->err);
+	free(text);
+	free(all);
+	return bad ? -1 : 1;
+}
+
 static int after_store(struct work *w, const struct fix_bug *b, unsigned acts,
 		       struct source_edits *to)
 {
 	const struct source_store *s = &b->store;
 	acts = acts_at(b, acts);
+	int done = after_loop(w, b, acts, to);
+	if (done)
+		return done < 0 ? -1 : 0;
 	char *text = acts ? code(w, s->statement.file, acts, s->bytes, s->address, s->size)
 			  : xstrdup("");
 	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));

@@ -16,7 +16,7 @@ void repair_idiom_free(struct repair_idiom *i)
 static void fill(struct buf *out, const char *pattern, const char *address, const char *size)
 {
 	if (out->n)
-		buf_puts(out, " ");
+		buf_puts(out, "\n");
 	for (const char *c = pattern; *c; c++)
 		if (*c == '%' && (c[1] == 'a' || c[1] == 'n'))
 			buf_puts(out, *++c == 'a' ? address : size);

@@ -111,7 +111,7 @@ struct repair_idiom {
 	char *why;     /* what tells so; may be NULL */
 };
 void repair_idiom_free(struct repair_idiom *);
-/* The statements, each with its semicolon, that do `acts` to a range; "" if the idiom lacks one. xmalloc'ed. */
+/* The statements, each with its semicolon, line by line, that do `acts` to a range; "" if the idiom lacks one. xmalloc'ed. */
 char *repair_idiom_text(const struct repair_idiom *, unsigned acts, const char *address,
 			const char *size);
 

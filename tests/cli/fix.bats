@@ -77,7 +77,7 @@ patch_is_good() {
 	recorded -DNO_PERSIST
 	run -0 holdfast fix --source app --build 'make -s' --test 'test -x store' --patch p.patch t
 	output_has "repaired: store is never persisted"
-	output_has "9 flushes and 9 fences before, 10 and 10 after"
+	output_has "12 flushes and 11 fences before, 13 and 12 after"
 	patch_is_good
 }
 
@@ -136,6 +136,32 @@ patch_is_good() {
 	output_has "repaired"
 	patch -s -p1 --binary -d 'a b/app' <p.patch
 	[ "$(grep -vc $'\r$' 'a b/app/store.c')" = 0 ]
+}
+
+@test "an order that nothing holds to is repaired, and a crash proves it" {
+	recorded -DNO_ORDER
+	holdfast crash -q --recover 'app/store pool check' t || true
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired: a later store can persist before an earlier one that recovery needs [ordering]"
+	grep -A1 '^+	fence();$' p.patch | grep '^ .*p->count++'
+}
+
+@test "what does nothing is removed only where that is sure" {
+	recorded -DTWICE
+	run -0 --separate-stderr holdfast fix --source app t
+	[ -z "$output" ]
+	run -0 holdfast fix --performance --source app --build 'make -s' --patch p.patch t
+	[ "$(grep -c '^-	' p.patch)" = 2 ]
+	[ "$(grep -c '^+	' p.patch)" = 0 ]
+	output_has "removed: the statement right before it does the same"
+}
+
+@test "a loop over an array is one flush of its range" {
+	recorded -DNO_CLEAR
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	[ "$(grep -c '^+' p.patch)" -le 3 ]
+	grep '^+	flush(' p.patch
 }
 
 @test "hoisted: the call with persistent memory alone" {

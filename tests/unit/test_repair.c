@@ -177,7 +177,7 @@ static void idioms(void **state)
 	struct repair_idiom i = { .flush = xstrdup("fl(%a, %n)"), .fence = xstrdup("fe()") };
 	(void)state;
 	idiom_is(&i, REPAIR_FLUSH, "fl(&p->x, sizeof(p->x));");
-	idiom_is(&i, BOTH, "fl(&p->x, sizeof(p->x)); fe();");
+	idiom_is(&i, BOTH, "fl(&p->x, sizeof(p->x));\nfe();");
 	i.persist = xstrdup("persist(pop, %a, %n)");
 	idiom_is(&i, BOTH, "persist(pop, &p->x, sizeof(p->x));");
 	idiom_is(&i, REPAIR_FENCE, "fe();");
