@@ -91,6 +91,7 @@ static inline int fixture_main(const struct CMUnitTest *tests, size_t n)
 	if (!source_available()) { /* a build without libclang says so, and does nothing else */
 		assert_null(source_open(&(struct source_options){ 0 }, &err));
 		assert_non_null(strstr(err.text, "libclang"));
+		puts("1..0 # SKIP no libclang");
 		return 0;
 	}
 	return _cmocka_run_group_tests("source", tests, n, NULL, NULL);
