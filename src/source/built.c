@@ -15,6 +15,7 @@ struct source_built {
 	const char *path; /* of the unit's file, as it is here */
 	const char *folder, *producer;
 	VEC(const char *) header; /* paths, as they are here */
+	uint64_t time;            /* of the object */
 };
 
 static const char *joined(struct source *s, const char *folder, const char *name)
@@ -27,20 +28,27 @@ static bool is_system(const char *path)
 	return strncmp(path, "/usr/", 5) == 0 || *path == '<';
 }
 
+struct reading {
+	struct source *s;
+	uint64_t time;
+};
+
 static void note_unit(void *arg, const struct srcloc_unit *u)
 {
-	struct source *s = arg;
+	const struct reading *r = arg;
+	struct source *s = r->s;
 	const struct source_file *f;
 	struct err ignored;
-	if (source_file_at(s, joined(s, u->folder, u->name), &f, &ignored) < 0)
+	if (source_find_file(s, joined(s, u->folder, u->name), &f, &ignored) < 0)
 		return;
 	struct source_built *b = xcalloc(1, sizeof *b);
 	b->path = f->path;
+	b->time = r->time;
 	b->folder = u->folder ? source_keep(s, xstrdup(u->folder)) : NULL;
 	b->producer = source_keep(s, xstrdup(u->producer ? u->producer : ""));
 	for (size_t i = 0; i < u->files; i++) {
 		const char *name = joined(s, u->folder, u->file[i]);
-		if (!is_system(name) && source_file_at(s, name, &f, &ignored) == 0)
+		if (!is_system(name) && source_find_file(s, name, &f, &ignored) == 0)
 			VEC_PUSH(&b->header, f->path);
 	}
 	VEC_PUSH(&s->built, b);
@@ -52,8 +60,13 @@ static void load(struct source *s)
 	if (s->built_known)
 		return;
 	s->built_known = true;
-	for (size_t i = 0; i < s->options.objects; i++)
-		srcloc_units(s->options.object[i], note_unit, s);
+	for (size_t i = 0; i < s->options.objects; i++) {
+		struct stat st;
+		struct reading r = { .s = s };
+		if (stat(s->options.object[i], &st) == 0)
+			r.time = (uint64_t)st.st_mtime;
+		srcloc_units(s->options.object[i], note_unit, &r);
+	}
 }
 
 void source_built_list(struct source *s)
@@ -61,13 +74,30 @@ void source_built_list(struct source *s)
 	load(s);
 }
 
+static bool has_file(const struct source_built *b, const char *path)
+{
+	bool found = strcmp(b->path, path) == 0;
+	for (size_t k = 0; k < b->header.n && !found; k++)
+		found = strcmp(b->header.p[k], path) == 0;
+	return found;
+}
+
+uint64_t source_built_time(struct source *s, const char *path)
+{
+	uint64_t time = 0;
+	load(s);
+	for (size_t i = 0; i < s->built.n; i++)
+		if (s->built.p[i]->time > time && has_file(s->built.p[i], path))
+			time = s->built.p[i]->time;
+	return time;
+}
+
 const char *source_built_including(struct source *s, const char *header)
 {
 	load(s);
 	for (size_t i = 0; i < s->built.n; i++)
-		for (size_t k = 0; k < s->built.p[i]->header.n; k++)
-			if (strcmp(s->built.p[i]->header.p[k], header) == 0)
-				return s->built.p[i]->path;
+		if (has_file(s->built.p[i], header))
+			return s->built.p[i]->path;
 	return NULL;
 }
 

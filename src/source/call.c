@@ -108,7 +108,8 @@ static void lift(const struct source_tree *t, uint32_t i, uint32_t statement, st
 int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *c, struct err *err)
 {
 	uint32_t statement;
-	*c = (struct source_call){ .span = { NODE(t, i)->from, NODE(t, i)->to } };
+	*c = (struct source_call){ .span = { NODE(t, i)->from, NODE(t, i)->to },
+				   .name = { SIZE_MAX, SIZE_MAX } };
 	if (!NODE(t, i)->first)
 		return err_set(err, EXIT_PROGRAM, "it is no call of a function");
 	if (source_statement_of(t, i, &statement, &c->statement, err) < 0)

@@ -132,9 +132,6 @@ static const char *refusal(struct source *s, const char *path)
 		return source_keep(s, xasprintf("%s is no file", path));
 	if (!(st.st_mode & 0222) || access(path, W_OK) < 0)
 		return source_keep(s, xasprintf("%s is read-only", path));
-	if (s->newest && (uint64_t)st.st_mtime > s->newest && !s->options.changed)
-		return source_keep(s,
-				   xasprintf("%s was changed after the program was built", path));
 	return NULL;
 }
 
@@ -175,8 +172,32 @@ static char *below_root(struct source *s, const char *name)
 	return NULL;
 }
 
+/* The file is newer than the object that it is in; of one that is in none, than the newest. */
+static void check_age(struct source *s, struct source_text *t)
+{
+	struct stat st;
+	if (t->aged || s->options.changed)
+		return;
+	t->aged = true;
+	uint64_t built = source_built_time(s, t->file.path);
+	built = built ? built : s->newest;
+	if (built && !t->file.refused && stat(t->file.path, &st) == 0 &&
+	    (uint64_t)st.st_mtime > built)
+		t->file.refused = source_keep(
+			s, xasprintf("%s was changed after the program was built", t->file.path));
+}
+
 int source_file_at(struct source *s, const char *name, const struct source_file **out,
 		   struct err *err)
+{
+	if (source_find_file(s, name, out, err) < 0)
+		return -1;
+	check_age(s, (struct source_text *)*out);
+	return 0;
+}
+
+int source_find_file(struct source *s, const char *name, const struct source_file **out,
+		     struct err *err)
 {
 	uint64_t key = hash_bytes(name, strlen(name)), val;
 	if (hmap_get(&s->name_at, key, &val)) {

@@ -247,7 +247,8 @@ int source_insert_store(struct source *s, const struct source_store *store, cons
 int source_replace(struct source *s, const struct source_file *f, size_t at, size_t removed,
 		   const char *text, struct source_edits *e, struct err *err)
 {
-	if (refuse(f, NULL, err) < 0)
+	bool inside = at <= f->size && removed <= f->size - at;
+	if (refuse(f, inside ? NULL : "a macro hides it", err) < 0)
 		return -1;
 	add_edit(f, at, removed, source_keep(s, xstrdup(text)), rank(REPLACE, 0), e);
 	return 0;
@@ -339,8 +340,13 @@ int source_insert_copy(struct source *s, const struct source_function *fn, const
 		return -1;
 	for (size_t i = 0; inside && i < inside->edit.n; i++)
 		VEC_PUSH(&own.edit, inside->edit.p[i]);
-	add_edit(fn->file, fn->name_at.from, fn->name_at.to - fn->name_at.from, name,
-		 rank(REPLACE, 0), &own);
+	const char *kept = source_keep(s, xstrdup(name));
+	size_t n = strlen(fn->name);
+	add_edit(fn->file, fn->name_at.from, n, kept, rank(REPLACE, 0), &own);
+	for (size_t i = 0; i < fn->calls; i++)
+		if (!fn->call[i].indirect && strcmp(fn->call[i].callee, fn->name) == 0 &&
+		    fn->call[i].name.from < fn->file->size)
+			add_edit(fn->file, fn->call[i].name.from, n, kept, rank(REPLACE, 0), &own);
 	int rc = source_edits_check(&own, err);
 	if (rc == 0) {
 		source_edits_text(&own, fn->file, fn->span.from, fn->span.to, &b);

@@ -97,7 +97,10 @@ const char *source_type_text(struct source *, CXType);
 struct source_text {
 	struct source_file file;
 	VEC(uint32_t) line; /* offsets where lines begin */
+	bool aged;          /* its age was compared with the object's */
 };
+/* source_file_at, without a look at its age. */
+int source_find_file(struct source *, const char *name, const struct source_file **, struct err *);
 size_t source_line_start(const struct source_file *, uint32_t line); /* 1 is the first */
 uint32_t source_line_of(const struct source_file *, size_t offset);
 /* The offset of a place; its line's beginning without a column. -1: the file is shorter. */
@@ -121,6 +124,8 @@ void source_flags_built(struct source *, const char *path, struct source_flags *
 void source_built_list(struct source *);
 /* The unit that is known to include a header; NULL: none. */
 const char *source_built_including(struct source *, const char *header);
+/* When the newest object that has the file was built; 0: none has it. */
+uint64_t source_built_time(struct source *, const char *path);
 void source_built_close(struct source *);
 /* Adds an option, the first of n arguments, if it is one that libclang needs; returns how many it was. */
 size_t source_flags_keep(struct source *, struct source_flags *, const char *const *arg, size_t n);

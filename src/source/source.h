@@ -155,7 +155,9 @@ struct source_call {
 	const char *callee; /* name; NULL: it is called through a pointer */
 	bool indirect;      /* through a pointer, or virtual: what is called is not known */
 	bool conditional;   /* within its statement it may not be executed (&&, ||, ?:) */
-	struct source_span span, name; /* the call; the callee's name in it (empty: in a macro) */
+	struct source_span span,
+		name; /* the call; the callee's name in it, which is beyond the file's end
+	                                * where a macro hides it: then no edit of it is made */
 	const struct source_argument *argument;
 	size_t arguments;
 	const char *defined; /* file of the definition, as far as the unit shows; else NULL */
@@ -255,7 +257,7 @@ int source_replace(struct source *, const struct source_file *, size_t at, size_
 		   const char *text, struct source_edits *, struct err *);
 /*
  * The function once more, behind itself, under another name and with edits of its own: `inside` has edits within its
- * span (calls that are redirected, flushes). Declares it wherever the function is declared.
+ * span (calls that are redirected, flushes). It calls itself where the function does. Declares it wherever the function is declared.
  */
 int source_insert_copy(struct source *, const struct source_function *, const char *name,
 		       const struct source_edits *inside, struct source_edits *, struct err *);

@@ -264,7 +264,7 @@ static struct source_unit *including(struct source *s, const struct source_file 
 	source_commands_list(s);
 	for (size_t i = 0; i < s->sources.n; i++) {
 		const struct source_file *known;
-		if (source_file_at(s, s->sources.p[i], &known, &ignored) < 0)
+		if (source_find_file(s, s->sources.p[i], &known, &ignored) < 0)
 			continue;
 		struct source_unit *u = parsed_with(s, known);
 		if (!u && !(u = parse(s, known->path)))

@@ -245,6 +245,22 @@ static void function_and_copy(void **state)
 	close_one(&o);
 }
 
+/* A copy of a function that calls itself calls the copy. */
+static void copy_of_recursion(void **state)
+{
+	struct one o = open_one(
+		"a.c", "void f(struct s *p)\n{\n\tp->a = 1;\n\tif (p->next)\n\t\tf(p->next);\n}\n");
+	struct source_function f;
+	struct source_place p = { o.name, 0, 0 };
+	(void)state;
+	assert_int_equal(source_function_at(o.s, &p, "f", &f, &o.err), 0);
+	assert_int_equal(source_insert_copy(o.s, &f, "f_pm", NULL, &o.e, &o.err), 0);
+	expect(&o,
+	       "void f(struct s *p)\n{\n\tp->a = 1;\n\tif (p->next)\n\t\tf(p->next);\n}\n\n"
+	       "void f_pm(struct s *p)\n{\n\tp->a = 1;\n\tif (p->next)\n\t\tf_pm(p->next);\n}\n");
+	close_one(&o);
+}
+
 static void no_copies(void **state)
 {
 	static const struct {
@@ -471,11 +487,17 @@ static void overlaps_and_top(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_and_braces), cmocka_unit_test(calls),
-		cmocka_unit_test(behind_calls),     cmocka_unit_test(function_and_copy),
-		cmocka_unit_test(no_copies),        cmocka_unit_test(loops),
-		cmocka_unit_test(odd_files),        cmocka_unit_test(refused_files),
-		cmocka_unit_test(conditions),       cmocka_unit_test(overlaps_and_top),
+		cmocka_unit_test(lines_and_braces),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(behind_calls),
+		cmocka_unit_test(function_and_copy),
+		cmocka_unit_test(no_copies),
+		cmocka_unit_test(copy_of_recursion),
+		cmocka_unit_test(loops),
+		cmocka_unit_test(odd_files),
+		cmocka_unit_test(refused_files),
+		cmocka_unit_test(conditions),
+		cmocka_unit_test(overlaps_and_top),
 	};
 	return fixture_main(tests, sizeof tests / sizeof *tests);
 }
