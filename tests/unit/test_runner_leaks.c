@@ -11,6 +11,7 @@
 
 #define ROUNDS 6
 #define MANY 300
+#define RECOVERIES "HOLDFAST_RECOVERIES" /* so many, and no other case: for a long one, by hand */
 
 static bool fast; /* with the fork server */
 
@@ -103,7 +104,7 @@ static void many(void **state)
 	const char *all = "shm sem msg queue abstract port process";
 	if (has_spaces(r) && geteuid() == 0)
 		all = "host shm sem msg queue abstract port process /run/hf-leak cover";
-	const char *times = getenv("HOLDFAST_RECOVERIES"); /* for a long one, by hand */
+	const char *times = getenv(RECOVERIES);
 	long n = times ? atol(times) : MANY;
 	for (long i = 0; i < n; i++) {
 		char *text = xasprintf("%s %s", all, verdict[i % 3]);
@@ -212,6 +213,8 @@ static int again_setup(void **state)
 
 int main(void)
 {
+	if (getenv(RECOVERIES))
+		cmocka_set_test_filter("*many*");
 	int failed = cmocka_run_group_tests_name("leaks", tests, rig_setup, rig_teardown), status;
 	if (geteuid() != 0 || !others_reach(65534))
 		return failed;
