@@ -7,10 +7,13 @@
 
 #include "source/internal.h"
 
-/* The variable that an expression names; false: it names none. */
+/* The variable that an expression names, or a member of; false: it names none. */
 static bool variable_of(const struct source_tree *t, uint32_t i, CXCursor *v)
 {
 	i = source_node_peel(t, i);
+	while (NODE(t, i)->kind == CXCursor_MemberRefExpr && NODE(t, i)->first &&
+	       source_node_canonical(t, NODE(t, i)->first).kind != CXType_Pointer)
+		i = source_node_peel(t, NODE(t, i)->first);
 	if (NODE(t, i)->kind != CXCursor_DeclRefExpr)
 		return false;
 	*v = source_lib.getCursorReferenced(NODE(t, i)->cursor);

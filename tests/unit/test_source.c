@@ -24,6 +24,7 @@ static const char c_head[] =
 	"static inline struct s *at(struct s *b, int i) { int k = i; k++; return b + k; }\n"
 	"static inline struct s *last(struct s *b) { while (b->next) b = b->next; return at(b, 0); }\n"
 	"static inline struct s *counted(struct s *b) { b->a++; return b; }\n"
+	"#define TYPED(o) ({ struct { struct s *t; } o_; o_.t = NULL; (void)o_; at((o), 1); })\n"
 	"#define SET(field, v) ((field) = (v))\n"
 	"#define INIT(n) do { (n)->a = 0; (n)->b = 0; } while (0)\n"
 	"#define ONE(n) (n)->a = 1\n"
@@ -78,6 +79,7 @@ static const struct form c_forms[] = {
 	{ "get(p)->a = 3;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "at(p, c)->a = 3;", NULL, 4, "&at(p, c)->a", "sizeof(at(p, c)->a)", NULL },
 	{ "last(p)->next = q;", NULL, 8, "stored_at", "sizeof(last(p)->next)", NULL },
+	{ "TYPED(q)->a = 3;", NULL, 4, "&TYPED(q)->a", "sizeof(TYPED(q)->a)", NULL },
 	{ "counted(p)->a = 3;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "memcpy(at(p, 2), q, sizeof *q);", NULL, 0, "at(p, 2)", "sizeof *q", NULL },
 	{ "memcpy(p->buf++, q, 3);", "memcpy", 0, "stored_at", "3", NULL },
