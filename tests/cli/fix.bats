@@ -4,6 +4,14 @@
 
 load common
 
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit
+	printf '==1== pmemcheck\n' >none # a log without findings: the source is opened all the same
+	run holdfast fix --source . none
+	[[ $output != *libclang* ]] || skip "holdfast was built without libclang"
+	rm none
+}
+
 # A folder app with store.c, built with these flags, and a recording of it.
 recorded() {
 	mkdir -p app
