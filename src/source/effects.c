@@ -175,16 +175,40 @@ static bool calls_that_read(const struct source_tree *t, uint32_t top)
 	return false;
 }
 
+/* Another part of the statement than the expression has side effects, before the store or in an order that nobody knows. */
+static bool rest_has_effects(const struct source_tree *t, uint32_t e, uint32_t statement,
+			     uint32_t store)
+{
+	for (uint32_t i = statement; i; i = source_node_next(t, i, statement))
+		if (!source_node_under(t, i, e) && !source_node_under(t, store, i) &&
+		    effect_at(t, i, statement))
+			return true;
+	return false;
+}
+
+/* The expression depends on more than variables. */
+static bool reads_any(const struct source_tree *t, uint32_t e)
+{
+	for (uint32_t i = e; i; i = source_node_next(t, i, e))
+		if (is_read(t, i) || NODE(t, i)->kind == CXCursor_CallExpr)
+			return true;
+	return false;
+}
+
 enum source_again source_again(const struct source_tree *t, uint32_t e, uint32_t statement,
 			       uint32_t store)
 {
 	enum source_form form;
 	enum source_again again = changed_variables(t, e, statement, store);
-	if (again == SOURCE_CHANGED)
-		return again;
-	if (source_has_effects(t, e))
-		return again == SOURCE_AGAIN ? SOURCE_ONCE : SOURCE_CHANGED;
-	if (source_assigned(t, store, &form) == e && (may_alias(t, e) || calls_that_read(t, e)))
-		return SOURCE_BEFORE;
-	return again;
+	bool once = again != SOURCE_CHANGED && source_has_effects(t, e);
+	if (again == SOURCE_CHANGED || (once && again == SOURCE_BEFORE))
+		return SOURCE_CHANGED;
+	if (!once && source_assigned(t, store, &form) == e &&
+	    (may_alias(t, e) || calls_that_read(t, e)))
+		again = SOURCE_BEFORE;
+	/* To evaluate it before the others would be another order than the compiler's. */
+	if ((once || (again == SOURCE_BEFORE && reads_any(t, e))) &&
+	    rest_has_effects(t, e, statement, store))
+		return SOURCE_CHANGED;
+	return once ? SOURCE_ONCE : again;
 }

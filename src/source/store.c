@@ -250,7 +250,7 @@ static int writer_extent(const struct source_tree *t, const struct source_candid
 
 static const char *why_not_again(enum source_again again)
 {
-	return again == SOURCE_CHANGED ? "the statement changes what it depends on" : NULL;
+	return again == SOURCE_CHANGED ? "the statement changes what it depends on, or may" : NULL;
 }
 
 static int describe(const struct source_tree *t, const struct source_candidate *c,
