@@ -119,6 +119,8 @@ int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *
 	find_callee(t, i, c);
 	find_arguments(t, i, statement, c);
 	lift(t, i, statement, c);
+	if (c->conditional && !c->statement.no_after)
+		c->statement.no_after = "it is in a part of a statement that may not be executed";
 	return 0;
 }
 
