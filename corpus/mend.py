@@ -40,8 +40,8 @@ def run(command, folder, good=(0,), **more):
 class Program:
     """A copy of a corpus program, with one flag, in a folder of its own."""
 
-    def __init__(self, folder, name, flag, ops):
-        self.folder, self.name, self.flag = pathlib.Path(folder), name, flag
+    def __init__(self, folder, name, flag, ops, flags=()):
+        self.folder, self.name, self.flag, self.flags = pathlib.Path(folder), name, flag, [*FLAGS, *flags]
         self.info = corpus.load_program(name)
         self.tree = self.folder / "src"
         for part in (name, "common"):
@@ -60,7 +60,7 @@ class Program:
         c, cxx = COMPILERS[compiler]
         define = [] if self.flag == "clean" else [f"-D{self.flag}"]
         start = [cxx, "-std=gnu++17"] if source.suffix == ".cc" else [c, "-std=gnu11"]
-        return [*start, *FLAGS, f"-I{self.tree}", f"-I{REPO / 'include'}", *define]
+        return [*start, *self.flags, f"-I{self.tree}", f"-I{REPO / 'include'}", *define]
 
     def build(self, compiler="gcc"):
         objects = []
@@ -90,7 +90,9 @@ class Program:
         path = self.folder / "report.json"
         path.unlink(missing_ok=True)
         self.holdfast(verb, "-q", "--json", path, "--model", self.model, *options, trace, good=(0, 1))
-        return json.loads(path.read_text())["findings"]
+        report = json.loads(path.read_text())
+        self.cut = bool(report.get("incomplete"))  # there was more to try
+        return report["findings"]
 
     def check(self, trace):
         return self.report("check", trace)

@@ -17,6 +17,9 @@ static const struct {
 	{ "pmemobj_persist", FIX_BOTH, "pmemobj_persist(pmemobj_pool_by_ptr(%a), %a, %n)" },
 	{ "pmemobj_flush", REPAIR_FLUSH, "pmemobj_flush(pmemobj_pool_by_ptr(%a), %a, %n)" },
 	{ "pmemobj_drain", REPAIR_FENCE, "pmemobj_drain(pmemobj_pool_by_ptr(%a))" },
+	{ "pmem_persist", FIX_BOTH, "pmem_persist(%a, %n)" },
+	{ "pmem_flush", REPAIR_FLUSH, "pmem_flush(%a, %n)" },
+	{ "pmem_drain", REPAIR_FENCE, "pmem_drain()" },
 };
 
 /* Calls of msync tell nothing of a function's purpose; that it takes a range and nothing else does. */
@@ -44,8 +47,8 @@ static struct fix_means *means_named(struct fix *x, const char *name, const char
 }
 
 /* "flush(%a, %n)", from a call that was executed. */
-static char *pattern_of(struct fix *x, const struct srcloc_frame *at, const char *name,
-			bool *one_line)
+static char *pattern_of(struct fix *x, const struct srcloc_frame *at,
+			const struct srcloc_frame *callee, const char *name, bool *one_line)
 {
 	struct source_place place = { at->file, at->line, at->column };
 	struct source_call c;
@@ -53,7 +56,11 @@ static char *pattern_of(struct fix *x, const struct srcloc_frame *at, const char
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
 		if (!strcmp(name, libraries[i].name))
 			return xstrdup(libraries[i].pattern);
+	if (!(callee->takes & SRCLOC_TAKES_KNOWN)) /* of a library: it may do more than persist */
+		return NULL;
 	if (strpbrk(name, ":<~") || source_call_at(x->source, &place, name, &c, &err) || c.indirect)
+		return NULL;
+	if (c.arguments && !(callee->takes & SRCLOC_TAKES_RANGE)) /* objects of one type only */
 		return NULL;
 	*one_line = c.arguments == 1 && c.argument[0].pointer;
 	if (c.arguments == 0)
@@ -75,7 +82,8 @@ static void add(struct fix *x, const struct finding_place *p, size_t callee, con
 	if (!m) {
 		struct fix_means new = { .name = finding_intern(name),
 					 .file = finding_intern(file) };
-		new.pattern = pattern_of(x, &p->frame[callee + 1], name, &new.one_line);
+		new.pattern = pattern_of(x, &p->frame[callee + 1], &p->frame[callee], name,
+					 &new.one_line);
 		VEC_PUSH(&x->means, new);
 		m = &x->means.p[x->means.n - 1];
 	}
