@@ -15,8 +15,7 @@ bool check_fenced_since(struct check *c, const struct model_step *s, int w)
 	return t->fence_num && t->fence_num - 1 > model_when(s->line->when[w], s->ev->num);
 }
 
-/* The line's open bytes are all one place's. */
-static bool is_alone(const struct model_line *l)
+bool check_is_alone(const struct model_line *l)
 {
 	int first = __builtin_ctzll(l->open) / 8;
 	for (int w = first + 1; w < MODEL_WORDS; w++)
@@ -74,10 +73,10 @@ uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
 		return meant;
 	enum check_persister by =
 		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
-	uint64_t flushed = by == CHECK_BY_LIBRARY                  ? s->mask
-			   : by == CHECK_BY_PROGRAM && is_alone(l) ? s->mask
-			   : by == CHECK_BY_PROGRAM                ? near_words(u, s)
-								   : 0;
+	uint64_t flushed = by == CHECK_BY_LIBRARY                        ? s->mask
+			   : by == CHECK_BY_PROGRAM && check_is_alone(l) ? s->mask
+			   : by == CHECK_BY_PROGRAM                      ? near_words(u, s)
+									 : 0;
 	return meant | (flushed & ~streamed);
 }
 

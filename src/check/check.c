@@ -118,7 +118,7 @@ void check_free(struct check *c)
 		check_pairs_free(&c->state[i].writers);
 		check_pairs_free(&c->state[i].awaited);
 		check_pairs_free(&c->state[i].replaced);
-		hmap_free(&c->state[i].wide);
+		hmap_free(&c->state[i].atomics);
 		hmap_free(&c->state[i].atom);
 		hmap_free(&c->state[i].storing);
 		VEC_FREE(&c->state[i].tally);

@@ -62,6 +62,16 @@ static bool atomic(const struct check_facts *f)
 	return f->atomic && !f->lock;
 }
 
+static bool offset(const struct check_facts *f)
+{
+	return f->offset && !f->atomic && !f->lock;
+}
+
+static bool data(const struct check_facts *f)
+{
+	return f->data;
+}
+
 static bool by_chance(const struct check_facts *f)
 {
 	return f->by_chance && !f->stray && !f->same_bytes && !f->same_statement;
@@ -116,6 +126,10 @@ static const struct row {
 	  "fences passed it by, and others, who persist what they store, overwrite it" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
 	{ "atomic", atomic, -3, "an atomic instruction stores a small number, as into a lock" },
+	{ "atomic-offset", offset, -1,
+	  "an atomic instruction stores what may be an offset, as into the ends of a queue" },
+	{ "data", data, 2,
+	  "it is written once, to lines of its own, by code that persists what else it stores" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },

@@ -200,6 +200,9 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	struct check_member member = { k->where, k->count };
 	uint64_t count = g->k.count + k->count, extra = g->k.extra + k->extra;
 	uint64_t runtime = g->k.runtime + k->runtime, fenced = g->k.fenced + k->fenced;
+	uint64_t blocks = g->k.blocks + k->blocks;
+	bool elsewhere = g->k.elsewhere | k->elsewhere |
+			 (g->member.n && (g->k.key != k->key || g->k.byte / 8 != k->byte / 8));
 	if (!g->member.n || (k->extra && !g->k.extra) ||
 	    (!k->extra == !g->k.extra && k->event < g->k.event))
 		g->k = *k;
@@ -207,6 +210,8 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	g->k.extra = extra;
 	g->k.runtime = runtime;
 	g->k.fenced = fenced;
+	g->k.blocks = blocks;
+	g->k.elsewhere = elsewhere;
 	g->most = k->extra > g->most ? k->extra : g->most;
 	VEC_PUSH(&g->member, member);
 }

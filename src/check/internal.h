@@ -20,6 +20,8 @@ struct cause {
 	uint64_t extra;   /* the oracle's own */
 	uint64_t fenced;  /* instances that a fence followed */
 	uint64_t runtime; /* flushes that only a lock of the runtime completed */
+	uint64_t blocks;  /* instances that are part of a block which was written once */
+	bool elsewhere;   /* instances are of more than one word */
 	model_where runtime_where;
 	uint64_t key;      /* the line, 0: none */
 	uint8_t byte, len; /* the bytes concerned */
@@ -118,11 +120,14 @@ struct pair *check_pair_hit(struct pairs *, model_where a, model_where b, uint64
 void check_pairs_free(struct pairs *);
 /* What unpersisted.c counts of a place: words that became persistent on purpose; words that were open at the end of an
  * operation, with and without a fence since; words that became persistent by chance, and those that did although the
- * program had forgotten them (chance.c); words that were changed as locks are, and otherwise. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD };
+ * program had forgotten them (chance.c); words that were changed as locks are, and otherwise; words that became persistent
+ * by a flush that was for nothing else. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD, ALONE };
 /* chance.c, with the state of unpersisted.c: a store of the function of `at` that was made persistent
  * only together with something else; NULL: there is none. */
 const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct srcloc_frame *at);
+/* The line's open bytes are all one place's. */
+bool check_is_alone(const struct model_line *);
 /* Words that become persistent on purpose. */
 uint64_t check_purpose(struct oracle_state *, const struct model_step *);
 /* Has the storing thread fenced since it stored this word? */
@@ -136,7 +141,8 @@ bool check_was_forgotten(struct oracle_state *, const struct check_group *);
 void check_note_replaced(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
 uint64_t check_was_replaced(struct oracle_state *, const struct check_group *);
-/* lock.c, likewise: counts TURNS and ONWARD. */
+/* lock.c, likewise: counts TURNS and ONWARD, and notes what sort of values atomic instructions store. */
+enum { CHECK_WIDE = 1, CHECK_OFFSETS = 2, CHECK_SMALL = 4 };
 void check_note_lock(struct oracle_state *, const struct model_step *);
 
 bool check_same_function(const struct srcloc_frame *, const struct srcloc_frame *);
@@ -149,17 +155,19 @@ static inline uint64_t check_function_key(const struct srcloc_frame *f)
 }
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
-#define TALLY 7
+#define TALLY 8
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, writers;
 	struct pairs awaited;  /* a store, the fence in vain that follows it */
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
-	struct hmap wide;      /* places whose atomic instructions stored what no lock holds */
-	struct hmap storing;   /* functions that store to PM, as far as places were looked at */
-	model_where places;    /* … so many */
-	struct hmap atom;      /* word -> its newest change by an atomic instruction */
+	struct hmap
+		atomics; /* places of atomic instructions -> what sort of values they stored: lock.c */
+	uint64_t newest;     /* the line of the newest store */
+	struct hmap storing; /* functions that store to PM, as far as places were looked at */
+	model_where places;  /* … so many */
+	struct hmap atom;    /* word -> its newest change by an atomic instruction */
 	struct check_handed {
 		uint64_t lo, hi, num; /* locations; the event */
 		model_where where;
@@ -264,6 +272,8 @@ void check_targets_free(struct targets *);
 bool check_targets_find(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
 bool check_targets_offset(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
 bool check_targets_pointer(const struct check *, model_where);
+/* A number that may be an offset of something in a PM file. */
+bool check_targets_may_be_offset(const struct check *, uint64_t value);
 
 /* advice.c: what to do about a missing-… or late-persist finding; static text. */
 const char *check_advice(const struct check *, enum finding_kind);
@@ -282,12 +292,17 @@ struct check_facts {
 	bool lock;      /* atomic instructions take turns with it, as with a lock */
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
 	bool by_chance; /* some were persisted, but together with something else or by a library */
+	bool offset;    /* … nothing but what may be offsets in the file */
+	bool data;      /* blocks that are written once, by code that persists something else */
 	bool stray; /* … all of them, after fences, by functions that have nothing to do with it */
 	bool replaced; /* fences passed it by, and others overwrote it */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;
 };
+/* facts.c: with the state of unpersisted.c. Recovery is not asked yet. */
+void check_note_awaited(struct oracle_state *, const struct model_step *);
+struct check_facts check_facts_of(struct oracle_state *, const struct check_group *);
 enum check_verdict { CHECK_ERROR, CHECK_SUSPICION, CHECK_TRANSIENT };
 /* What the rows say; adds those that speak to the finding. */
 enum check_verdict check_evidence(const struct check_facts *);

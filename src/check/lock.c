@@ -4,15 +4,26 @@
 
 #define LOCK_VALUE (1 << 22) /* a lock holds a small number: a count, a flag, a thread's id */
 
-static bool is_lock_value(const struct trace_event *e)
+/* What sort of value an atomic instruction stores; 0: it does not tell. */
+static unsigned sort_of(const struct check *c, const struct trace_event *e)
 {
 	int64_t value = 0;
 	if (e->size > 8)
-		return false;
+		return CHECK_WIDE;
 	memcpy(&value, e->data, e->size);
 	if (e->size < 8)
 		value = (int64_t)((uint64_t)value << (64 - 8 * e->size)) >> (64 - 8 * e->size);
-	return value > -LOCK_VALUE && value < LOCK_VALUE;
+	if (e->size == 8 && check_targets_may_be_offset(c, (uint64_t)value))
+		return CHECK_OFFSETS;
+	return value <= -LOCK_VALUE || value >= LOCK_VALUE ? CHECK_WIDE : value ? CHECK_SMALL : 0;
+}
+
+static void note_sort(struct oracle_state *u, model_where w, unsigned sort)
+{
+	uint64_t old = 0;
+	hmap_get(&u->atomics, w, &old);
+	if ((old | sort) != old)
+		hmap_put(&u->atomics, w, old | sort);
 }
 
 /*
@@ -47,8 +58,8 @@ void check_note_lock(struct oracle_state *u, const struct model_step *s)
 	uint8_t last = model_place(u->check->model, s->line->store[w])->class;
 	if (!s->ev->data || !(atomic || last == TRACE_SITE_ATOMIC))
 		return;
-	if (!is_lock_value(s->ev))
-		hmap_put(&u->wide, s->where, 1);
-	else if (s->line->open | s->line->ever)
+	unsigned sort = sort_of(u->check, s->ev);
+	note_sort(u, s->where, sort);
+	if (sort != CHECK_WIDE && (s->line->open | s->line->ever))
 		note_turn(u, s, w);
 }

@@ -5,7 +5,8 @@
  * time replaces what another scalar store has just put there. Filling a structure with zeros
  * or copying it first is usual and cheap; block stores are not held against anybody. Nor are
  * stores in a transaction: they are persisted together when it commits. An atomic instruction reads what
- * it overwrites: that was of use, to other threads.
+ * it overwrites: that was of use, to other threads. Where it is said already that what is overwritten is
+ * lost, that is all there is to say.
  */
 #include <inttypes.h>
 
@@ -67,7 +68,8 @@ static void report(struct oracle_state *o, struct finding_set *out)
 	for (size_t i = 0; i < groups.n; i++) {
 		const struct check_group *g = &groups.p[i];
 		if (g->k.count < OFTEN || one_statement(o->check, &g->k) ||
-		    check_by_pmdk(o->check, g->k.where) || check_foreign(o->check, g->k.where))
+		    check_by_pmdk(o->check, g->k.where) || check_foreign(o->check, g->k.where) ||
+		    check_is_reported(o->check, g->k.store_where, out))
 			continue;
 		struct finding *f = check_group_finding(
 			o->check, g,

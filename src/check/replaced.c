@@ -5,9 +5,14 @@
  * crash loses it.
  *
  * The thread has gone through a fence with the store open; whoever overwrites it is neither the function that
- * stored, nor works for it or for its caller; and persists what it stores there.
+ * stored, nor works for it or for its caller; and persists what it stores there. Within such a circle
+ * it may be that a value is first made and then replaced, in a new object, say. Not so with one word at a
+ * fixed place that had been persisted before, and that those who overwrite it flush for its own sake: the flag or the
+ * count of a log.
  */
 #include "check/internal.h"
+
+#define OFTEN 3
 
 void check_note_replaced(struct oracle_state *u, const struct model_step *s)
 {
@@ -30,6 +35,7 @@ void check_note_replaced(struct oracle_state *u, const struct model_step *s)
 			check_cause_example(u->check, k, s, (int)w);
 			k->store_where = l->store[w];
 		}
+		k->elsewhere |= k->key != l->key || k->byte / 8 != w;
 	}
 }
 
@@ -44,6 +50,19 @@ static bool ever_persisted(struct oracle_state *u, const struct check_group *g)
 	return false;
 }
 
+/* A word of its own, which the overwriting statement persists with flushes that are for nothing else. */
+static bool is_fixed(struct oracle_state *u, const struct check_group *g, model_where by)
+{
+	const uint32_t *statement = u->check->statement.p;
+	if (g->k.elsewhere || g->k.extra < OFTEN ||
+	    model_place(u->check->model, g->k.where)->class == TRACE_SITE_ATOMIC)
+		return false;
+	for (model_where w = 0; w < model_places(u->check->model); w++)
+		if (statement[w] == statement[by] && oracle_tally(u, w)[ALONE])
+			return true;
+	return false;
+}
+
 uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g)
 {
 	const uint32_t *statement = u->check->statement.p;
@@ -53,9 +72,9 @@ uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g)
 		return 0;
 	for (size_t i = 0; i < u->replaced.v.n; i++) {
 		const struct pair *p = &u->replaced.v.p[i];
-		if (statement[p->a] != statement[g->k.where])
+		if (statement[p->a] != statement[g->k.where] || statement[p->b] == statement[p->a])
 			continue;
-		if (check_shares_path(u->check, p->a, p->b))
+		if (check_shares_path(u->check, p->a, p->b) && !is_fixed(u, g, p->b))
 			return 0;
 		by = by ? by : (uint64_t)p->b + 1;
 	}

@@ -83,6 +83,12 @@ static uint64_t base_of(struct check *c, const struct trace_event *e)
 									  << MODEL_FILE_SHIFT;
 }
 
+bool check_targets_may_be_offset(const struct check *c, uint64_t value)
+{
+	const struct targets *t = &c->targets;
+	return value >= FIRST_OFFSET && value < t->hi - t->lo && value % GRAIN == 0;
+}
+
 void check_targets_store(struct check *c, const struct trace_event *e)
 {
 	const struct targets *t = &c->targets;
@@ -92,7 +98,7 @@ void check_targets_store(struct check *c, const struct trace_event *e)
 		memcpy(&value, e->data + i, sizeof value);
 		if (value >= t->lo && value < t->hi)
 			add(c, e, value);
-		else if (value >= FIRST_OFFSET && value < t->hi - t->lo && value % GRAIN == 0)
+		else if (check_targets_may_be_offset(c, value))
 			set(&c->targets.offset, &c->targets.last_offset, base_of(c, e) + value);
 	}
 }

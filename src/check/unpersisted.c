@@ -32,8 +32,7 @@
 
 #include "check/internal.h"
 
-#define REACH 4096u    /* so far before a byte its object may begin */
-#define FAR 65536u     /* … if it is an array */
+#define BLOCK 24       /* bytes of a line that are more than a word or two */
 #define MOST_WRITERS 8 /* that a finding names */
 
 static void op_end(struct oracle_state *u, const struct model_step *s)
@@ -61,16 +60,7 @@ static void store(struct oracle_state *u, const struct model_step *s)
 {
 	check_note_lock(u, s);
 	check_note_replaced(u, s);
-}
-
-/* A store fence that has nothing to wait for was meant for the store before it. */
-static void fence(struct oracle_state *u, const struct model_step *s)
-{
-	const struct model_thread *t = s->thread;
-	if (model_place(u->check->model, s->where)->class == TRACE_SITE_SFENCE &&
-	    s->effect != MODEL_NOTHING && !t->waiting.n && t->flush_num <= t->fence_num &&
-	    t->store_num > t->fence_num)
-		check_pair_hit(&u->awaited, t->store, s->where, 1);
+	u->newest = s->line->key;
 }
 
 /* ---- what becomes persistent ---- */
@@ -136,6 +126,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 	struct model_line *l = s->line;
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
 	uint64_t purpose = check_purpose(u, s);
+	bool alone = purpose && check_is_alone(l);
 	uint64_t meant = 0, strayed = 0;
 	struct model_flight flight = *model_flight(u->check->model, l);
 	MODEL_EACH_WORD (w, s->mask) {
@@ -152,6 +143,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;
+		oracle_tally(u, l->store[w])[ALONE] += alone;
 		meant |= on_purpose ? word : 0;
 		strayed |= is_stray ? word & ~flight.same : 0;
 	}
@@ -175,6 +167,21 @@ static void note_runtime(struct oracle_state *u, const struct model_step *s, str
 	}
 }
 
+/* Part of a block of data: much of the line is lost, and nobody but the function that stored it, nor this one a second
+ * time, wrote these bytes since they were last persistent. */
+static bool is_block(struct oracle_state *u, const struct model_step *s, model_where where)
+{
+	struct model *m = u->check->model;
+	const struct model_flight *flight = model_flight(m, s->line);
+	size_t n;
+	const struct model_writer *writer = model_writers(m, s->line, &n);
+	bool once = !model_again(flight, __builtin_ctzll(s->mask) / 8);
+	for (size_t i = 0; i < n; i++)
+		once &= !(writer[i].mask & s->mask) ||
+			model_place(m, writer[i].where)->ctx == model_place(m, where)->ctx;
+	return once && __builtin_popcountll(s->line->open & ~flight->same) >= BLOCK;
+}
+
 static void lose(struct oracle_state *u, const struct model_step *s, model_where where)
 {
 	if (check_by_pmdk(u->check, where))
@@ -184,6 +191,7 @@ static void lose(struct oracle_state *u, const struct model_step *s, model_where
 	bool flushed = (s->mask & ~pending) == 0;
 	struct cause *k = hit(u, flushed ? FINDING_MISSING_FENCE : FINDING_MISSING_FLUSH, s, where);
 	k->fenced += check_fenced_since(u->check, s, w);
+	k->blocks += is_block(u, s, where);
 	if (flushed)
 		note_runtime(u, s, k);
 }
@@ -283,65 +291,7 @@ static struct finding *whole_file(struct oracle_state *u, const check_groups *gr
 	return f;
 }
 
-/* ---- evidence ---- */
-
-/* A fence in vain follows the statement, in its function or in one that works with it. */
-static bool is_awaited(struct oracle_state *u, uint32_t statement)
-{
-	for (size_t i = 0; i < u->awaited.v.n; i++) {
-		const struct pair *p = &u->awaited.v.p[i];
-		if (u->check->statement.p[p->a] == statement && check_related(u->check, p->a, p->b))
-			return true;
-	}
-	return false;
-}
-
-/* Is the object that holds the example's bytes pointed to, and is something of it persisted? */
-static void look_at_object(struct check *c, const struct cause *k, struct check_facts *f)
-{
-	uint64_t loc = k->key * TRACE_LINE + k->byte, target;
-	f->published = check_targets_find(c, loc, REACH, &target);
-	f->perhaps = !f->published && (check_targets_offset(c, loc, REACH, &target) ||
-				       check_targets_find(c, loc, FAR, &target));
-	if (!f->published && !f->perhaps)
-		return;
-	for (uint64_t at = target / TRACE_LINE; at <= loc / TRACE_LINE; at++) {
-		const struct model_line *l = model_line_of_key(c->model, at);
-		f->object |= l && l->meant;
-	}
-}
-
-/* Is a word persisted that touches the example's? */
-static bool is_beside(struct check *c, const struct cause *k)
-{
-	const struct model_line *l = model_line_of_key(c->model, k->key);
-	uint64_t word = 0xffull << k->byte / 8 * 8;
-	return l && l->meant & (word << 8 | word >> 8) & ~word;
-}
-
-static struct check_facts facts_of(struct oracle_state *u, const struct check_group *g)
-{
-	uint32_t statement = u->check->statement.p[g->k.where];
-	uint64_t old;
-	struct check_facts f = {
-		.same_bytes = g->k.extra != 0,
-		.same_statement = g->tally[PERSISTED] != 0,
-		.by_chance = g->tally[BY_CHANCE] || g->tally[STRAY],
-		.stray = g->tally[STRAY] && !g->tally[PERSISTED] && !g->tally[BY_CHANCE],
-		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
-		.awaited = is_awaited(u, statement),
-		.beside = is_beside(u->check, &g->k),
-	};
-	for (size_t i = 0; i < g->member.n; i++) {
-		model_where w = g->member.p[i].where;
-		f.pointer |= check_targets_pointer(u->check, w);
-		f.atomic |= model_place(u->check->model, w)->class == TRACE_SITE_ATOMIC &&
-			    !hmap_get(&u->wide, w, &old);
-	}
-	f.atomic &= !f.pointer && !g->tally[TURNS]; /* what goes back and on again is no counter */
-	look_at_object(u->check, &g->k, &f);
-	return f;
-}
+/* ---- why ---- */
 
 static void add_store(struct check *c, struct finding *f, model_where w)
 {
@@ -398,7 +348,7 @@ static bool is_said(struct oracle_state *u, const check_groups *groups, const st
 static struct finding *replaced(struct oracle_state *u, const check_groups *groups,
 				struct check_group *g)
 {
-	struct check_facts facts = facts_of(u, g);
+	struct check_facts facts = check_facts_of(u, g);
 	uint64_t by = check_was_replaced(u, g);
 	facts.replaced = true;
 	check_recovery_look(u->check, &g->k, &facts);
@@ -417,7 +367,7 @@ static struct finding *replaced(struct oracle_state *u, const check_groups *grou
 static struct finding *forgotten(struct oracle_state *u, const check_groups *groups,
 				 struct check_group *g)
 {
-	struct check_facts facts = facts_of(u, g);
+	struct check_facts facts = check_facts_of(u, g);
 	if (is_said(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
 		return NULL;
 	check_recovery_look(u->check, &g->k, &facts);
@@ -439,7 +389,7 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 		return forgotten(u, groups, g);
 	if (g->k.kind == FINDING_DIRTY_OVERWRITE)
 		return replaced(u, groups, g);
-	struct check_facts facts = facts_of(u, g);
+	struct check_facts facts = check_facts_of(u, g);
 	if (check_evidence(&facts) == CHECK_TRANSIENT &&
 	    !check_file_was_persisted(u->check, g->k.key))
 		return whole_file(u, groups, i); /* whatever recovery does with it */
@@ -465,7 +415,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
 	.store = store,
-	.fence = fence,
+	.fence = check_note_awaited,
 	.persist = persist,
 	.op_end = op_end,
 	.gone = gone,

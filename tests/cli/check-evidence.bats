@@ -98,8 +98,27 @@ is() {
 	is piled
 }
 
-@test "a fence that has nothing to wait for was meant for the store before it" {
+@test "blocks that are written once, by who persists something else, are data; words are not" {
+	is filled
+	is penned
+	check_json r.json -- "$BIN/plain" pool fine filled
+	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] == ["data"])' r.json
+}
+
+@test "one word at a fixed place that is flushed for its own sake, and overwritten before it is" {
+	is flagged
+	is grafted
+}
+
+@test "an atomic instruction that stores what may be offsets is a suspicion" {
+	is ended
+	check_json r.json -- "$BIN/plain" pool fine ended
+	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | index("atomic-offset"))' r.json
+}
+
+@test "a fence that has nothing to wait for was meant for the stores before it" {
 	is awaited
+	is paired
 	check_json r.json -- "$BIN/plain" pool fine awaited
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | index("awaited"))' r.json
 }

@@ -436,6 +436,67 @@ OFTEN void published(struct apple *a)
 	settle(&a->core, 8);
 }
 
+/* ---- data, which nothing points to ---- */
+
+/* Boxes are filled and never flushed; that they are full is. */
+OFTEN void filled(struct apple *a)
+{
+	for (uint64_t i = 0; i < 8; i++) {
+		memset(a + 32 + i, (int)i + 1, 48); /* @filled missing-flush */
+		a->seed = i;
+		settle(&a->seed, 8);
+	}
+}
+
+/* A word of each that only means something while the program runs. */
+OFTEN void penned(struct apple *a)
+{
+	for (uint64_t i = 0; i < 8; i++) {
+		a[32 + i].core = i + 1; /* @penned transient-data */
+		a->seed = i;
+		settle(&a->seed, 8);
+	}
+}
+
+/* ---- one word at a fixed place ---- */
+
+/* That there is something to repair is not persistent while the work is done. */
+OFTEN void flagged(struct apple *a)
+{
+	for (uint64_t i = 1; i < 6; i++) {
+		a->stem = i; /* @flagged missing-flush */
+		fine(a + 1);
+		a->stem = 0;
+		settle(&a->stem, 8);
+	}
+}
+
+/* New ones are made in steps, in places that were used before. */
+OFTEN void graft(struct apple *a)
+{
+	a->core = 1;
+	fine(a + 8);
+}
+
+OFTEN void grafted(struct apple *a)
+{
+	for (uint64_t i = 0; i < 9; i++) {
+		graft(a + i % 3);
+		a[i % 3].core = i + 5;
+		settle(&a[i % 3].core, 8);
+	}
+}
+
+/* The end of a queue: offsets, which grow, and none of them is a lock's value. */
+OFTEN void ended(struct apple *a)
+{
+	uint64_t *at = &a[1].core;
+	*at = 32768;
+	settle(at, 8);
+	for (uint64_t i = 32768; i < 32768 + 64 * 8; i += 64)
+		__sync_bool_compare_and_swap(at, i, i + 64); /* @ended missing-flush-and-fence */
+}
+
 /* ---- fences ---- */
 
 OFTEN void empty(struct apple *a)
@@ -461,6 +522,14 @@ OFTEN void awaited(struct apple *a)
 	breathe();
 }
 
+/* … and for what was stored beside it. */
+OFTEN void paired(struct apple *a)
+{
+	*(volatile uint64_t *)&a[3].core = 8; /* @paired missing-flush */
+	*(volatile uint64_t *)&a[3].skin = 9; /* @paired missing-flush */
+	breathe();
+}
+
 /* Nothing but a lock inside the C library comes after the flush. */
 OFTEN void unfenced(struct apple *a)
 {
@@ -482,7 +551,9 @@ static const struct {
 	     { "handed", handed },       { "swapped", swapped },     { "awaited", awaited },
 	     { "piled", piled },         { "aside", aside },         { "echoed", echoed },
 	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged },
-	     { "crowded", crowded },     { "replaced", replaced },   { "tended", tended } };
+	     { "crowded", crowded },     { "replaced", replaced },   { "tended", tended },
+	     { "filled", filled },       { "penned", penned },       { "flagged", flagged },
+	     { "grafted", grafted },     { "ended", ended },         { "paired", paired } };
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of stores that are not persistent: the facts that evidence.c weighs. */
+#include "check/internal.h"
+
+#define REACH 4096u /* so far before a byte its object may begin */
+#define FAR 65536u  /* … if it is an array */
+#define MANY 4      /* pieces of data that are lost */
+
+/*
+ * A store fence that has nothing to wait for was meant for the store before it, and for what the thread has
+ * stored in the same line since its last fence.
+ */
+void check_note_awaited(struct oracle_state *u, const struct model_step *s)
+{
+	const struct model_thread *t = s->thread;
+	if (model_place(u->check->model, s->where)->class != TRACE_SITE_SFENCE ||
+	    s->effect == MODEL_NOTHING || t->waiting.n || t->flush_num > t->fence_num ||
+	    t->store_num <= t->fence_num)
+		return;
+	check_pair_hit(&u->awaited, t->store, s->where, 1);
+	const struct model_line *l = model_line_of_key(u->check->model, u->newest);
+	if (!l || l->storer != s->thread_id)
+		return;
+	MODEL_EACH_WORD (w, l->open)
+		if (model_when(l->when[w], s->ev->num) + 1 > t->fence_num)
+			check_pair_hit(&u->awaited, l->store[w], s->where, 1);
+}
+
+/* A fence in vain follows the statement, in its function or in one that works with it. */
+static bool is_awaited(struct oracle_state *u, uint32_t statement)
+{
+	for (size_t i = 0; i < u->awaited.v.n; i++) {
+		const struct pair *p = &u->awaited.v.p[i];
+		if (u->check->statement.p[p->a] == statement && check_related(u->check, p->a, p->b))
+			return true;
+	}
+	return false;
+}
+
+/* Is the object that holds the example's bytes pointed to, and is something of it persisted? */
+static void look_at_object(struct check *c, const struct cause *k, struct check_facts *f)
+{
+	uint64_t loc = k->key * TRACE_LINE + k->byte, target;
+	f->published = check_targets_find(c, loc, REACH, &target);
+	f->perhaps = !f->published && (check_targets_offset(c, loc, REACH, &target) ||
+				       check_targets_find(c, loc, FAR, &target));
+	if (!f->published && !f->perhaps)
+		return;
+	for (uint64_t at = target / TRACE_LINE; at <= loc / TRACE_LINE; at++) {
+		const struct model_line *l = model_line_of_key(c->model, at);
+		f->object |= l && l->meant;
+	}
+}
+
+/* Is a word persisted that touches the example's? */
+static bool is_beside(struct check *c, const struct cause *k)
+{
+	const struct model_line *l = model_line_of_key(c->model, k->key);
+	uint64_t word = 0xffull << k->byte / 8 * 8;
+	return l && l->meant & (word << 8 | word >> 8) & ~word;
+}
+
+/*
+ * Data, and not the state of a run: blocks that are written once, each to lines of its own, by code that persists
+ * something else that it stores. Locks, counters and hints are words, and written again and again.
+ */
+static bool is_data(struct oracle_state *u, const struct check_group *g)
+{
+	const uint32_t *of = u->check->statement.p;
+	const struct cause *k = &g->k;
+	if (k->count < MANY || k->blocks * 2 <= k->count)
+		return false;
+	for (model_where w = 0; w < model_places(u->check->model); w++)
+		if (of[w] && of[w] != of[k->where] && oracle_tally(u, w)[PERSISTED] &&
+		    check_related(u->check, w, k->where))
+			return true;
+	return false;
+}
+
+/* What atomic instructions store: a small number, or only what may be offsets of something in the file? */
+static void look_at_atomic(struct oracle_state *u, const struct check_group *g,
+			   struct check_facts *f)
+{
+	for (size_t i = 0; i < g->member.n; i++) {
+		model_where w = g->member.p[i].where;
+		uint64_t values = 0;
+		f->pointer |= check_targets_pointer(u->check, w);
+		if (model_place(u->check->model, w)->class != TRACE_SITE_ATOMIC)
+			continue;
+		hmap_get(&u->atomics, w, &values);
+		f->offset |= values == CHECK_OFFSETS;
+		f->atomic |= !(values & CHECK_WIDE) && values != CHECK_OFFSETS;
+	}
+	f->atomic &=
+		!f->pointer && !g->tally[TURNS]; /* what goes back and on again is no counter */
+}
+
+struct check_facts check_facts_of(struct oracle_state *u, const struct check_group *g)
+{
+	uint32_t statement = u->check->statement.p[g->k.where];
+	struct check_facts f = {
+		.same_bytes = g->k.extra != 0,
+		.same_statement = g->tally[PERSISTED] != 0,
+		.by_chance = g->tally[BY_CHANCE] || g->tally[STRAY],
+		.stray = g->tally[STRAY] && !g->tally[PERSISTED] && !g->tally[BY_CHANCE],
+		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
+		.awaited = is_awaited(u, statement),
+		.beside = is_beside(u->check, &g->k),
+		.data = is_data(u, g),
+	};
+	look_at_atomic(u, g, &f);
+	look_at_object(u->check, &g->k, &f);
+	return f;
+}
