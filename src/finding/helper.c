@@ -85,6 +85,12 @@ static bool flushes_number(struct function *f)
 	return only_flushes(f) && f->takes & SRCLOC_TAKES_ADDRESS && !could_store(f);
 }
 
+/* A guard, whose destructor persists what its constructor was given. */
+static bool flushes_held(struct function *f)
+{
+	return only_flushes(f) && f->takes & SRCLOC_TAKES_HOLDER && !could_store(f);
+}
+
 static bool only_fences(struct function *f)
 {
 	return f->all == FENCES && f->takes & SRCLOC_TAKES_KNOWN;
@@ -109,6 +115,8 @@ static const struct row {
 	  "only flushes the object that it is given, and has no code to store to it" },
 	{ flushes_number,
 	  "only flushes at the address that it is given, and has no code to store there" },
+	{ flushes_held,
+	  "only flushes what its object holds the address of, and has no code to store there" },
 	{ only_fences, "does nothing to persistent memory but fence" },
 	{ only_copies, "copies to a range that it is given" },
 	{ is_bare, "only flushes and fences; there is no debug information on what it takes" },

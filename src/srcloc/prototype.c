@@ -125,6 +125,43 @@ static size_t parameters(Dwarf_Die *fn, enum parameter kind[MAX_PARAMETERS])
 	return n;
 }
 
+/* Is the type that `this` points to one that holds an address of memory of no particular type, as a guard does? */
+static bool holds_range(Dwarf_Die *fn, Dwarf_Die *this)
+{
+	Dwarf_Die pointer, type, member;
+	if (!srcloc_die_of(this, &pointer))
+		return false;
+	pointer = srcloc_die_peel(pointer);
+	if (!pointer.addr || dwarf_tag(&pointer) != DW_TAG_pointer_type ||
+	    !srcloc_die_of(&pointer, &type))
+		return false;
+	type = srcloc_die_peel(type);
+	if (!srcloc_die_is_struct(&type) || dwarf_child(&type, &member))
+		return false;
+	do {
+		enum parameter kind =
+			dwarf_tag(&member) == DW_TAG_member ? kind_of(fn, &member) : OTHER;
+		if (kind == RANGE || kind == CONST_RANGE)
+			return true;
+	} while (!dwarf_siblingof(&member, &member));
+	return false;
+}
+
+/* The first parameter, where the source has none there: a method's object. */
+static bool is_holder(Dwarf_Die *fn)
+{
+	Dwarf_Die child;
+	Dwarf_Attribute attr;
+	if (dwarf_child(fn, &child))
+		return false;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
+			return dwarf_attr_integrate(&child, DW_AT_artificial, &attr) &&
+			       holds_range(fn, &child);
+	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
 static bool is_range(enum parameter p)
 {
 	return p == RANGE || p == CONST_RANGE;
@@ -160,6 +197,8 @@ uint8_t srcloc_prototype(struct debuginfo *d, Dwarf_Die *call)
 		takes |= SRCLOC_TAKES_COPY;
 	if (n && kind[0] == SIZE)
 		takes |= SRCLOC_TAKES_ADDRESS;
+	if (is_holder(&fn))
+		takes |= SRCLOC_TAKES_HOLDER;
 	hmap_put(&d->takes, (uintptr_t)fn.addr, takes);
 	return takes;
 }

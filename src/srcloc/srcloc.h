@@ -37,6 +37,7 @@ enum srcloc_takes {
 	SRCLOC_TAKES_LENGTH = 8, /* a number */
 	SRCLOC_TAKES_COPY = 16,  /* where to, what from (or with), how much: as memcpy and memset */
 	SRCLOC_TAKES_ADDRESS = 32, /* begins with a number as wide as an address */
+	SRCLOC_TAKES_HOLDER = 64,  /* `this`, of a class that holds a pointer to untyped memory */
 };
 
 /* One frame: an address has one or more, innermost inlined function first. */

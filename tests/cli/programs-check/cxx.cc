@@ -22,6 +22,16 @@ template <typename T> class cell
 		}
 	}
 };
+
+// Flushes at its end what it was given: the flush is its user's.
+class guard
+{
+	void *at;
+
+      public:
+	explicit guard(void *p) : at(p) {}
+	~guard() { asm volatile("clflush %0" : "+m"(*static_cast<volatile char *>(at))); }
+};
 }
 
 int main(int, char **argv)
@@ -37,5 +47,13 @@ int main(int, char **argv)
 	} catch (const std::exception &) {
 		c->set(2, false);
 	}
+	auto *word = static_cast<volatile std::uint64_t *>(p) + 64;
+	{
+		store::guard first(const_cast<std::uint64_t *>(word));
+		*word = 7;
+	}
+	{
+		store::guard again(const_cast<std::uint64_t *>(word));
+	} // @cxx redundant-flush
 	munmap(p, 4096);
 }
