@@ -24,15 +24,56 @@ bool check_is_alone(const struct model_line *l)
 	return true;
 }
 
-/* Words that the flush is made for, by the functions that are on the path of both. */
+/* One statement wrote all of the bytes. */
+static bool has_one_writer(struct check *c, const struct model_step *s)
+{
+	size_t n;
+	const struct model_writer *writer = model_writers(c->model, s->line, &n), *one = NULL;
+	uint64_t left = s->mask;
+	for (size_t i = n; i-- > 0 && left; left &= ~writer[i].mask) {
+		if (!(writer[i].mask & left))
+			continue;
+		if (one && one->where != writer[i].where)
+			return false;
+		one = &writer[i];
+	}
+	return true;
+}
+
+/* A fence came between the word's newest store and what persists it now, which may be a fence itself. */
+static bool was_passed_by(struct check *c, const struct model_step *s, unsigned w)
+{
+	const struct model_thread *t = model_thread(c->model, s->line->storer);
+	uint64_t fence = t->fence_num == s->ev->num + 1 ? t->fence_before : t->fence_num;
+	return fence && fence - 1 > model_when(s->line->when[w], s->ev->num);
+}
+
+/* Bytes whose newest writer has a function in common with the flush, on the path of both. */
+static uint64_t near_bytes(struct oracle_state *u, const struct model_step *s)
+{
+	size_t n;
+	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
+	uint64_t near = 0, left = s->mask;
+	for (size_t i = n; i-- > 0 && left; left &= ~writer[i].mask)
+		if (writer[i].mask & left && check_near(u, writer[i].where, s->line->flush))
+			near |= writer[i].mask & left;
+	MODEL_EACH_WORD (w, left) /* of writers that are no longer known */
+		if (check_near(u, s->line->store[w], s->line->flush))
+			near |= left & 0xffull << (w * 8);
+	return near;
+}
+
+/*
+ * What the flush is made for. Where some of the near bytes were stored since the thread's newest fence, it is made for these:
+ * what an earlier fence has passed by was left open then, by the same functions.
+ */
 static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
 {
-	uint64_t near = 0, first = UINT64_MAX, last = 0, when;
-	for (int w = 0; w < MODEL_WORDS; w++) {
-		uint64_t word = s->mask & 0xffull << (w * 8);
-		if (!word || !check_near(u, s->line->store[w], s->line->flush))
-			continue;
-		near |= word;
+	uint64_t near = near_bytes(u, s), recent = 0, first = UINT64_MAX, last = 0, when;
+	MODEL_EACH_WORD (w, near)
+		recent |= was_passed_by(u->check, s, w) ? 0 : near & 0xffull << (w * 8);
+	near = recent ? recent : near;
+	MODEL_EACH_WORD (w, near) {
 		when = model_when(s->line->when[w], s->ev->num);
 		first = when < first ? when : first;
 		last = when > last ? when : last;
@@ -73,10 +114,12 @@ uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
 		return meant;
 	enum check_persister by =
 		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
-	uint64_t flushed = by == CHECK_BY_LIBRARY                        ? s->mask
-			   : by == CHECK_BY_PROGRAM && check_is_alone(l) ? s->mask
-			   : by == CHECK_BY_PROGRAM                      ? near_words(u, s)
-									 : 0;
+	uint64_t flushed =
+		by == CHECK_BY_LIBRARY ? s->mask
+		: by == CHECK_BY_PROGRAM && check_is_alone(l) && has_one_writer(u->check, s)
+			? s->mask
+		: by == CHECK_BY_PROGRAM ? near_words(u, s)
+					 : 0;
 	return meant | (flushed & ~streamed);
 }
 

@@ -144,7 +144,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;
 		oracle_tally(u, l->store[w])[ALONE] += alone;
-		meant |= on_purpose ? word : 0;
+		meant |= purpose & word;
 		strayed |= is_stray ? word & ~flight.same : 0;
 	}
 	if (strayed)

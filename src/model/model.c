@@ -175,6 +175,7 @@ static void do_fence(struct model *m, struct model_step *s)
 	s->line = NULL;
 	if (m->watch.fence)
 		m->watch.fence(m->watch.arg, s);
+	t->fence_before = t->fence_num;
 	t->fence_num = s->ev->num + 1;
 	t->fence = s->where;
 	if (s->effect != MODEL_COMPLETES)

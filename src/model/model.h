@@ -91,6 +91,7 @@ struct model_thread {
 	uint64_t signal_num;   /* newest signal that it handled: number + 1, 0: none */
 	VEC(uint32_t) waiting; /* lines that it has flushed and not fenced */
 	uint64_t fence_num;    /* newest fence: number + 1, 0: none */
+	uint64_t fence_before; /* … and the one before it */
 	uint64_t flush_num;    /* … flush that had something to flush */
 	uint64_t store_num;    /* … store */
 	model_where fence, store;
