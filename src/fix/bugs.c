@@ -10,38 +10,36 @@ enum way {
 	BY_PLACE, /* the finding's place is the store */
 	BY_CRASH, /* the stores that are lost must be persistent before the one that survives is made */
 	BY_LOSS,  /* … as soon as they are made: the operation ends */
+	BY_LOG,   /* the transaction that it is in has to know of the store */
 	BY_WORDS, /* order alone does not help */
 };
 static const struct {
 	enum finding_kind kind;
+	const char *oracle; /* the kind's name, where an oracle has brought it */
 	enum way way;
 	unsigned lacks;
 } ways[] = {
-	{ FINDING_MISSING_FLUSH, BY_PLACE, REPAIR_FLUSH },
-	{ FINDING_MISSING_FENCE, BY_PLACE, REPAIR_FENCE },
-	{ FINDING_MISSING_FLUSH_AND_FENCE, BY_PLACE, FIX_BOTH },
-	{ FINDING_LATE_PERSIST, BY_PLACE, FIX_BOTH },
-	{ FINDING_BROKEN_ORDER, BY_WORDS, 0 },
-	{ FINDING_ORDERING, BY_CRASH, FIX_BOTH },
-	{ FINDING_LOST_OPERATION, BY_LOSS, FIX_BOTH },
-	{ FINDING_ATOMICITY, BY_WORDS, 0 },
-	{ FINDING_HALF_OPERATION, BY_WORDS, 0 },
+	{ FINDING_MISSING_FLUSH, NULL, BY_PLACE, REPAIR_FLUSH },
+	{ FINDING_MISSING_FENCE, NULL, BY_PLACE, REPAIR_FENCE },
+	{ FINDING_MISSING_FLUSH_AND_FENCE, NULL, BY_PLACE, FIX_BOTH },
+	{ FINDING_LATE_PERSIST, NULL, BY_PLACE, FIX_BOTH },
+	{ FINDING_BROKEN_ORDER, NULL, BY_WORDS, 0 },
+	{ FINDING_ORDERING, NULL, BY_CRASH, FIX_BOTH },
+	{ FINDING_LOST_OPERATION, NULL, BY_LOSS, FIX_BOTH },
+	{ FINDING_ATOMICITY, NULL, BY_WORDS, 0 },
+	{ FINDING_HALF_OPERATION, NULL, BY_WORDS, 0 },
+	{ 0, "unlogged-store", BY_LOG, REPAIR_LOG },
+	{ 0, "store-outside-tx", BY_PLACE, FIX_BOTH },
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
 static size_t way_of(const struct finding *f)
 {
 	size_t i = 0;
-	while (i < WAYS && f->kind != finding_kind_info(ways[i].kind))
+	while (i < WAYS && (ways[i].oracle ? strcmp(f->kind->name, ways[i].oracle) != 0
+					   : f->kind != finding_kind_info(ways[i].kind)))
 		i++;
 	return i;
-}
-
-/* Kinds of the oracles for libpmemobj: what is not logged is not undone, whatever is flushed. */
-static bool is_unlogged(const struct finding *f)
-{
-	return !strcmp(f->kind->name, "unlogged-store") ||
-	       !strcmp(f->kind->name, "store-outside-tx");
 }
 
 bool fix_repairs(const struct finding *f)
@@ -190,25 +188,35 @@ static void by_loss(struct fix *x, size_t entry)
 		fix_advise(x, entry);
 }
 
+static void by_log(struct fix *x, size_t entry)
+{
+	size_t bug = add(x, entry, REPAIR_LOG, &x->entry.p[entry].f->place);
+	const char *why = fix_no_log(x, &x->with.p[bug]);
+	x->bug.p[bug].site[0].no_edit = why;
+	if (!why)
+		return;
+	x->bug.n = x->with.n = bug;
+	fix_tell(x, entry, "no fix: %s", why);
+	fix_advise(x, entry);
+}
+
 void fix_find_bugs(struct fix *x)
 {
 	for (size_t i = 0; i < x->set->v.n; i++) {
 		const struct finding *f = x->set->v.p[i];
 		size_t way = way_of(f);
 		VEC_PUSH(&x->entry, ((struct fix_entry){ .f = f, .state = FIX_LEFT }));
-		if (!asked_for(x, f) || (way == WAYS && !is_unlogged(f)))
+		if (!asked_for(x, f) || way == WAYS)
 			continue;
 		x->entry.p[i].state = FIX_NONE;
-		if (way == WAYS) {
-			fix_advise(x, i);
-			continue;
-		}
 		if (ways[way].way == BY_PLACE)
 			by_place(x, i, ways[way].lacks);
 		else if (ways[way].way == BY_CRASH)
 			by_crash(x, i);
 		else if (ways[way].way == BY_LOSS)
 			by_loss(x, i);
+		else if (ways[way].way == BY_LOG)
+			by_log(x, i);
 		else
 			fix_advise(x, i);
 	}

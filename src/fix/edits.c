@@ -24,7 +24,7 @@ static struct source_place source_place(const struct repair_place *p)
 }
 
 /* The statements for a range, "" if there is nothing to do; NULL and err if they cannot be said. */
-static char *code(struct work *w, const struct source_file *file, unsigned acts, uint64_t bytes,
+static char *code(struct work *w, const struct source_statement *at, unsigned acts, uint64_t bytes,
 		  const char *address, const char *size)
 {
 	const char *top;
@@ -33,13 +33,13 @@ static char *code(struct work *w, const struct source_file *file, unsigned acts,
 			return xstrdup("");
 		acts = FIX_BOTH;
 	}
-	struct repair_idiom i = fix_idiom(w->x, file, bytes, acts, &top);
+	struct repair_idiom i = fix_idiom(w->x, at, bytes, acts, &top);
 	char *text = repair_idiom_text(&i, acts, address ? address : "%a", size ? size : "%n");
 	repair_idiom_free(&i);
 	if (!*text || (!address && strstr(text, "%a")))
 		err_set(&w->err, EXIT_NOTHING,
 			"the program's fence needs an address, and there is none");
-	else if (!top || !source_insert_top(w->x->source, file, top, &w->edits, &w->err))
+	else if (!top || !source_insert_top(w->x->source, at->file, top, &w->edits, &w->err))
 		return text;
 	free(text);
 	return NULL;
@@ -76,7 +76,7 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
 	    loop.statement.no_after)
 		return 0;
-	char *text = code(w, loop.statement.file, acts, 0, loop.base, loop.bytes);
+	char *text = code(w, &loop.statement, acts, 0, loop.base, loop.bytes);
 	char *all = text && loop.guard ? guarded(loop.guard, text) : xstrdup(text ? text : "");
 	int bad = !text || source_insert_after(w->x->source, &loop.statement, all, to, &w->err);
 	free(text);
@@ -92,11 +92,20 @@ static int after_store(struct work *w, const struct fix_bug *b, unsigned acts,
 	int done = after_loop(w, b, acts, to);
 	if (done)
 		return done < 0 ? -1 : 0;
-	char *text = acts ? code(w, s->statement.file, acts, s->bytes, s->address, s->size)
-			  : xstrdup("");
+	char *text =
+		acts ? code(w, &s->statement, acts, s->bytes, s->address, s->size) : xstrdup("");
 	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));
 	free(text);
 	return bad ? -1 : 0;
+}
+
+static int before_store(struct work *w, const struct fix_bug *b)
+{
+	const struct source_store *s = &b->store;
+	char *text = fix_log_text(s);
+	int bad = source_insert_before(w->x->source, &s->statement, text, &w->edits, &w->err);
+	free(text);
+	return bad;
 }
 
 /* A fence beside a statement. What a flush there was told is what the fence may need. */
@@ -112,7 +121,7 @@ static int fence_at(struct work *w, const struct repair_fix *f)
 	if (f->form == REPAIR_FLUSHED && !source_call_at(w->x->source, &at, NULL, &c, &none) &&
 	    c.arguments >= 2 && c.argument[c.arguments - 2].again)
 		address = c.argument[c.arguments - 2].text;
-	char *text = code(w, s.file, REPAIR_FENCE, 0, address, NULL);
+	char *text = code(w, &s, REPAIR_FENCE, 0, address, NULL);
 	int bad = !text ||
 		  (f->form == REPAIR_BEFORE
 			   ? source_insert_before(w->x->source, &s, text, &w->edits, &w->err)
@@ -125,7 +134,7 @@ static int after_call(struct work *w, const struct repair_fix *f)
 {
 	const struct source_call *c = &w->x->with.p[f->bug].call[f->site];
 	const struct source_argument *to = &c->argument[0], *n = &c->argument[2];
-	char *text = code(w, c->statement.file, f->acts, 0, to->text, n->text);
+	char *text = code(w, &c->statement, f->acts, 0, to->text, n->text);
 	int bad =
 		!text || source_insert_after(w->x->source, &c->statement, text, &w->edits, &w->err);
 	free(text);
@@ -189,7 +198,7 @@ static int in_copy(struct work *w, const struct repair_fix *f, size_t bug)
 	if (!(f->acts & REPAIR_FENCE))
 		return 0;
 	const struct source_statement *s = &b->call[f->site].statement;
-	char *text = code(w, s->file, REPAIR_FENCE, 0, NULL, NULL);
+	char *text = code(w, s, REPAIR_FENCE, 0, NULL, NULL);
 	int bad =
 		!text || (*text && source_insert_after(w->x->source, s, text, &w->edits, &w->err));
 	free(text);
@@ -204,6 +213,10 @@ static int make(struct work *w, const struct repair_fix *f)
 	switch (f->form) {
 	case REPAIR_STORE: return after_store(w, &w->x->with.p[f->bug], f->acts, &w->edits);
 	case REPAIR_RANGE: return after_call(w, f);
+	case REPAIR_LOGGED:
+		for (size_t i = 0; !bad && i < f->stores.n; i++)
+			bad = before_store(w, &w->x->with.p[f->stores.p[i]]);
+		return bad;
 	case REPAIR_COPY:
 		for (size_t i = 0; !bad && i < f->stores.n; i++)
 			bad = in_copy(w, f, f->stores.p[i]);

@@ -55,6 +55,7 @@ static void tell_plan(struct fix *x)
 			fix_tell(x, entry, "%s %s, %s: %s",
 				 f->acts == FIX_BOTH       ? "flush and fence"
 				 : f->acts == REPAIR_FLUSH ? "flush"
+				 : f->acts == REPAIR_LOG   ? "log"
 							   : "fence",
 				 repair_form_text(f->form), srcloc_text(&at, where, sizeof where),
 				 f->why);

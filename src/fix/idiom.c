@@ -8,20 +8,6 @@
 
 #include "fix/internal.h"
 
-/* Libraries whose functions need to be told the pool, which an address leads to. */
-static const struct {
-	const char *name;
-	unsigned acts;
-	const char *pattern;
-} libraries[] = {
-	{ "pmemobj_persist", FIX_BOTH, "pmemobj_persist(pmemobj_pool_by_ptr(%a), %a, %n)" },
-	{ "pmemobj_flush", REPAIR_FLUSH, "pmemobj_flush(pmemobj_pool_by_ptr(%a), %a, %n)" },
-	{ "pmemobj_drain", REPAIR_FENCE, "pmemobj_drain(pmemobj_pool_by_ptr(%a))" },
-	{ "pmem_persist", FIX_BOTH, "pmem_persist(%a, %n)" },
-	{ "pmem_flush", REPAIR_FLUSH, "pmem_flush(%a, %n)" },
-	{ "pmem_drain", REPAIR_FENCE, "pmem_drain()" },
-};
-
 /* Calls of msync tell nothing of a function's purpose; that it takes a range and nothing else does. */
 static bool takes_range(const struct srcloc_frame *f)
 {
@@ -46,6 +32,14 @@ static struct fix_means *means_named(struct fix *x, const char *name, const char
 	return NULL;
 }
 
+/* What an address needs to be passed: a cast, unless the function takes any pointer. xmalloc'ed. */
+static char *cast_for(const char *parameter)
+{
+	size_t n = strlen(parameter);
+	bool pointer = n && parameter[n - 1] == '*' && !strchr(parameter, '(');
+	return pointer && !strstr(parameter, "void") ? xasprintf("(%s)", parameter) : xstrdup("");
+}
+
 /* "flush(%a, %n)", from a call that was executed. */
 static char *pattern_of(struct fix *x, const struct srcloc_frame *at,
 			const struct srcloc_frame *callee, const char *name, bool *one_line)
@@ -53,9 +47,8 @@ static char *pattern_of(struct fix *x, const struct srcloc_frame *at,
 	struct source_place place = { at->file, at->line, at->column };
 	struct source_call c;
 	struct err err;
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (!strcmp(name, libraries[i].name))
-			return xstrdup(libraries[i].pattern);
+	if (fix_library(name))
+		return xstrdup(fix_library(name)->pattern);
 	if (!(callee->takes & SRCLOC_TAKES_KNOWN)) /* of a library: it may do more than persist */
 		return NULL;
 	if (strpbrk(name, ":<~") || source_call_at(x->source, &place, name, &c, &err) || c.indirect)
@@ -63,13 +56,16 @@ static char *pattern_of(struct fix *x, const struct srcloc_frame *at,
 	if (c.arguments && !(callee->takes & SRCLOC_TAKES_RANGE)) /* objects of one type only */
 		return NULL;
 	*one_line = c.arguments == 1 && c.argument[0].pointer;
+	name = c.callee; /* in C++ the other one has its parameters */
 	if (c.arguments == 0)
 		return xasprintf("%s()", name);
+	char *cast = cast_for(c.argument[0].parameter), *out = NULL;
 	if (*one_line)
-		return xasprintf("%s(%%a)", name);
-	if (c.arguments == 2 && c.argument[0].pointer && !c.argument[1].pointer)
-		return xasprintf("%s(%%a, %%n)", name);
-	return NULL;
+		out = xasprintf("%s(%s%%a)", name, cast);
+	else if (c.arguments == 2 && c.argument[0].pointer && !c.argument[1].pointer)
+		out = xasprintf("%s(%s%%a, %%n)", name, cast);
+	free(cast);
+	return out;
 }
 
 static void add(struct fix *x, const struct finding_place *p, size_t callee, const char *file,
@@ -134,7 +130,10 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 	return best ? best->pattern : NULL;
 }
 
+/* Headers and what includes them may both get one. */
 #define OWN_FLUSH                                                                                  \
+	"#ifndef FLUSH_RANGE_\n"                                                                   \
+	"#define FLUSH_RANGE_\n"                                                                   \
 	"#include <immintrin.h>\n"                                                                 \
 	"#include <stddef.h>\n"                                                                    \
 	"#include <stdint.h>\n"                                                                    \
@@ -145,8 +144,11 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 	"\n"                                                                                       \
 	"\tfor (; line < (uintptr_t)at + size; line += 64)\n"                                      \
 	"\t\t_mm_clflush((const void *)line);\n"                                                   \
-	"}\n"
+	"}\n"                                                                                      \
+	"#endif\n"
 #define OWN_SYNC                                                                                   \
+	"#ifndef SYNC_RANGE_\n"                                                                    \
+	"#define SYNC_RANGE_\n"                                                                    \
 	"#include <stddef.h>\n"                                                                    \
 	"#include <stdint.h>\n"                                                                    \
 	"#include <sys/mman.h>\n"                                                                  \
@@ -157,11 +159,26 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 	"\tuintptr_t off = (uintptr_t)at % (uintptr_t)sysconf(_SC_PAGESIZE);\n"                    \
 	"\n"                                                                                       \
 	"\tmsync((void *)((uintptr_t)at - off), size + off, MS_SYNC);\n"                           \
-	"}\n"
+	"}\n"                                                                                      \
+	"#endif\n"
 
-static char *copy(const char *s)
+/* The file's own, or that of a library that it sees. */
+static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts,
+			 uint64_t bytes)
 {
-	return s ? xstrdup(s) : NULL;
+	return fix_library_pattern(x, at, own(x, at->file, acts, bytes));
+}
+
+/* What is lacking, as far as a library has it. */
+static void add_library(struct fix *x, const struct source_statement *at, unsigned acts,
+			struct repair_idiom *i)
+{
+	if (acts == FIX_BOTH && !i->flush && !i->fence)
+		i->persist = fix_library_for(x, at, FIX_BOTH);
+	if (acts & REPAIR_FLUSH && !i->flush)
+		i->flush = fix_library_for(x, at, REPAIR_FLUSH);
+	if (acts & REPAIR_FENCE && !i->fence)
+		i->fence = fix_library_for(x, at, REPAIR_FENCE);
 }
 
 static bool enough(const struct repair_idiom *i, unsigned acts)
@@ -176,15 +193,18 @@ bool fix_syncs(const struct fix *x)
 	return x->o.model && !strcmp(x->o.model, "msync");
 }
 
-struct repair_idiom fix_idiom(struct fix *x, const struct source_file *file, uint64_t bytes,
+struct repair_idiom fix_idiom(struct fix *x, const struct source_statement *at, uint64_t bytes,
 			      unsigned acts, const char **top)
 {
 	struct repair_idiom i = {
-		.flush = copy(own(x, file, REPAIR_FLUSH, bytes)),
-		.fence = copy(own(x, file, REPAIR_FENCE, bytes)),
-		.persist = copy(own(x, file, FIX_BOTH, bytes)),
+		.flush = pattern_for(x, at, REPAIR_FLUSH, bytes),
+		.fence = pattern_for(x, at, REPAIR_FENCE, bytes),
+		.persist = pattern_for(x, at, FIX_BOTH, bytes),
 	};
 	*top = NULL;
+	if (acts == REPAIR_FLUSH && !i.flush &&
+	    i.persist) /* a fence more, as the program does it */
+		i.flush = xstrdup(i.persist);
 	if (enough(&i, acts))
 		return i;
 	if (fix_syncs(x)) {
@@ -192,6 +212,9 @@ struct repair_idiom fix_idiom(struct fix *x, const struct source_file *file, uin
 		i.persist = xstrdup("sync_range_(%a, %n)");
 		return i;
 	}
+	add_library(x, at, acts, &i);
+	if (enough(&i, acts))
+		return i;
 	if (acts & REPAIR_FLUSH && !i.flush) {
 		*top = OWN_FLUSH;
 		i.flush = xstrdup("flush_range_(%a, %n)");

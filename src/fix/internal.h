@@ -85,8 +85,22 @@ void fix_find_blocks(struct fix *);
 void fix_add_means(struct fix *, const struct finding_place *, unsigned acts, uint64_t count);
 bool fix_syncs(const struct fix *); /* with msync, which flushes and waits */
 /* How a file persists: its own functions, else a small one of ours, which is added to the edits. */
-struct repair_idiom fix_idiom(struct fix *, const struct source_file *, uint64_t bytes,
+struct repair_idiom fix_idiom(struct fix *, const struct source_statement *, uint64_t bytes,
 			      unsigned acts, const char **top);
+/* library.c: what programs call that persist with libpmem or libpmemobj. */
+struct fix_library {
+	const char *name;
+	unsigned acts;
+	const char *pattern; /* %p is the pool */
+};
+const struct fix_library *fix_library(const char *name); /* NULL: none of theirs */
+/* A pattern as it is at a statement; xmalloc'ed, NULL: for none. */
+char *fix_library_pattern(struct fix *, const struct source_statement *, const char *pattern);
+/* The pattern of a function that does these acts and is declared there; xmalloc'ed, NULL: none is. */
+char *fix_library_for(struct fix *, const struct source_statement *, unsigned acts);
+/* The statement that logs what is stored to; why there is none, NULL: there is. */
+char *fix_log_text(const struct source_store *);
+const char *fix_no_log(struct fix *, const struct fix_bug *);
 /* performance.c: what does nothing, and goes. */
 void fix_find_removals(struct fix *);
 int fix_remove(struct fix *, const struct fix_removal *, struct source_edits *, struct err *);

@@ -245,7 +245,18 @@ static int record(struct fix_lab *l, const char *dir, int *status, struct err *e
 	word(&w, xstrdup("--"));
 	for (size_t i = 0; i < l->o->ncommand; i++)
 		word(&w, argument(l, l->o->command[i]));
-	return run_self(l, &w, dir, "record", status, err);
+	if (run_self(l, &w, dir, "record", status, err))
+		return -1;
+	char *trace = xasprintf("%s/trace", dir), *errors = xasprintf("%s.record.err", dir);
+	bool none = access(trace, F_OK) != 0;
+	if (none) {
+		char *said = fix_tail(errors, SAID);
+		err_set(err, EXIT_PROGRAM, "the recorded command cannot be run again: %s", said);
+		free(said);
+	}
+	free(trace);
+	free(errors);
+	return none ? -1 : 0;
 }
 
 static int look(struct fix_lab *l, const char *verb, const char *dir, struct report_read *to,
@@ -300,10 +311,15 @@ static int count(const char *dir, struct fix_trial *t, struct err *err)
 	return more;
 }
 
-int fix_lab_try(struct fix_lab *l, bool crash, struct fix_trial *t, struct err *err)
+int fix_lab_run(struct fix_lab *l, struct fix_trial *t, struct err *err)
 {
 	*t = (struct fix_trial){ .dir = xasprintf("%s/run-%u", l->temp, l->trials++) };
-	if (record(l, t->dir, &t->status, err) || count(t->dir, t, err) ||
+	return record(l, t->dir, &t->status, err);
+}
+
+int fix_lab_try(struct fix_lab *l, bool crash, struct fix_trial *t, struct err *err)
+{
+	if (fix_lab_run(l, t, err) || count(t->dir, t, err) ||
 	    look(l, "check", t->dir, &t->check, err))
 		return -1;
 	return crash && l->o->ncrash ? look(l, "crash", t->dir, &t->crash, err) : 0;

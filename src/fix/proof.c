@@ -14,6 +14,7 @@ struct proof {
 	struct fix_lab lab;
 	struct fix *x;
 	struct fix_trial before;
+	bool unsteady; /* what the program prints differs from run to run */
 };
 
 static bool has(const struct finding_set *set, const char *id)
@@ -66,10 +67,9 @@ static size_t take_out_remaining(struct proof *p, const struct fix_trial *t)
 	return n;
 }
 
-static bool same_output(const struct proof *p, const struct fix_trial *t)
+static bool same_output(const struct fix_trial *before, const struct fix_trial *t)
 {
-	char *a = xasprintf("%s.record.out", p->before.dir),
-	     *b = xasprintf("%s.record.out", t->dir);
+	char *a = xasprintf("%s.record.out", before->dir), *b = xasprintf("%s.record.out", t->dir);
 	bool same = fix_same_file(a, b);
 	free(a);
 	free(b);
@@ -93,9 +93,26 @@ static char *wrong(const struct proof *p, const struct fix_trial *t)
 		return xasprintf(
 			"with the patch the program ends with status %d, without it with %d",
 			t->status, p->before.status);
-	if (!same_output(p, t))
-		return xstrdup("with the patch the program prints something else");
 	return NULL;
+}
+
+/* 1: what it prints has changed; 0: not, or it is something else in every run, so that nothing can be said of it. */
+static int other_output(struct proof *p, const struct fix_trial *t, struct err *err)
+{
+	struct fix_trial again = { 0 };
+	if (same_output(&p->before, t))
+		return 0;
+	if (fix_lab_run(&p->lab, &again, err)) {
+		fix_trial_free(&again);
+		return -1;
+	}
+	bool steady = same_output(t, &again);
+	fix_trial_free(&again);
+	if (!steady && !p->unsteady)
+		VEC_PUSH(&p->x->proof, xstrdup("proof: the program prints something else in each "
+					       "run: its output was not compared"));
+	p->unsteady |= !steady;
+	return steady;
 }
 
 /* One trial of the patch as it is now. 0: it is good; 1: not, *why says so; -1: err. */
@@ -117,6 +134,11 @@ static int trial(struct proof *p, struct fix_trial *t, size_t *remain, char **wh
 		return 1;
 	if ((*why = wrong(p, t)))
 		return 1;
+	int other = other_output(p, t, err);
+	if (other > 0)
+		*why = xstrdup("with the patch the program prints something else");
+	if (other)
+		return other;
 	if (fix_lab_test(&p->lab, &failed)) {
 		*why = xasprintf("with the patch %s", failed.text);
 		return fix_interrupted() ? (*err = failed, -1) : 1;

@@ -41,6 +41,7 @@ void fix_lab_close(struct fix_lab *);
 int fix_lab_build(struct fix_lab *, struct err *);
 int fix_lab_test(struct fix_lab *, struct err *);
 /* Runs the program, and looks at what it did. */
+int fix_lab_run(struct fix_lab *, struct fix_trial *, struct err *); /* records it, no more */
 int fix_lab_try(struct fix_lab *, bool crash, struct fix_trial *, struct err *);
 void fix_trial_free(struct fix_trial *);
 /* The copy is as the source is, or patched as it is planned now. */

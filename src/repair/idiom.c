@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the program persists, as text. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "repair/repair.h"
 
@@ -13,13 +14,22 @@ void repair_idiom_free(struct repair_idiom *i)
 	*i = (struct repair_idiom){ 0 };
 }
 
+/* Behind a cast, an expression of several parts is put in parentheses. */
+static void put_address(struct buf *out, const char *address, bool cast)
+{
+	bool parts = cast && *address != '(' && strpbrk(address, " +?*");
+	buf_printf(out, parts ? "(%s)" : "%s", address);
+}
+
 static void fill(struct buf *out, const char *pattern, const char *address, const char *size)
 {
 	if (out->n)
 		buf_puts(out, "\n");
 	for (const char *c = pattern; *c; c++)
-		if (*c == '%' && (c[1] == 'a' || c[1] == 'n'))
-			buf_puts(out, *++c == 'a' ? address : size);
+		if (*c == '%' && c[1] == 'a')
+			put_address(out, address, c++ > pattern && c[-2] == ')');
+		else if (*c == '%' && c[1] == 'n')
+			buf_puts(out, (c++, size));
 		else
 			buf_add(out, c, 1);
 	buf_puts(out, ";");

@@ -101,6 +101,17 @@ static void add_fence(const struct repair_bug *b, size_t i, struct repair_plan *
 		    xstrdup("the line is flushed here, and nothing waits for that"));
 }
 
+/* An undo log has what was there before the store; no call further up knows of the range. */
+static void add_log(const struct repair_bug *b, size_t i, struct repair_plan *plan)
+{
+	if (b->site[0].no_edit)
+		plan->none.p[i] =
+			(struct repair_rejected){ b->site[0].at, xstrdup(b->site[0].no_edit) };
+	else
+		add(plan, REPAIR_LOGGED, REPAIR_LOG, i, b->site[0].at,
+		    xstrdup("the transaction would not undo the store"));
+}
+
 static void add_store(const struct repair_bug *b, size_t n, size_t i, struct repair_plan *plan)
 {
 	size_t at = innermost(&b[i]);
@@ -134,7 +145,9 @@ void repair_make(const struct repair_bug *b, size_t n, const struct repair_opts 
 	*plan = (struct repair_plan){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		VEC_PUSH(&plan->none, ((struct repair_rejected){ 0 }));
-		if (b[i].lacks == REPAIR_FENCE && b[i].flush.file)
+		if (b[i].lacks == REPAIR_LOG)
+			add_log(&b[i], i, plan);
+		else if (b[i].lacks == REPAIR_FENCE && b[i].flush.file)
 			add_fence(&b[i], i, plan);
 		else
 			add_store(b, n, i, plan);

@@ -14,7 +14,11 @@
 
 #include "base/base.h"
 
-enum repair_act { REPAIR_FLUSH = 1, REPAIR_FENCE = 2 };
+enum repair_act {
+	REPAIR_FLUSH = 1,
+	REPAIR_FENCE = 2,
+	REPAIR_LOG = 4, /* alone: the transaction that the store is in must be able to undo it */
+};
 
 /* In the source. Strings are the caller's and outlive the plan; file NULL: nobody knows. */
 struct repair_place {
@@ -60,6 +64,7 @@ struct repair_bug {
 /* What a fix is. The order is that of preference where several would do at a site. */
 #define REPAIR_FORMS(X)                                                                            \
 	X(STORE, "after the store")                                                                \
+	X(LOGGED, "before the store")                                                              \
 	X(FLUSHED, "after the flush")                                                              \
 	X(BEFORE, "before what needs it")                                                          \
 	X(RANGE, "after the call, of the range that it writes")                                    \
@@ -78,12 +83,13 @@ struct repair_rejected {
 };
 struct repair_fix {
 	enum repair_form form;
-	unsigned acts;          /* of enum repair_act, at this place */
-	size_t bug;             /* the first of `bugs`; the sites are its */
-	size_t site;            /* … of which this one */
-	struct repair_place at; /* where to insert: after it, or before it for REPAIR_BEFORE */
-	char *why;              /* a sentence without its full stop */
-	VEC(size_t) bugs;       /* all that it repairs, with other fixes or without */
+	unsigned acts; /* of enum repair_act, at this place */
+	size_t bug;    /* the first of `bugs`; the sites are its */
+	size_t site;   /* … of which this one */
+	struct repair_place
+		at; /* where to insert: after it, or before it for REPAIR_BEFORE and _LOGGED */
+	char *why;  /* a sentence without its full stop */
+	VEC(size_t) bugs; /* all that it repairs, with other fixes or without */
 	VEC(size_t)
 	stores; /* of these, those whose stores are followed by a flush; the first is `bug` */
 	VEC(struct repair_rejected) rejected;

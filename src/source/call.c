@@ -52,6 +52,30 @@ static void find_callee(const struct source_tree *t, uint32_t i, struct source_c
 		c->defined = source_string(t->source, source_lib.getFileName(file));
 }
 
+struct nth {
+	CXType type;
+	size_t left;
+};
+
+static enum CXChildVisitResult count_parameter(CXCursor c, CXCursor parent, CXClientData data)
+{
+	struct nth *nth = data;
+	(void)parent;
+	if (source_lib.getCursorKind(c) != CXCursor_ParmDecl)
+		return CXChildVisit_Continue;
+	nth->type = source_lib.getCursorType(c);
+	return nth->left-- ? CXChildVisit_Continue : CXChildVisit_Break;
+}
+
+static const char *parameter_type(const struct source_tree *t, uint32_t call, size_t n)
+{
+	CXCursor d = source_lib.getCursorReferenced(NODE(t, call)->cursor);
+	struct nth nth = { .left = n };
+	if (source_lib.Cursor_isNull(d) || !source_lib.visitChildren(d, count_parameter, &nth))
+		return "";
+	return source_type_text(t->source, nth.type);
+}
+
 static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t statement,
 			   struct source_call *c)
 {
@@ -67,6 +91,7 @@ static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t sta
 		arg.again = arg.text && source_again(t, a, statement, i) == SOURCE_AGAIN;
 		arg.text = arg.text ? arg.text : "";
 		arg.type = source_type_text(t->source, source_node_type(t, in));
+		arg.parameter = parameter_type(t, i, all.n);
 		arg.pointer = type.kind == CXType_Pointer || type.kind == CXType_ConstantArray ||
 			      type.kind == CXType_IncompleteArray ||
 			      type.kind == CXType_LValueReference;

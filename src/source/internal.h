@@ -54,6 +54,7 @@
 	X(getTypeSpelling)                                                                         \
 	X(getCanonicalType)                                                                        \
 	X(getPointeeType)                                                                          \
+	X(getTypeDeclaration)                                                                      \
 	X(equalTypes)                                                                              \
 	X(Type_getSizeOf)                                                                          \
 	X(isConstQualifiedType)                                                                    \

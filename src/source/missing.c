@@ -57,6 +57,9 @@ void source_counts(const struct source *s, size_t *units, size_t *broken)
 NO(source_file_at, CODE, UNUSED const struct source_file **file)
 NO(source_statement_at, PLACE, UNUSED struct source_statement *out)
 NO(source_store_at, PLACE, UNUSED uint64_t bytes, UNUSED struct source_store *out)
+NO(source_declared, FILE_, CODE)
+NO(source_value_for, UNUSED const struct source_statement *statement, CODE,
+   UNUSED const char **text)
 NO(source_call_at, PLACE, CODE, UNUSED struct source_call *out)
 NO(source_function_at, PLACE, CODE, UNUSED struct source_function *out)
 NO(source_loop_around, PLACE, UNUSED const struct source_store *store,

@@ -146,8 +146,9 @@ int source_store_at(struct source *, const struct source_place *, uint64_t bytes
 struct source_argument {
 	const char *text; /* as written */
 	const char *type;
-	bool pointer; /* a pointer, array or reference */
-	bool again;   /* evaluating it after the call is safe, and means the same */
+	const char *parameter; /* type that the function has there; "": it is not known */
+	bool pointer;          /* a pointer, array or reference */
+	bool again;            /* evaluating it after the call is safe, and means the same */
 	struct source_span span;
 };
 struct source_call {
@@ -203,6 +204,19 @@ struct source_function {
 /* The function whose body has the place, or (line 0) the function of that name in the file. */
 int source_function_at(struct source *, const struct source_place *, const char *name,
 		       struct source_function *, struct err *);
+
+/* ---- names ---- */
+
+/* -1: the file does not see a function of that name. */
+int source_declared(struct source *, const struct source_file *, const char *function,
+		    struct err *);
+/*
+ * The variable that may be passed to the function first, by its type, where the statement begins: a parameter or local
+ * variable with a value; else a member of what a parameter points to; else a global one. -1: there is
+ * none, or several.
+ */
+int source_value_for(struct source *, const struct source_statement *, const char *function,
+		     const char **text, struct err *);
 
 /* ---- loops ---- */
 

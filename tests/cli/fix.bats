@@ -185,6 +185,22 @@ patch_is_good() {
 	[ "$(grep -c '^+.*flush(' p.patch)" = 1 ]
 }
 
+@test "with libpmemobj: logged in a transaction, persisted outside, in the library's words" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-check/tx.c" app/
+	printf 'tx: tx.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -o $@ $< -lpmemobj\n' >app/Makefile
+	make -s -C app
+	holdfast record -q -o t1 -- app/tx pool unlogged
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t1
+	output_has "repaired: store in a transaction that is not in its undo log"
+	grep -A1 '^+		pmemobj_tx_add_range_direct(&root->sum, sizeof(root->sum));$' p.patch | grep '^ .*root->sum = 77;'
+	rm -f pool
+	holdfast record -q -o t2 -- app/tx pool outside
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t2
+	output_has "repaired: object changed outside a transaction"
+	grep '^+	pmemobj_persist(pop, &root->sum, sizeof(root->sum));$' p.patch
+}
+
 @test "with the model msync, a sync" {
 	mkdir app
 	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/sync.c" app/
