@@ -82,6 +82,11 @@ static bool stray(const struct check_facts *f)
 	return f->stray;
 }
 
+static bool covered(const struct check_facts *f)
+{
+	return f->covered && f->stray && !beside(f) && !f->published && !f->perhaps;
+}
+
 static bool replaced(const struct check_facts *f)
 {
 	return f->replaced;
@@ -122,6 +127,7 @@ static const struct row {
 	  "a fence right after it waits for nothing, as if its flush were missing" },
 	{ "stray", stray, 1,
 	  "fences passed it by, and the flush that covers it later is made for something else" },
+	{ "covered", covered, 1, "the function that stores it flushes the line itself, later" },
 	{ "replaced", replaced, 1,
 	  "fences passed it by, and others, who persist what they store, overwrite it" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },

@@ -95,6 +95,16 @@ static void look_at_atomic(struct oracle_state *u, const struct check_group *g,
 		!f->pointer && !g->tally[TURNS]; /* what goes back and on again is no counter */
 }
 
+/* A function that has to do with the statement flushes what it stores, if only by chance. */
+static bool is_covered(const struct oracle_state *u, uint32_t statement)
+{
+	for (size_t i = 0; i < u->pairs.v.n; i++)
+		if (u->pairs.v.p[i].near == 2 &&
+		    u->check->statement.p[u->pairs.v.p[i].a] == statement)
+			return true;
+	return false;
+}
+
 struct check_facts check_facts_of(struct oracle_state *u, const struct check_group *g)
 {
 	uint32_t statement = u->check->statement.p[g->k.where];
@@ -107,6 +117,7 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.awaited = is_awaited(u, statement),
 		.beside = is_beside(u->check, &g->k),
 		.data = is_data(u, g),
+		.covered = is_covered(u, statement),
 	};
 	look_at_atomic(u, g, &f);
 	look_at_object(u->check, &g->k, &f);

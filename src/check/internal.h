@@ -294,8 +294,9 @@ struct check_facts {
 	bool by_chance; /* some were persisted, but together with something else or by a library */
 	bool offset;    /* … nothing but what may be offsets in the file */
 	bool data;      /* blocks that are written once, by code that persists something else */
-	bool stray; /* … all of them, after fences, by functions that have nothing to do with it */
-	bool replaced; /* fences passed it by, and others overwrote it */
+	bool stray;     /* … all of them, after fences, with what was stored since */
+	bool covered;   /* … but flushes of the line by functions that have */
+	bool replaced;  /* fences passed it by, and others overwrote it */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;

@@ -233,6 +233,37 @@ is() {
 	done
 }
 
+@test "what a function leaves open, and flushes the next time with something else, is a warning" {
+	cat >grow.c <<-'EOF'
+	#include <fcntl.h>
+	#include <immintrin.h>
+	#include <stdint.h>
+	#include <sys/mman.h>
+	#include <unistd.h>
+	static void persist(void *p) { _mm_clwb(p); _mm_sfence(); }
+	static void grow(uint64_t *p)
+	{
+	    p[8]++;
+	    persist(&p[8]);
+	    p[0]++;
+	    persist(&p[0]);
+	    p[4]++;
+	}
+	int main(int c, char **v)
+	{
+	    int fd = open(v[c - 1], O_RDWR | O_CREAT, 0600);
+	    if (ftruncate(fd, 4096)) return 9;
+	    uint64_t *p = mmap(0, 4096, 3, MAP_SHARED, fd, 0);
+	    for (int i = 0; i < 5; i++)
+	        grow(p);
+	    return 0;
+	}
+	EOF
+	gcc -g -mclwb grow.c -o grow
+	check_json r.json -- ./grow pool
+	jq -e '[.findings[] | [.level, .location.line, [.why[].row]]] == [["warning", 13, ["stray", "covered"]]]' r.json
+}
+
 @test "--top shows the gravest in full and the others in a line each" {
 	run -1 holdfast check --top 1 -- "$BIN/plain" pool fine over twice spilt
 	[ "$(grep -c '^  call path' <<<"$output")" -eq 1 ]
