@@ -89,10 +89,34 @@ static void set_states(struct fix *x)
 	free(has);
 }
 
+/* A file of the bugs' paths is below the root; or no path has one. */
+static bool has_source(struct fix *x)
+{
+	bool any = false;
+	for (size_t i = 0; i < x->with.n; i++) {
+		const struct finding_place *p = &x->entry.p[x->with.p[i].entry].f->place;
+		for (size_t k = 0; k < p->n; k++) {
+			const struct source_file *f;
+			struct err none;
+			if (!p->frame[k].file || finding_is_library(&p->frame[k]))
+				continue;
+			any = true;
+			if (!source_file_at(x->source, p->frame[k].file, &f, &none) &&
+			    *f->name != '/')
+				return true;
+		}
+	}
+	return !any;
+}
+
 static int plan(struct fix *x, struct err *err)
 {
 	struct repair_opts ro = { .no_hoist = x->o.no_hoist };
 	fix_find_bugs(x);
+	if (!has_source(x))
+		return err_set(err, EXIT_USAGE,
+			       "%s has no file of the program's source: --source names its folder",
+			       x->o.root ? x->o.root : "the current folder");
 	if (fix_read_trace(x, err))
 		return -1;
 	fix_find_blocks(x);

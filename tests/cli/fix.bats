@@ -130,6 +130,38 @@ patch_is_good() {
 	[ -s p.patch ]
 }
 
+@test "a folder that is not the program's source is refused" {
+	recorded -DNO_PERSIST
+	mkdir other
+	run -2 holdfast fix --source other --patch p.patch t
+	output_has "other has no file of the program's source: --source names its folder"
+	[ ! -e p.patch ]
+}
+
+@test "a file that is read-only is left alone" {
+	recorded -DNO_PERSIST
+	chmod 444 app/store.c
+	run -1 holdfast fix --source app --apply --patch p.patch t
+	output_has "store.c is read-only"
+	[ ! -s p.patch ]
+}
+
+@test "interrupted, a proof leaves nothing behind" {
+	recorded -DNO_PERSIST
+	sha256sum app/store.c >before
+	mkdir tmp
+	mkfifo never
+	TMPDIR=$PWD/tmp "$HOLDFAST" fix --source app --apply --build "touch '$PWD/begun'; exec cat '$PWD/never'" t >said 2>&1 &
+	pid=$!
+	until [ -e begun ]; do kill -0 $pid; done
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" != 0 ]
+	[ -z "$(ls tmp)" ]
+	sha256sum -c before
+}
+
 @test "line ends, blanks in paths" {
 	recorded -DNO_PERSIST
 	sed -i 's/$/\r/' app/store.c
