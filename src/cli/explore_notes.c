@@ -23,6 +23,7 @@ size_t explore_note_stats(const struct explore_result *r, const struct symbolic_
 		{ "cache_hits", (double)s->solve.cache_hits },
 		{ "solver_seconds", s->solve.seconds },
 		{ "check_seconds", r->checking },
+		{ "self_check_seconds", r->verifying },
 		{ "diverged", (double)s->diverged },
 		{ "predicted", (double)s->predicted },
 		{ "timeouts", (double)s->solve.timeouts },

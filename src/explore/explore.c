@@ -168,6 +168,7 @@ struct explore_result explore_result(struct explore *x)
 		.lost = x->deaths.lost,
 		.dirtied = x->tally.dirtied,
 		.checking = x->found.checking,
+		.verifying = x->tally.verifying,
 		.campaigns = x->recovery.campaigns,
 		.unwell = x->recovery.unwell,
 		.why_unwell = x->recovery.why_unwell,

@@ -160,6 +160,7 @@ struct explore_result {
 	uint64_t lost;              /* … of these, killed without our doing: the tracer died */
 	uint64_t dirtied;           /* runs that changed what the next one would have seen */
 	double checking;            /* seconds */
+	double verifying;           /* seconds of the self-check */
 	uint64_t campaigns, unwell; /* crash campaigns; those that could not be run */
 	const char *why_unwell;     /* … the first of them */
 	const char *differs;        /* a pool is not what was recorded: where and why; or NULL */

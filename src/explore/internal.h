@@ -77,7 +77,8 @@ struct explore_tally {
 	bool used, viewed;
 	const char *cut;
 	char *alone, *unused;
-	char *differs; /* what the self-check found; NULL: nothing */
+	char *differs;    /* what the self-check found; NULL: nothing */
+	double verifying; /* seconds that it took */
 };
 
 struct explore {

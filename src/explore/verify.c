@@ -60,6 +60,7 @@ void explore_verify(struct explore *x)
 {
 	struct hmap known = { 0 }; /* paths */
 	uint64_t n;
+	double began = now_seconds();
 	if (can_be_recorded(x))
 		verify_input(x, &x->plan->seed.p[0]);
 	for (size_t i = 0; i < x->found.hit.n && known.n < MOST && can_be_recorded(x); i++) {
@@ -70,4 +71,5 @@ void explore_verify(struct explore *x)
 		verify_input(x, &hit->input);
 	}
 	hmap_free(&known);
+	x->tally.verifying += now_seconds() - began;
 }
