@@ -107,7 +107,7 @@ const struct cli_option *cli_next_option(const struct cli_verb *, struct cli_wal
 /* "a|b|c", with the separator given; xmalloc'ed. */
 char *cli_choice_words(const struct cli_choices *, char separator);
 
-/* Reports err, returns its status. */
+/* Reports err, returns its status. Says what the machine lacks if that may be why nothing could be run. */
 int cli_fail(const struct err *);
 
 /* All verbs, ended by NULL. */
@@ -124,6 +124,8 @@ void cli_man(FILE *, const struct cli_verb *); /* NULL: holdfast(1) itself */
 void cli_completion(FILE *);
 /* "-o, --output DIR", the long name always in the same column; xmalloc'ed. */
 char *cli_option_label(const struct cli_option *);
+/* A label `at` blanks in, and beside it, from column `indent` on, a text of several lines. */
+void cli_beside(FILE *, int at, const char *label, int indent, const char *text);
 extern const char *const cli_intro;
 extern const char *const cli_statuses[][2], *const cli_environment[][2]; /* ended by NULL */
 

@@ -55,8 +55,7 @@ static void wrap(FILE *out, const char *text, int indent, int width)
 
 enum { INDENT = 28, WIDTH = 88 };
 
-/* A label `at` blanks in, and beside it, from column `indent` on, a text of several lines. */
-static void beside(FILE *out, int at, const char *label, int indent, const char *text)
+void cli_beside(FILE *out, int at, const char *label, int indent, const char *text)
 {
 	struct buf b = { 0 };
 	FILE *mem = open_memstream(&b.p, &b.n);
@@ -74,7 +73,7 @@ static void beside(FILE *out, int at, const char *label, int indent, const char 
 
 static void entry(FILE *out, const char *label, const char *text)
 {
-	beside(out, 2, label, INDENT, text);
+	cli_beside(out, 2, label, INDENT, text);
 }
 
 char *cli_option_label(const struct cli_option *o)
@@ -101,7 +100,7 @@ static void choices(FILE *out, const struct cli_choices *of)
 		widest = (int)strlen(name) > widest ? (int)strlen(name) : widest;
 	for (size_t i = 0; (name = of->at(i, &about)); i++) {
 		char *text = xasprintf("%s%s", about, i == of->normal ? " (the default)" : "");
-		beside(out, INDENT + 2, name, INDENT + 4 + widest, text);
+		cli_beside(out, INDENT + 2, name, INDENT + 4 + widest, text);
 		free(text);
 	}
 }

@@ -19,12 +19,6 @@ int cli_usage(const struct cli_verb *verb, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-int cli_fail(const struct err *err)
-{
-	msg_error("%s", err->text);
-	return err->status;
-}
-
 /* The i-th name of an option. */
 static const char *next_name(const void *arg, size_t i)
 {

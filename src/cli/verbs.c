@@ -18,7 +18,8 @@
 	X(diff)                                                                                    \
 	X(fix)                                                                                     \
 	X(reads)                                                                                   \
-	X(dump)
+	X(dump)                                                                                    \
+	X(doctor)
 
 #define X(name) extern const struct cli_verb verb_##name;
 VERBS(X)

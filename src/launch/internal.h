@@ -10,10 +10,6 @@
 
 #define LAUNCH_TOOL "holdfast-amd64-linux"
 
-/* tool.c: xmalloc'ed paths, or NULL and err. */
-char *launch_find_libexec(struct err *err);
-char *launch_find_valgrind(struct err *err); /* its version is the tracer's */
-
 /* launch.c: the command line of valgrind for the program of opts, with `more` options. */
 char **launch_arguments(const char *valgrind, const struct launch_opts *, const char *const *more,
 			size_t nmore);

@@ -170,4 +170,8 @@ char *launch_resolve(const char *name, struct err *err);
 /* 0 if the tracer can run the file: an x86-64 ELF program, or a script for one. */
 int launch_check_program(const char *path, struct err *err);
 
+/* Where the tracer is, and the Valgrind that it was built for: xmalloc'ed, or NULL and err. */
+char *launch_find_libexec(struct err *err);
+char *launch_find_valgrind(struct err *err);
+
 #endif
