@@ -44,6 +44,8 @@ static bool together(const struct fix_bug *a, const struct fix_bug *b)
 	const struct source_statement *s = &a->store.statement, *t = &b->store.statement;
 	if (a->stores == SIZE_MAX || b->stores == SIZE_MAX || s->file != t->file)
 		return false;
+	if (s->where == SOURCE_IN_EXPRESSION || t->where == SOURCE_IN_EXPRESSION)
+		return s->where == t->where && s->result.from == t->result.from;
 	if (s->span.from == t->span.from)
 		return true;
 	if (s->where != SOURCE_IN_BLOCK || t->where != SOURCE_IN_BLOCK || s->body || t->body)

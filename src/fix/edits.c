@@ -73,6 +73,7 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	struct source_loop loop;
 	struct err none;
 	if (!f || !acts || !b->store.statement.body ||
+	    b->store.statement.where == SOURCE_IN_EXPRESSION ||
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
 	    loop.statement.no_after)
 		return 0;

@@ -101,35 +101,6 @@ static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t sta
 	c->argument = all.n ? (void *)source_keep(t->source, (char *)all.p) : NULL;
 }
 
-/*
- * A call in the condition of an if or switch: with a variable for its result it becomes a statement of its own before, if
- * nothing else in the condition has effects, and a declaration is allowed there.
- */
-static void lift(const struct source_tree *t, uint32_t i, uint32_t statement, struct source_call *c)
-{
-	struct source_statement *st = &c->statement;
-	CXType type = source_node_type(t, i);
-	const char *text = source_type_text(t->source, type);
-	uint32_t condition = i;
-	if (st->where != SOURCE_IN_CONDITION || st->no_before || c->conditional || st->label ||
-	    st->jumps || type.kind == CXType_Void || strpbrk(text, "([{<&") ||
-	    strstr(text, "unnamed") || source_node_hidden(t, i))
-		return;
-	while (NODE(t, condition)->parent != statement)
-		condition = NODE(t, condition)->parent;
-	for (uint32_t n = condition; n; n = source_node_next(t, n, condition))
-		if (!source_node_under(t, n, i) && !source_node_under(t, i, n) &&
-		    source_has_effects(t, n))
-			return;
-	enum source_form form;
-	for (uint32_t n = NODE(t, i)->parent; n != statement; n = NODE(t, n)->parent)
-		if (NODE(t, n)->kind == CXCursor_CallExpr || source_assigned(t, n, &form))
-			return;
-	st->result = c->span;
-	st->result_type = text;
-	st->no_after = NULL;
-}
-
 int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *c, struct err *err)
 {
 	uint32_t statement;
@@ -143,8 +114,8 @@ int source_call_of(const struct source_tree *t, uint32_t i, struct source_call *
 	c->conditional = source_is_conditional(t, i, statement);
 	find_callee(t, i, c);
 	find_arguments(t, i, statement, c);
-	lift(t, i, statement, c);
-	if (c->conditional && !c->statement.no_after)
+	source_follow(t, i, statement, &c->statement);
+	if (c->conditional && c->statement.where != SOURCE_IN_EXPRESSION && !c->statement.no_after)
 		c->statement.no_after = "it is in a part of a statement that may not be executed";
 	return 0;
 }
@@ -190,13 +161,9 @@ static uint32_t choose(const struct source_tree *t, const struct source_place *p
 int source_call_at(struct source *s, const struct source_place *p, const char *callee,
 		   struct source_call *out, struct err *err)
 {
-	const struct source_file *f;
 	struct source_tree t;
 	size_t offset;
-	if (source_file_at(s, p->file, &f, err) < 0 || source_offset(f, p, &offset, err) < 0)
-		return -1;
-	size_t inside = p->column ? offset : source_skip_blank(f->text, offset, f->size);
-	if (source_tree_at(s, f, inside, &t, err) < 0)
+	if (source_open_place(s, p, &t, &offset, err) < 0)
 		return -1;
 	uint32_t i = choose(&t, p, offset, callee ? plain_name(s, callee) : NULL, err);
 	int rc = i ? source_call_of(&t, i, out, err) : -1;

@@ -98,6 +98,11 @@ static bool as_candidate(const struct source_tree *t, uint32_t i, struct source_
 {
 	enum source_form form;
 	uint32_t to = source_assigned(t, i, &form);
+	if (NODE(t, i)->kind == CXCursor_MemberRef && NODE(t, i)->parent == 1) {
+		*c = (struct source_candidate){ i, i, SOURCE_ASSIGN, NULL,
+						source_type_size(source_node_type(t, i)) };
+		return true; /* a constructor initialises it */
+	}
 	if (!to && NODE(t, i)->kind == CXCursor_CallExpr)
 		to = object_of(t, i, &form);
 	if (to) {

@@ -72,9 +72,9 @@ static struct layout lay_out(struct source *s, const struct source_statement *st
 	l.lines = ends_line(f, st->span.to) && !same_line;
 	if (l.lines)
 		l.after = source_line_end(f, st->span.to);
-	char *text =
-		xasprintf("%.*s%s", (int)(indent.to - indent.from), f->text + indent.from,
-			  st->label && !begins_line(f, st->span.from) ? source_indent_unit(f) : "");
+	bool deeper = st->opens || (st->label && !begins_line(f, st->span.from));
+	char *text = xasprintf("%.*s%s", (int)(indent.to - indent.from), f->text + indent.from,
+			       deeper ? source_indent_unit(f) : "");
 	l.indent = source_keep(s, text);
 	return l;
 }
@@ -193,6 +193,46 @@ static void lift_condition(struct source *s, const struct source_statement *st,
 	free(tail);
 }
 
+/* A variable, declared before a statement: in braces where a declaration may not be beside it. */
+static void declare(struct source *s, const struct source_statement *st, const char *code,
+		    struct source_edits *e)
+{
+	struct layout l = lay_out(s, st);
+	if (st->body || st->label)
+		add_braces(s, st, &l, e);
+	add_edit(st->file, st->span.from, 0, ahead(s, &l, st->span.from, code), rank(BEFORE, 0), e);
+}
+
+/* Behind an expression of a statement, by commas. Of several that end at one place, the inner one comes first. */
+static int insert_part(struct source *s, const struct source_statement *st, const char *code,
+		       struct source_edits *e, struct err *err)
+{
+	const struct source_file *f = st->file;
+	const struct source_span *in = &st->result;
+	const char *text = source_as_expression(s, f, code, err);
+	int64_t end = rank(AFTER, 0) | (int64_t)(UINT32_MAX - (uint32_t)in->from) << 1;
+	const char *name = "", *type = st->result_type, *first = st->first ? st->first : "";
+	if (!text)
+		return -1;
+	if (type) {
+		name = source_new_name(s, f, "result", in->from);
+		char *var =
+			xasprintf("%s%s%s;", type, type[strlen(type) - 1] == '*' ? "" : " ", name);
+		declare(s, st, source_keep(s, var), e);
+	}
+	if (st->unused) {
+		add_edit(f, st->span.from, 0, "(void)(", rank(BEFORE, 1), e);
+		add_edit(f, st->span.to - 1, 0, ")", rank(CLOSE, 0), e);
+	}
+	char *open = xasprintf("%s%s%s%s", st->bare ? "" : "(", first, name, type ? " = " : "");
+	char *close = xasprintf("%s%s%s", type ? ", " : "", name, st->bare ? "" : ")");
+	add_edit(f, in->from, 0, source_keep(s, open), rank(BEFORE, UINT32_MAX - (uint32_t)in->to),
+		 e);
+	add_edit(f, in->to, 0, text, end, e);
+	add_edit(f, in->to, 0, source_keep(s, close), end | 1, e);
+	return 0;
+}
+
 int source_insert_before(struct source *s, const struct source_statement *st, const char *code,
 			 struct source_edits *e, struct err *err)
 {
@@ -210,6 +250,8 @@ int source_insert_after(struct source *s, const struct source_statement *st, con
 {
 	if (refuse(st->file, st->no_after, err) < 0)
 		return -1;
+	if (st->where == SOURCE_IN_EXPRESSION)
+		return insert_part(s, st, code, e, err);
 	struct layout l = lay_out(s, st);
 	if (st->body)
 		add_braces(s, st, &l, e);
@@ -220,6 +262,8 @@ int source_insert_after(struct source *s, const struct source_statement *st, con
 	if (st->where == SOURCE_IN_RETURN)
 		split_return(s, st, &l, e);
 	add_edit(st->file, l.after, 0, behind(s, &l, code), rank(AFTER, 0), e);
+	if (st->opens && !l.lines && st->file->text[l.after] == '}')
+		add_edit(st->file, l.after, 0, " ", rank(TAIL, 0), e);
 	return 0;
 }
 
@@ -231,13 +275,16 @@ int source_insert_store(struct source *s, const struct source_store *store, cons
 		return -1;
 	if (!store->capture)
 		return 0;
-	if (source_insert_before(s, st, store->capture, e, err) < 0)
+	if (st->where == SOURCE_IN_EXPRESSION)
+		declare(s, st, store->capture, e);
+	else if (source_insert_before(s, st, store->capture, e, err) < 0)
 		return -1;
 	if (store->replaced.to > store->replaced.from)
 		add_edit(st->file, store->replaced.from, store->replaced.to - store->replaced.from,
 			 store->replacement, rank(REPLACE, 0), e);
 	/* A declaration may not follow a label, and in C++ a jump may not skip it. */
-	if ((st->label || st->jumps) && !st->body && !st->declares) {
+	if ((st->label || st->jumps) && !st->body && !st->declares &&
+	    st->where != SOURCE_IN_EXPRESSION) {
 		struct layout l = lay_out(s, st);
 		add_braces(s, st, &l, e);
 	}

@@ -2,7 +2,7 @@
 /*
  * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
  * flags.c (how a unit was compiled), unit.c (parsing), condition.c (what was skipped), tree.c (the nodes of one function); then the questions:
- * statement.c, store.c with candidates.c, writers.c, effects.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
+ * statement.c, store.c with candidates.c, writers.c, effects.c, expression.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
  * and comments), insert.c, edit.c, diff.c.
  */
 #ifndef HOLDFAST_SOURCE_INTERNAL_H
@@ -249,10 +249,20 @@ const char *source_node_text(const struct source_tree *, uint32_t);
 
 /* ---- statements ---- */
 
+/* The nodes of the function at the place, and its offset; -1: none. */
+int source_open_place(struct source *, const struct source_place *, struct source_tree *,
+		      size_t *offset, struct err *);
 /* The statement that has the node; *at is its node. */
 int source_statement_of(const struct source_tree *, uint32_t node, uint32_t *at,
 			struct source_statement *, struct err *);
 bool source_is_statement(const struct source_tree *, uint32_t node);
+/* What comes after the expression, which is in a condition or a header, or may not be executed, where that is possible. */
+void source_follow(const struct source_tree *, uint32_t node, uint32_t statement,
+		   struct source_statement *);
+/* Statements, each a call, as what follows an expression: ", flush(p, 8), fence()"; NULL: they are none. */
+const char *source_as_expression(struct source *, const struct source_file *, const char *code,
+				 struct err *);
+bool source_can_declare(const char *type); /* "T name" declares a variable of it */
 /* Between the node and `top` there is something that decides whether it is executed. */
 bool source_is_conditional(const struct source_tree *, uint32_t node, uint32_t top);
 

@@ -78,10 +78,11 @@ enum source_where {
 	SOURCE_IN_BLOCK, /* between braces, or behind a label there: nothing */
 	SOURCE_IN_BODY,  /* the whole body of an if, else, loop …: braces are added */
 	SOURCE_IN_RETURN, /* a return: what comes after its expression needs a variable for the result */
-	SOURCE_IN_CONDITION, /* of an if or switch: before it, and after a call in it, which gets a variable */
-	SOURCE_IN_HEADER, /* of a loop: nothing is possible */
-	SOURCE_IN_VALUE,  /* the last of a statement expression, whose value it is: only before */
-	SOURCE_IN_MACRO,  /* inside a macro's expansion, with other statements: nothing */
+	SOURCE_IN_CONDITION, /* of an if or switch: before it, and after an expression in it, which gets a variable */
+	SOURCE_IN_HEADER,     /* of a loop, as a whole: nothing is possible */
+	SOURCE_IN_EXPRESSION, /* a part of the statement: what comes after it follows by commas */
+	SOURCE_IN_VALUE, /* the last of a statement expression, whose value it is: only before */
+	SOURCE_IN_MACRO, /* inside a macro's expansion, with other statements: nothing */
 };
 struct source_statement {
 	const struct source_file *file;
@@ -92,12 +93,18 @@ struct source_statement {
 	/* Why code cannot be put before or after it; NULL: it can. */
 	const char *no_before, *no_after;
 	/* How insertion works; for this folder. */
-	struct source_span head;   /* the keyword or ) that the body follows */
-	struct source_span owner;  /* the statement that it is the body of */
-	struct source_span result; /* a return's expression; the call in a condition */
-	const char *result_type;
-	bool label; /* behind a label, where C allows no declaration */
-	bool jumps; /* in C++, a jump may cross a declaration beside it */
+	struct source_span head;  /* the keyword or ) that the body follows */
+	struct source_span owner; /* the statement that it is the body of */
+	struct source_span
+		result;          /* a return's expression; that which is a part of the statement */
+	const char *result_type; /* NULL: it needs no variable */
+	const char *no_declare;  /* why no variable can be declared before it; NULL: it can */
+	const char *first; /* of a part of a statement: what comes before it, "p = &a[i++], " */
+	bool bare;         /* … it needs no parentheses */
+	bool unused;       /* … nor for that of the whole, which is an expression */
+	bool opens;        /* it is the brace that opens a block */
+	bool label;        /* behind a label, where C allows no declaration */
+	bool jumps;        /* in C++, a jump may cross a declaration beside it */
 };
 /* The innermost statement at the place. For "before the statement", loops, and what stores nothing. */
 int source_statement_at(struct source *, const struct source_place *, struct source_statement *,
@@ -129,7 +136,8 @@ struct source_store {
 	bool merged;       /* the store is larger: the compiler made one of several statements */
 	const char *calls; /* the function, of COPY, STREAM and ATOMIC; else NULL */
 	/* For source_insert_store; NULL: address and size need nothing before. */
-	const char *capture;         /* "char *stored_at = &p->slot[i++];" */
+	const char *
+		capture; /* "char *stored_at = &p->slot[i++];"; without the value of a part, see `first` */
 	struct source_span replaced; /* by `replacement`, unless empty */
 	const char *replacement;
 };

@@ -184,7 +184,7 @@ static void result_of(const struct source_tree *t, uint32_t i, struct source_sta
 	st->result = (struct source_span){ NODE(t, n->first)->from, NODE(t, n->first)->to };
 	st->result_type = source_type_text(t->source, type);
 	if (type.kind == CXType_Void || type.kind == CXType_Invalid ||
-	    strpbrk(st->result_type, "([{<&") || strstr(st->result_type, "unnamed"))
+	    !source_can_declare(st->result_type))
 		st->no_after = "it is a return, whose type cannot be given to a variable";
 }
 
@@ -222,6 +222,7 @@ static void place(const struct source_tree *t, uint32_t node, uint32_t i,
 		st->where = SOURCE_IN_VALUE;
 		st->no_after = "it is the value of a statement expression";
 	}
+	st->no_declare = st->no_before;
 	/* In the header of a compound statement, or all of it. */
 	for (uint32_t c = node; c != i; c = NODE(t, c)->parent) {
 		if (NODE(t, c)->parent != i || is_body(t, c))
@@ -275,19 +276,16 @@ static uint32_t innermost(const struct source_tree *t, size_t offset)
 int source_statement_at(struct source *s, const struct source_place *p, struct source_statement *st,
 			struct err *err)
 {
-	const struct source_file *f;
 	struct source_tree t;
 	size_t offset;
 	uint32_t at;
-	if (source_file_at(s, p->file, &f, err) < 0 || source_offset(f, p, &offset, err) < 0)
+	if (source_open_place(s, p, &t, &offset, err) < 0)
 		return -1;
 	if (!p->column)
-		offset = source_skip_blank(f->text, offset, f->size);
-	if (source_tree_at(s, f, offset, &t, err) < 0)
-		return -1;
+		offset = source_skip_blank(t.file->text, offset, t.file->size);
 	uint32_t i = innermost(&t, offset);
 	int rc = i ? source_statement_of(&t, i, &at, st, err)
-		   : err_set(err, EXIT_PROGRAM, "no statement is at %s:%u", f->name, p->line);
+		   : err_set(err, EXIT_PROGRAM, "no statement is at %s:%u", t.file->name, p->line);
 	source_tree_free(&t);
 	return rc;
 }

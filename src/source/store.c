@@ -7,6 +7,13 @@
 
 /* ---- the struct that several members belong to ---- */
 
+/* A member, in a method or before the body of a constructor. */
+static bool is_own(const struct source_tree *t, uint32_t lvalue)
+{
+	const struct source_node *n = NODE(t, lvalue);
+	return n->kind == CXCursor_MemberRef || (n->kind == CXCursor_MemberRefExpr && !n->first);
+}
+
 /* The expression whose member an lvalue is, with how many bytes that is; 0: it is no member. */
 static uint32_t struct_of(const struct source_tree *t, uint32_t lvalue, bool *arrow)
 {
@@ -16,6 +23,26 @@ static uint32_t struct_of(const struct source_tree *t, uint32_t lvalue, bool *ar
 		return 0;
 	*arrow = source_node_canonical(t, n->first).kind == CXType_Pointer;
 	return n->first;
+}
+
+/* The statement of a store. Members that a constructor initialises before its body are flushed where that begins. */
+static int statement_of(const struct source_tree *t, uint32_t node, uint32_t *at,
+			struct source_statement *st, struct err *err)
+{
+	if (NODE(t, node)->kind != CXCursor_MemberRef)
+		return source_statement_of(t, node, at, st, err);
+	const struct source_node *body = NODE(t, NODE(t, 1)->last);
+	if (body->kind != CXCursor_CompoundStmt || body->elsewhere ||
+	    t->file->text[body->from] != '{')
+		return err_set(err, EXIT_PROGRAM, "the body of the constructor is not in the text");
+	*at = node;
+	*st = (struct source_statement){
+		.file = t->file,
+		.span = { body->from, body->from + 1 },
+		.opens = true,
+		.no_before = "the constructor initialises it before its body",
+	};
+	return 0;
 }
 
 /* All candidates are in one statement, and members of what is the same in the text. */
@@ -28,11 +55,13 @@ static bool same_struct(const struct source_tree *t, const source_candidates *al
 		struct err ignored;
 		uint32_t at;
 		bool arrow;
-		if (source_statement_of(t, all->p[i].node, &at, &st, &ignored) < 0 ||
+		if (statement_of(t, all->p[i].node, &at, &st, &ignored) < 0 ||
 		    st.span.from != in->span.from)
 			return false;
 		uint32_t base = all->p[i].writer ? 0 : struct_of(t, all->p[i].target, &arrow);
-		const char *text = base ? source_node_text(t, base) : NULL;
+		const char *text = base ? source_node_text(t, base)
+				   : !all->p[i].writer && is_own(t, all->p[i].target) ? "this"
+										      : NULL;
 		if (!text || (first && strcmp(first, text) != 0))
 			return false;
 		first = text;
@@ -47,8 +76,8 @@ static int whole_struct(const struct source_tree *t, uint32_t lvalue, struct sou
 	bool arrow;
 	uint32_t base = struct_of(t, lvalue, &arrow);
 	const char *text = base ? source_node_text(t, base) : NULL;
-	if (!base && NODE(t, source_node_inside(t, lvalue))->kind == CXCursor_MemberRefExpr)
-		text = "this", arrow = true; /* a member, in a method */
+	if (!base && is_own(t, source_node_inside(t, lvalue)))
+		text = "this", arrow = true;
 	if (!text)
 		return err_set(err, EXIT_PROGRAM, "the struct of %s cannot be named", out->lvalue);
 	out->bitfield = true;
@@ -75,6 +104,31 @@ static const char *cast_for(CXType type)
 		       : "";
 }
 
+static const char *sized(const struct source_tree *t, const char *format, const char *text)
+{
+	struct buf b = { 0 };
+	const char *at = strstr(format, "%s");
+	buf_add(&b, format, (size_t)(at - format));
+	buf_puts(&b, text);
+	buf_puts(&b, at + 2);
+	buf_add(&b, "", 1);
+	return source_keep(t->source, b.p);
+}
+
+/* A variable for a pointer: declared with its value before the statement; before a part of one, it gets its value there. */
+static void keep_pointer(const struct source_tree *t, const char *type, const char *name,
+			 const char *value, struct source_store *out)
+{
+	const char *gap = type[strlen(type) - 1] == '*' ? "" : " ";
+	struct source *s = t->source;
+	if (out->statement.where != SOURCE_IN_EXPRESSION) {
+		out->capture = source_keep(s, xasprintf("%s%s%s = %s;", type, gap, name, value));
+		return;
+	}
+	out->capture = source_keep(s, xasprintf("%s%s%s;", type, gap, name));
+	out->statement.first = source_keep(s, xasprintf("%s = %s, ", name, value));
+}
+
 /* A declaration before the statement, for an expression that has no other value than once. */
 static int capture(const struct source_tree *t, const struct source_candidate *c, bool rewrite,
 		   struct source_store *out, struct err *err)
@@ -85,29 +139,31 @@ static int capture(const struct source_tree *t, const struct source_candidate *c
 	CXType type = source_node_type(t, c->target);
 	const char *name = source_new_name(s, t->file, "stored_at", n->from);
 	const char *type_text = source_type_text(s, type);
-	if (out->statement.no_before)
+	bool part = out->statement.where == SOURCE_IN_EXPRESSION;
+	if (part ? out->statement.no_declare : out->statement.no_before)
 		return err_set(err, EXIT_PROGRAM, "%s has side effects, and %s", text,
-			       out->statement.no_before);
-	if (rewrite && (source_node_hidden(t, c->target) || strpbrk(type_text, "([{<") ||
-			strstr(type_text, "unnamed") || strstr(type_text, "anonymous")))
+			       part ? out->statement.no_declare : out->statement.no_before);
+	if (rewrite && (source_node_hidden(t, c->target) || !source_can_declare(type_text)))
 		return err_set(err, EXIT_PROGRAM, "%s has side effects, and its type has no name",
 			       text);
 	if (!rewrite) {
-		out->capture =
-			source_keep(s, xasprintf("void *%s = %s%s;", name,
-						 c->writer ? "" : cast_for(type), out->address));
+		keep_pointer(t, "void *", name,
+			     sized(t,
+				   c->writer         ? "%s"
+				   : *cast_for(type) ? "(void *)%s"
+						     : "%s",
+				   out->address),
+			     out);
 		out->address = name;
 		return 0;
 	}
 	out->replaced = (struct source_span){ n->from, n->to };
 	if (c->writer) {
-		out->capture =
-			source_keep(s, xasprintf("%s%s%s = %s;", type_text,
-						 type_text[strlen(type_text) - 1] == '*' ? "" : " ",
-						 name, text));
+		keep_pointer(t, type_text, name, text, out);
 		out->replacement = name;
 	} else {
-		out->capture = source_keep(s, xasprintf("%s *%s = &%s;", type_text, name, text));
+		keep_pointer(t, source_keep(s, xasprintf("%s *", type_text)), name,
+			     sized(t, "&%s", text), out);
 		out->replacement = source_keep(
 			s, xasprintf(c->form == SOURCE_INCREMENT ? "(*%s)" : "*%s", name));
 	}
@@ -132,17 +188,6 @@ static uint32_t uncast(const struct source_tree *t, uint32_t i)
 			return i;
 		i = in;
 	}
-}
-
-static const char *sized(const struct source_tree *t, const char *format, const char *text)
-{
-	struct buf b = { 0 };
-	const char *at = strstr(format, "%s");
-	buf_add(&b, format, (size_t)(at - format));
-	buf_puts(&b, text);
-	buf_puts(&b, at + 2);
-	buf_add(&b, "", 1);
-	return source_keep(t->source, b.p);
 }
 
 /*
@@ -284,12 +329,14 @@ static int fill(const struct source_tree *t, const struct source_candidate *c, u
 {
 	uint32_t statement;
 	*out = (struct source_store){ .form = c->form, .bytes = c->bytes };
-	if (source_statement_of(t, c->node, &statement, &out->statement, err) < 0)
+	if (statement_of(t, c->node, &statement, &out->statement, err) < 0)
 		return -1;
 	const struct source_node *n = NODE(t, c->node);
 	uint32_t in = source_node_inside(t, c->target);
 	bool outer = c->writer || (source_node_hidden(t, in) && !source_node_hidden(t, c->target));
 	out->lvalue = source_node_text(t, outer ? c->target : in);
+	if (out->lvalue && n->kind == CXCursor_MemberRef) /* a parameter may have its name */
+		out->lvalue = sized(t, "this->%s", out->lvalue);
 	if (!out->lvalue) {
 		const struct source_range *m = source_macro_at(t->unit, t->in, n->from, n->to);
 		const char *name =
@@ -302,7 +349,13 @@ static int fill(const struct source_tree *t, const struct source_candidate *c, u
 	out->type = source_type_text(t->source, type);
 	out->calls = c->writer ? c->writer->name : NULL;
 	out->merged = !c->writer && c->bytes && bytes > c->bytes;
-	if (source_is_conditional(t, c->node, statement))
+	source_follow(t, c->node, statement, &out->statement);
+	enum source_where where = out->statement.where;
+	/* What comes right behind the store, not behind all of the statement, depends on the store alone. */
+	if (where == SOURCE_IN_EXPRESSION ||
+	    (where == SOURCE_IN_CONDITION && !out->statement.no_after))
+		statement = c->node;
+	else if (source_is_conditional(t, c->node, statement))
 		return err_set(err, EXIT_PROGRAM,
 			       "%s is stored to in a part of a statement that may not be executed",
 			       out->lvalue);
@@ -333,13 +386,9 @@ int source_store_in(const struct source_tree *t, const struct source_place *p, s
 int source_store_at(struct source *s, const struct source_place *p, uint64_t bytes,
 		    struct source_store *out, struct err *err)
 {
-	const struct source_file *f;
 	struct source_tree t;
 	size_t offset;
-	if (source_file_at(s, p->file, &f, err) < 0 || source_offset(f, p, &offset, err) < 0)
-		return -1;
-	size_t inside = p->column ? offset : source_skip_blank(f->text, offset, f->size);
-	if (source_tree_at(s, f, inside, &t, err) < 0)
+	if (source_open_place(s, p, &t, &offset, err) < 0)
 		return -1;
 	int rc = source_store_in(&t, p, offset, bytes, out, NULL, err);
 	source_tree_free(&t);

@@ -78,6 +78,16 @@ int source_tree_at(struct source *s, const struct source_file *f, size_t offset,
 	return 0;
 }
 
+int source_open_place(struct source *s, const struct source_place *p, struct source_tree *t,
+		      size_t *offset, struct err *err)
+{
+	const struct source_file *f;
+	if (source_file_at(s, p->file, &f, err) < 0 || source_offset(f, p, offset, err) < 0)
+		return -1;
+	size_t inside = p->column ? *offset : source_skip_blank(f->text, *offset, f->size);
+	return source_tree_at(s, f, inside, t, err);
+}
+
 void source_tree_free(struct source_tree *t)
 {
 	VEC_FREE(&t->node);

@@ -60,9 +60,9 @@ static const struct form c_forms[] = {
 	{ "p->a = p->b = 2;", "= 2", 4, "&p->b", "sizeof(p->b)", NULL },
 	{ "if (c) p->a = 1; else p->b = 2;", "= 2", 4, "&p->b", "sizeof(p->b)", NULL },
 	{ "if (c) p->a = 1; else p->b = 2;", "= 1", 4, "&p->a", "sizeof(p->a)", NULL },
-	{ "if ((p->a = c) > 3) return;", NULL, 4, NULL, NULL, "condition of an if" },
-	{ "while ((p->a = num())) ;", NULL, 4, NULL, NULL, "condition of a while" },
-	{ "for (; c; p->a++) c--;", NULL, 4, NULL, NULL, "header of a for" },
+	{ "if ((p->a = c) > 3) return;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
+	{ "while ((p->a = num())) ;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
+	{ "for (; c; p->a++) c--;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
 	{ "for (int i = 0; i < 3; i++) p->arr[i] = i;", NULL, 8, "&p->arr[i]", "sizeof(p->arr[i])",
 	  NULL },
 	{ "EACH(c) p->arr[c] = c;", "= c", 8, "&p->arr[c]", "sizeof(p->arr[c])", NULL },
@@ -71,8 +71,8 @@ static const struct form c_forms[] = {
 	  "sizeof(p->a)", NULL },
 	{ "switch (c) { case 1: p->arr[c++] = 2; break; default: break; }", "= 2", 8, "stored_at",
 	  "sizeof(*stored_at)", NULL },
-	{ "c && (p->a = 2);", NULL, 4, NULL, NULL, "may not be executed" },
-	{ "c = c ? (p->a = 2) : 1;", NULL, 4, NULL, NULL, "may not be executed" },
+	{ "c && (p->a = 2);", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
+	{ "c = c ? (p->a = 2) : 1;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
 	{ "p->arr[c++] = 3;", NULL, 8, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "p->arr[c++]++;", "++;", 8, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "*p->buf++ = 'x';", "= 'x'", 1, "stored_at", "sizeof(*stored_at)", NULL },
@@ -127,7 +127,7 @@ static const struct form c_forms[] = {
 	{ "if (c) TWICE(p);", NULL, 4, NULL, NULL, "several statements of a macro" },
 	{ "c = 3;", NULL, 4, NULL, NULL, "stores to memory" },
 	{ "num();", NULL, 4, NULL, NULL, "stores to memory" },
-	{ "c = ({ num(); p->a = 3; });", NULL, 4, NULL, NULL, "value of a statement expression" },
+	{ "c = ({ num(); p->a = 3; });", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
 	{ "p->a = /* one */ 1; /* two */ // three", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
 };
 
@@ -209,7 +209,8 @@ static void check_form(struct source *s, const char *name, unsigned line, const 
 		rc = source_insert_store(s, &st, code, e, &err);
 	free(code);
 	if (!f->address) {
-		assert_int_equal(rc, -1);
+		if (rc == 0)
+			fail_msg("%s", f->code);
 		if (f->why && !strstr(err.text, f->why))
 			fail_msg("%s: %s", f->code, err.text);
 		return;

@@ -1,78 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What insertions look like, word for word; calls, functions, loops and copies; and files that are odd. */
-#include "source/fixture.h"
+#include "source/one.h"
 
 #include <sys/stat.h>
 #include <sys/time.h>
-
-static const char head[] = "struct s { int a, b, n; struct s *next; int arr[8]; };\n"
-			   "void F(const void *, unsigned long);\nvoid DRAIN(void);\n";
-
-/* One file, opened; `text` follows the head. */
-struct one {
-	char *dir;
-	struct source *s;
-	struct source_edits e;
-	struct err err;
-	const char *name;
-};
-
-static struct one open_one(const char *name, const char *text)
-{
-	struct one o = { .dir = fixture_new(), .name = name };
-	char *all = xasprintf("%s%s", head, text);
-	fixture_write(o.dir, name, all, strlen(all));
-	free(all);
-	o.s = fixture_open(o.dir);
-	return o;
-}
-
-static void close_one(struct one *o)
-{
-	source_edits_free(&o->e);
-	source_close(o->s);
-	fixture_remove(o->dir);
-}
-
-/* The place where the mark stands in the file. */
-static struct source_place at(struct one *o, const char *mark)
-{
-	const struct source_file *f;
-	assert_int_equal(source_file_at(o->s, o->name, &f, &o->err), 0);
-	const char *p = strstr(f->text, mark);
-	assert_non_null(p);
-	struct source_place place = source_place_of(f, (size_t)(p - f->text));
-	place.file = o->name;
-	return place;
-}
-
-static void flush_at(struct one *o, const char *mark)
-{
-	struct source_place p = at(o, mark);
-	struct source_store st;
-	if (source_store_at(o->s, &p, 0, &st, &o->err) < 0)
-		fail_msg("%s", o->err.text);
-	char *code = xasprintf("F(%s, %s);", st.address, st.size);
-	if (source_insert_store(o->s, &st, code, &o->e, &o->err) < 0)
-		fail_msg("%s", o->err.text);
-	free(code);
-}
-
-/* The edited file, without the head, is this; and git and patch agree. */
-static void expect(struct one *o, const char *want)
-{
-	const struct source_file *f;
-	size_t n;
-	assert_int_equal(source_edits_check(&o->e, &o->err), 0);
-	assert_int_equal(source_file_at(o->s, o->name, &f, &o->err), 0);
-	char *got = source_edits_apply(&o->e, f, &n);
-	assert_string_equal(got + strlen(head), want);
-	free(got);
-	fixture_patch(o->s, o->dir, o->name, &o->e);
-	char *command = xasprintf("gcc -fsyntax-only -Wall -Wextra -Werror '%s'", o->name);
-	fixture_run(o->dir, command);
-	free(command);
-}
 
 static void lines_and_braces(void **state)
 {
@@ -171,15 +102,20 @@ static void behind_calls(void **state)
 		{ "\tint k = g(p);\n\treturn k;", "\tint k = g_pm(p);\n\tDRAIN();\n\treturn k;" },
 		{ "\tswitch (g(p)) {\n\tdefault: return 1;\n\t}",
 		  "\tint result = g_pm(p);\n\tDRAIN();\n\tswitch (result) {\n\tdefault: return 1;\n\t}" },
-		{ "\tif (p && g(p))\n\t\treturn 1;", NULL },
-		{ "\t(void)(p && g(p));", NULL },
-		{ "\tif (h() + g(p))\n\t\treturn 1;", NULL },
-		{ "\twhile (g(p))\n\t\treturn 1;", NULL },
+		{ "\tif (p && g(p))\n\t\treturn 1;",
+		  "\tint result;\n\tif (p && (result = g_pm(p), DRAIN(), result))\n\t\treturn 1;" },
+		{ "\t(void)(p && g(p));",
+		  "\tint result;\n\t(void)(p && (result = g_pm(p), DRAIN(), result));" },
+		{ "\tif (h() + g(p))\n\t\treturn 1;",
+		  "\tint result;\n\tif (h() + (result = g_pm(p), DRAIN(), result))\n\t\treturn 1;" },
+		{ "\twhile (g(p))\n\t\treturn 1;",
+		  "\tint result;\n\twhile ((result = g_pm(p), DRAIN(), result))\n\t\treturn 1;" },
+		{ "\twhile (MACRO(g(p)))\n\t\treturn 1;", NULL },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		static const char frame[] =
-			"int h(void);\nint g(struct s *);\nint g_pm(struct s *);\nint f(struct s *p)\n{\n%s\n\treturn 0;\n}\n";
+			"#define MACRO(x) (x)\nint h(void);\nint g(struct s *);\nint g_pm(struct s *);\nint f(struct s *p)\n{\n%s\n\treturn 0;\n}\n";
 		char *text = xasprintf(frame, rows[i].text);
 		struct one o = open_one("a.c", text);
 		struct source_place p = at(&o, "g(p)");
