@@ -222,6 +222,11 @@ struct srcloc_trace *crash_srcloc(struct crash *c)
 	return c->src;
 }
 
+struct crash_behaviours *crash_behaviours(struct crash *c)
+{
+	return crash_behaviours_new(c->h, c->src);
+}
+
 /* ---- is recovery a judge at all? ---- */
 
 static const char *last_line(const char *output, char *buf, size_t size)

@@ -188,4 +188,11 @@ int crash_diff(struct crash *, const char *witness, void (*each)(void *, const s
 	       void *, struct err *);
 struct srcloc_trace *crash_srcloc(struct crash *);
 
+/* The update behaviours of the run (infer/infer.h), which live as long as the other. */
+struct crash_behaviours;
+struct infer_behaviours;
+struct crash_behaviours *crash_behaviours(struct crash *);
+const struct infer_behaviours *crash_behaviours_found(const struct crash_behaviours *);
+void crash_behaviours_free(struct crash_behaviours *);
+
 #endif

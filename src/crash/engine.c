@@ -268,22 +268,44 @@ static int take_state(struct crash *c, const struct crash_state *s, uint64_t has
 	return add_job(c, s, hash, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
 }
 
+/* The next state; where the strategy has none, it may have once it knows all verdicts. 1, 0: there are no more, -1. */
+static int make_state(struct crash *c, struct crash_gen *gen, struct crash_state *s,
+		      struct err *err)
+{
+	do {
+		s->at.n = 0;
+		if (crash_feedback_full(c) && drain(c, 0, err))
+			return -1;
+		crash_feedback_give(c, crash_feedback_full(c));
+		if (crash_gen_next(gen, s))
+			return 1;
+		if (drain(c, 0, err))
+			return -1;
+	} while (crash_feedback_give(c, true));
+	return 0;
+}
+
 static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 {
 	struct crash_state s = { 0 };
 	int bad = note_progress(c, gen, err);
 	while (!bad && !wants_stop(c)) {
-		s.at.n = 0;
-		if (!crash_gen_next(gen, &s))
+		int made = make_state(c, gen, &s, err);
+		if (made <= 0) {
+			bad = made;
 			break;
+		}
 		bad = note_progress(c, gen, err);
 		if (bad || wants_stop(c))
 			break;
-		bad = take_state(c, &s, crash_gen_image(gen, &s), err) || tick(c, err);
+		uint64_t hash = crash_gen_image(gen, &s);
+		bad = take_state(c, &s, hash, err) || tick(c, err);
+		crash_feedback_add(c, gen->w, &s, hash);
 	}
 	if (!bad)
 		bad = drain(c, 0, err);
 	crash_state_free(&s);
+	crash_feedback_forget(c);
 	return bad ? -1 : 0;
 }
 
@@ -307,7 +329,8 @@ static struct crash_world look_at(struct crash *c)
 		.suspects = &c->suspects,
 		.breaches = &c->breaches,
 		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
-		.reads_arg = c
+		.reads_arg = c,
+		.src = c->src
 	};
 	crash_cursor_init(&w.cursor, c->h);
 	return w;

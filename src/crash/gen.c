@@ -29,7 +29,14 @@ struct crash_gen *crash_gen_part(struct crash_gen *gen, const char *name)
 
 bool crash_gen_next(struct crash_gen *gen, struct crash_state *out)
 {
-	return gen->strategy->next(gen, gen->own, out);
+	gen->w->maker = NULL;
+	if (!gen->strategy->next(gen, gen->own, out))
+		return false;
+	if (!gen->w->maker) { /* no part of it made the state */
+		gen->w->maker = gen;
+		gen->w->number = gen->made++;
+	}
+	return true;
 }
 
 void crash_gen_progress(const struct crash_gen *gen, struct crash_progress *out)

@@ -122,6 +122,9 @@ struct crash_world {
 	const struct crash_breaches *breaches; /* likewise */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
+	struct srcloc_trace *src; /* NULL: there is no source */
+	struct crash_gen *maker;  /* who made the last state, not who combines, … */
+	uint64_t number;          /* … and how many it had made before */
 };
 /* gen.c: a strategy at work (strategy.h has what it may ask). */
 struct crash_gen {
@@ -134,10 +137,27 @@ struct crash_gen {
 	uint64_t rng;
 	VEC(uint32_t) some; /* for crash_gen_some */
 	uint64_t some_at;   /* the event that it is for, and 1 */
+	uint64_t made;      /* states */
 };
 /* By name, "a+b" too; NULL stands for the default. NULL: there is none. */
 const struct crash_strategy *crash_strategy_find(const char *name);
 struct crash_gen *crash_gen_new(struct crash_world *, const char *name); /* NULL: unknown */
+
+/* behaviours.c: of a history; src may be NULL. */
+struct crash_behaviours *crash_behaviours_new(const struct crash_history *, struct srcloc_trace *);
+
+/* feedback.c: verdicts for those who made the states. */
+struct crash_heard {
+	struct crash_gen *maker;
+	uint64_t number, seq, hash;
+	struct crash_state state;
+};
+void crash_feedback_add(struct crash *, struct crash_world *, const struct crash_state *,
+			uint64_t hash);
+bool crash_feedback_full(const struct crash *); /* wait for all verdicts */
+/* Hands on those that are surely there, or all; returns how many. */
+size_t crash_feedback_give(struct crash *, bool all);
+void crash_feedback_forget(struct crash *);
 
 /* ---- the engine ---- */
 
@@ -211,6 +231,8 @@ struct crash {
 	uint64_t settling;   /* the one whose verdict is being dealt with */
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
+	VEC(struct crash_heard) heard; /* states whose makers want to know, from `hearing` on */
+	size_t hearing;
 	VEC(struct crash_cause) cause;
 	struct crash_suspects suspects;
 	struct crash_breaches breaches;

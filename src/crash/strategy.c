@@ -13,6 +13,7 @@
 	X(lost)                                                                                    \
 	X(ahead)                                                                                   \
 	X(behind)                                                                                  \
+	X(representative)                                                                          \
 	X(random)                                                                                  \
 	X(exhaustive)
 

@@ -27,9 +27,15 @@ struct crash_progress {
 struct crash_strategy {
 	const char *name, *about;
 	void *(*start)(struct crash_gen *); /* memory of its own; may be NULL */
-	/* The next state; false: there are no more. `out` is empty: every line is at hi. */
+	/* The next state; false: there are no more, unless verdicts are to come. `out` is empty: every line is at hi. */
 	bool (*next)(struct crash_gen *, void *own, struct crash_state *out);
 	void (*stop)(void *own); /* may be NULL */
+	/*
+	 * The verdicts on the states that it made, in their order; number k counts from 0. They come when states have been made
+	 * since, or when it says that it has no more, and is asked again: always at the same moment, however quick
+	 * recovery was. May be NULL.
+	 */
+	void (*verdict)(void *own, uint64_t k, bool failed);
 	/* Of those that combine others; else NULL. */
 	void (*progress)(void *own, struct crash_progress *out);
 };
@@ -97,6 +103,28 @@ bool crash_gen_planned(struct crash_gen *, size_t k, struct crash_state *out);
 bool crash_gen_breach(struct crash_gen *, size_t k, struct crash_state *out);
 bool crash_gen_breaches(const struct crash_gen *); /* there are some */
 uint64_t crash_gen_random(struct crash_gen *);     /* the same sequence for the same seed */
+
+/*
+ * Update behaviours (infer/infer.h): bursts of stores to one object. A group has those that one of them represents, which
+ * are its first ones.
+ */
+struct crash_behaviours;
+struct crash_behaviours *crash_gen_behaviours(struct crash_gen *);
+void crash_behaviours_free(struct crash_behaviours *);
+/* The behaviours of a group; NULL: there is none of that number. */
+const uint32_t *crash_behaviours_of(const struct crash_behaviours *, size_t group, size_t *n);
+const uint32_t *crash_behaviour_statements(const struct crash_behaviours *, uint32_t behaviour,
+					   size_t *n);
+/* The pieces of an example, in order: the first, or a late one; malloc'ed, NULL: there is none. */
+struct crash_update {
+	uint32_t line, number; /* in its line, from 1 */
+	uint64_t stored;       /* the event */
+	/* A crash before this event, and none later, may lose the piece and nothing in its line that the behaviour does
+	 * not store: it is the event that guarantees the piece, or that of such a store, or the end. */
+	uint64_t until;
+};
+struct crash_update *crash_behaviour_example(const struct crash_behaviours *, uint32_t behaviour,
+					     bool late, size_t *n);
 
 /* What was asked for; 0 and false: nothing. */
 struct crash_wishes {

@@ -146,4 +146,99 @@ const char *infer_statement_target(struct infer_beliefs *, uint32_t statement);
 const char *infer_beliefs_stale(const struct infer_beliefs *, size_t i); /* see srcloc */
 void infer_beliefs_free(struct infer_beliefs *);
 
+/*
+ * Update behaviours (Neal, "SQUINT", 4.4): bursts of stores to one object, with the order that the program
+ * enforces between them. An *update* is a store, or a piece of one that is never torn. Each is given
+ * types, of which there may be several where structs lie in structs; those of one object (type and address) are cut into
+ * *epochs*; an epoch is a *behaviour*. Behaviours with the same fields in the same order have one *shape*. A *group* has a
+ * shape that stands for all of its members: it stores to all of their fields, and orders them no more than they do.
+ *
+ *	struct entry at +0x40      key ─▶ value, valid      insert_ordered: key is persistent before the others are stored
+ *	struct entry at +0x80      key, value, valid        insert: no order; it represents both
+ */
+struct infer_update {
+	uint64_t byte;                /* its first, model_file_byte */
+	uint32_t place, line, thread; /* line: whose updates persist in the order of time */
+	uint32_t len;
+};
+struct infer_place {
+	uint32_t process, site, ctx;
+	uint64_t ip;
+};
+struct infer_updates { /* all of a run, in the order of time */
+	void *arg;
+	void (*at)(void *arg, size_t i, struct infer_update *out);
+	size_t n;
+	/* By update, moments (crash/order.h has a drawing): x is persistent before y is stored if persisted[x] <=
+	 * stored[y]. INFER_NEVER: it is not persisted. */
+	const uint32_t *stored, *persisted;
+	size_t moments;
+	const struct infer_place *place;
+	size_t places;
+};
+#define INFER_NEVER UINT32_MAX
+
+/* How a type is found, the best way first: a ladder. NULL past the last. */
+struct infer_typing {
+	const char *name, *about;
+};
+const struct infer_typing *infer_typing_at(size_t i);
+
+struct infer_type {
+	const char *name;
+	uint64_t size;    /* 0: not known */
+	uint32_t typing;  /* the best way in which it was found */
+	uint64_t updates; /* to its objects, those to objects in them too */
+	uint64_t objects; /* that were seen */
+	uint64_t behaviours;
+	bool composite; /* only as what lies around others */
+};
+struct infer_field {
+	const char *name;
+	uint32_t type;
+	uint64_t updates;
+};
+/* Behaviours of one shape that are made by the same statements. */
+struct infer_behaviour {
+	uint32_t shape;
+	uint64_t count;
+	/* Of the first of them, and of one of the last if there are several: updates in order, at most INFER_MOST_UPDATES. */
+	struct infer_example {
+		uint32_t *update;
+		size_t n;
+	} first, late;
+	uint32_t *statement; /* that make them, sorted */
+	size_t statements;
+};
+#define INFER_MOST_UPDATES 1024u
+#define INFER_MOST_FIELDS 64u /* an epoch ends where it would have more */
+struct infer_shape {
+	uint32_t type;
+	const uint32_t *field; /* sorted */
+	const uint64_t *after; /* by field: a bit for each that is surely persistent before it */
+	size_t fields, edges;
+	const uint32_t *behaviour;
+	size_t behaviours;
+};
+struct infer_group {
+	uint32_t shape;         /* that represents all */
+	const uint32_t *member; /* shapes, itself first */
+	size_t members;
+};
+
+/* Reads the updates a few times; `src` has been fed with all events, or is NULL: there is no source. */
+struct infer_behaviours;
+struct infer_behaviours *infer_behaviours_read(const struct infer_updates *,
+					       const struct trace_defs *, struct srcloc_trace *src);
+void infer_behaviours_free(struct infer_behaviours *);
+/* Number i; NULL past the last. */
+const struct infer_type *infer_type_at(const struct infer_behaviours *, size_t i);
+const struct infer_field *infer_field_at(const struct infer_behaviours *, size_t i);
+const struct infer_behaviour *infer_behaviour_at(const struct infer_behaviours *, size_t i);
+const struct infer_shape *infer_shape_at(const struct infer_behaviours *, size_t i);
+/* The largest shapes first: by fields, then by the fewest edges. */
+const struct infer_group *infer_group_at(const struct infer_behaviours *, size_t i);
+/* How many updates have their best type in this way. */
+uint64_t infer_typed(const struct infer_behaviours *, size_t typing);
+
 #endif

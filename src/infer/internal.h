@@ -89,6 +89,9 @@ uint32_t infer_where(struct infer_statements *, const struct trace_event *);
 /* UINT32_MAX: there is none. */
 uint32_t infer_where_find(const struct infer_statements *, uint32_t process, uint32_t site,
 			  uint32_t ctx);
+/* The call paths of some, with helpers marked, for those who free them and their frames. */
+struct finding_place *infer_paths(const struct infer_where *, size_t n, const struct trace_defs *,
+				  struct srcloc_trace *);
 void infer_statements_find(struct infer_statements *, const struct trace_defs *,
 			   struct srcloc_trace *);
 void infer_statements_free(struct infer_statements *);

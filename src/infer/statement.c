@@ -59,13 +59,13 @@ static uint32_t intern(struct infer_statements *s, const struct infer_where *w,
 	return (uint32_t)s->v.n - 1;
 }
 
-void infer_statements_find(struct infer_statements *s, const struct trace_defs *defs,
-			   struct srcloc_trace *src)
+struct finding_place *infer_paths(const struct infer_where *where, size_t n,
+				  const struct trace_defs *defs, struct srcloc_trace *src)
 {
 	struct finding_helpers *helpers = finding_helpers_new();
-	struct finding_place *place = xcalloc(s->where.n + 1, sizeof *place);
-	for (size_t i = 0; i < s->where.n; i++) {
-		const struct infer_where *w = &s->where.p[i];
+	struct finding_place *place = xcalloc(n + 1, sizeof *place);
+	for (size_t i = 0; i < n; i++) {
+		const struct infer_where *w = &where[i];
 		const struct trace_site_def *site = trace_site(defs, w->process, w->site);
 		struct srcloc_where path = srcloc_path(src, w->process, w->ip, w->ctx);
 		enum finding_act act;
@@ -74,11 +74,18 @@ void infer_statements_find(struct infer_statements *s, const struct trace_defs *
 		place[i] = finding_place_copy(path);
 	}
 	finding_helpers_decide(helpers);
-	for (size_t i = 0; i < s->where.n; i++) {
+	for (size_t i = 0; i < n; i++)
 		finding_helpers_mark(helpers, place[i].frame, place[i].n);
-		s->where.p[i].statement = intern(s, &s->where.p[i], place[i]);
-	}
 	finding_helpers_free(helpers);
+	return place;
+}
+
+void infer_statements_find(struct infer_statements *s, const struct trace_defs *defs,
+			   struct srcloc_trace *src)
+{
+	struct finding_place *place = infer_paths(s->where.p, s->where.n, defs, src);
+	for (size_t i = 0; i < s->where.n; i++)
+		s->where.p[i].statement = intern(s, &s->where.p[i], place[i]);
 	free(place);
 }
 

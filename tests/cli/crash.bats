@@ -64,7 +64,7 @@ check() {
 	crash_json r.json --fresh --strategy prefix --recover "$(check)" t
 	diff <(cause r.json) <(cause_of atomicity halves)
 	run -2 holdfast crash --fresh --strategy clever --recover "$(check)" t
-	output_has "prefix|lost|ahead|behind|random|exhaustive"
+	output_has "prefix|lost|ahead|behind|representative|random|exhaustive"
 }
 
 @test "exhaustive with and without reduction: the same causes" {

@@ -435,7 +435,9 @@ static void states_are_allowed_whatever_happens(void **state)
 		for (unsigned i = 0; i < 100; i++) {
 			tale_points(b.batch.tale.p[i], 12, &b.points);
 			for (size_t k = 0; (name = crash_strategy_at(k, &about)); k++)
-				if (strcmp(name, "exhaustive") != 0)
+				/* the last one does not go by the points */
+				if (strcmp(name, "exhaustive") != 0 &&
+				    (!i || strcmp(name, "representative") != 0))
 					same_if_disturbed(&b, name);
 			same_if_disturbed(&b, "behind+random+ahead");
 		}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Update behaviours of a history: its pieces are the updates of src/infer, in the order of order.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+#include "crash/order.h"
+
+struct crash_behaviours {
+	const struct crash_history *h;
+	struct crash_order order;
+	struct infer_updates updates;
+	struct infer_place *place;
+	struct infer_behaviours *found;
+	size_t record; /* of the piece that was asked for last */
+	VEC(struct members {
+		uint32_t *behaviour;
+		size_t n;
+	})
+	group;
+};
+
+/* ---- pieces as updates ---- */
+
+/* Most are asked for one after the other. */
+static const struct crash_record *record_with(struct crash_behaviours *b, size_t piece)
+{
+	const struct crash_record *r = crash_record_at(&b->h->store, b->record);
+	if (piece == r->piece + r->pieces)
+		r = crash_record_at(&b->h->store, ++b->record);
+	if (piece < r->piece || piece >= r->piece + r->pieces) {
+		b->record = crash_record_with(&b->h->store, piece);
+		r = crash_record_at(&b->h->store, b->record);
+	}
+	return r;
+}
+
+static void update_at(void *arg, size_t i, struct infer_update *out)
+{
+	struct crash_behaviours *b = arg;
+	const struct crash_record *r = record_with(b, i);
+	const struct crash_line *l = &b->h->line.p[r->line];
+	uint16_t off, len;
+	crash_record_piece(r, (unsigned)(i - r->piece), &off, &len);
+	*out = (struct infer_update){ model_file_byte(l->file, l->off + off), r->place, r->line,
+				      r->thread, len };
+}
+
+static void set_updates(struct crash_behaviours *b)
+{
+	const struct crash_history *h = b->h;
+	b->place = xcalloc(h->place.n + 1, sizeof *b->place);
+	for (size_t i = 0; i < h->place.n; i++)
+		b->place[i] = (struct infer_place){ h->place.p[i].process, h->place.p[i].site,
+						    h->place.p[i].ctx, h->place.p[i].ip };
+	b->updates = (struct infer_updates){ .arg = b,
+					     .at = update_at,
+					     .n = h->pieces,
+					     .stored = b->order.stored,
+					     .persisted = b->order.persisted,
+					     .moments = b->order.moment.n,
+					     .place = b->place,
+					     .places = h->place.n };
+}
+
+/* ---- groups ---- */
+
+static void add_group(struct crash_behaviours *b, const struct infer_group *g)
+{
+	VEC(uint32_t) all = { 0 };
+	for (size_t i = 0; i < g->members; i++) {
+		const struct infer_shape *s = infer_shape_at(b->found, g->member[i]);
+		for (size_t k = 0; k < s->behaviours; k++)
+			VEC_PUSH(&all, s->behaviour[k]);
+	}
+	VEC_PUSH(&b->group, ((struct members){ all.p, all.n }));
+}
+
+struct crash_behaviours *crash_behaviours_new(const struct crash_history *h,
+					      struct srcloc_trace *src)
+{
+	struct crash_behaviours *b = xcalloc(1, sizeof *b);
+	const struct infer_group *g;
+	b->h = h;
+	crash_order_init(&b->order, h);
+	set_updates(b);
+	b->found = infer_behaviours_read(&b->updates, trace_defs(h->reader), src);
+	for (size_t i = 0; (g = infer_group_at(b->found, i)); i++)
+		add_group(b, g);
+	return b;
+}
+
+struct crash_behaviours *crash_gen_behaviours(struct crash_gen *gen)
+{
+	return crash_behaviours_new(gen->w->h, gen->w->src);
+}
+
+void crash_behaviours_free(struct crash_behaviours *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->group.n; i++)
+		free(b->group.p[i].behaviour);
+	VEC_FREE(&b->group);
+	infer_behaviours_free(b->found);
+	crash_order_free(&b->order);
+	free(b->place);
+	free(b);
+}
+
+const struct infer_behaviours *crash_behaviours_found(const struct crash_behaviours *b)
+{
+	return b->found;
+}
+
+/* ---- what strategies ask ---- */
+
+const uint32_t *crash_behaviours_of(const struct crash_behaviours *b, size_t group, size_t *n)
+{
+	*n = group < b->group.n ? b->group.p[group].n : 0;
+	return group < b->group.n ? b->group.p[group].behaviour : NULL;
+}
+
+const uint32_t *crash_behaviour_statements(const struct crash_behaviours *b, uint32_t behaviour,
+					   size_t *n)
+{
+	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
+	*n = v->statements;
+	return v->statement;
+}
+
+static bool is_of(const struct infer_example *x, uint32_t piece)
+{
+	size_t at = BISECT(i, x->n, x->update[i] < piece);
+	return at < x->n && x->update[at] == piece;
+}
+
+/* The event of the first piece of the line after number k that is not one of the example's; UINT64_MAX: none. */
+static uint64_t stranger_after(const struct crash_history *h, const struct infer_example *x,
+			       uint32_t line, uint32_t k)
+{
+	for (k++; k <= h->line.p[line].n; k++)
+		if (!is_of(x, crash_piece_index(h, line, k)))
+			return crash_piece_of(h, line, k).event;
+	return UINT64_MAX;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+struct crash_update *crash_behaviour_example(const struct crash_behaviours *b, uint32_t behaviour,
+					     bool late, size_t *n)
+{
+	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
+	const struct infer_example *x = late ? &v->late : &v->first;
+	struct crash_update *out = x->n ? xcalloc(x->n, sizeof *out) : NULL;
+	*n = x->n;
+	for (size_t i = 0; i < x->n; i++) {
+		struct crash_piece p = crash_piece_at(b->h, x->update[i]);
+		uint32_t number = crash_number_of(b->h, x->update[i]);
+		uint64_t until = least(crash_persisted_at(&b->order, x->update[i]),
+				       stranger_after(b->h, x, p.line, number));
+		until = least(until, b->h->events);
+		out[i] = (struct crash_update){ p.line, number, p.event,
+						until > p.event ? until : p.event + 1 };
+	}
+	return out;
+}

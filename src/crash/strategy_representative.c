@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Representative testing (Neal, "SQUINT", chapter 4): the update behaviour that represents a group is crashed in every way,
+ * and where recovery fails, so are those that it represents and whose statements have not been tested yet.
+ *
+ * The states of a behaviour are the down-closed subsets of its pieces: a piece is there only if all that are surely
+ * persistent before it are. They need no search. Crash just before one of the moments at which some of its pieces would become
+ * guaranteed; each of its lines then is at any version between what is guaranteed and what is stored, and
+ * all choices together are the subsets that lack one of these pieces. The rest of memory is up to date, or, in a second pass,
+ * as it was when the behaviour began, as far as that may be lost.
+ *
+ *	          key   value valid │ sfence        moment 1: 2 x 2 x 2 subsets, on three lines
+ *	all        ■      ■     ■                   distance 0
+ *	nothing    □      □     □
+ *	           □      ■     ■                   distance 1 from all
+ *	           □      □     ■                   … and from nothing: recovery fails
+ *
+ * Most failures need few lines that are ahead or behind, so that all behaviours have the states at distance 0 tested
+ * before any has those at distance 1, and so on, by turns: lines that are not as in "all", lines that are not as in
+ * "nothing". A behaviour of more than SMALL pieces ends after SHARE states.
+ *
+ * When that is done, behaviours are left that no failing one represents. Those with statements that no state was about
+ * come last.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/strategy.h"
+
+#define SMALL 16u      /* pieces of a behaviour whose subsets are all tested */
+#define SHARE 256u     /* states of a larger one */
+#define MOST_LINES 32u /* of a behaviour, at a moment */
+
+/* A behaviour that is tested. */
+struct target {
+	uint32_t group, behaviour;
+	bool late; /* its late example */
+	bool done;
+	unsigned distance; /* of the states that are next */
+	uint64_t event;    /* of its first store */
+	uint64_t states;   /* so far */
+};
+
+/* A line of the behaviour at a moment, and the versions that make a difference, from all to nothing. */
+struct digit {
+	uint32_t line;
+	uint32_t version[CRASH_PICK];
+	unsigned n;
+};
+
+enum pass { REST_THERE, REST_LOST, PASSES };
+enum side { FROM_ALL, FROM_NOTHING, SIDES };
+
+struct search {
+	struct crash_behaviours *all;
+	VEC(struct target) target; /* those of this round, by event; behind them, new ones */
+	size_t at, round_end;
+	struct hmap tested;   /* statements */
+	struct hmap followed; /* groups that failed */
+	VEC(uint32_t) failed; /* … that are not followed up yet */
+	VEC(uint32_t) group;  /* by state */
+	uint64_t heard;       /* verdicts */
+	bool rest;            /* those that nobody represents have been added */
+	uint64_t cut;         /* behaviours that have had their share */
+	/* the target at hand */
+	bool loaded, begun; /* … and its choice below */
+	bool farther;       /* it has states at a larger distance */
+	struct crash_update *update;
+	size_t updates;
+	VEC(uint64_t) moment;
+	size_t m; /* which of them */
+	enum pass pass;
+	enum side side;
+	struct digit digit[MOST_LINES];
+	unsigned digits;
+	unsigned chosen[MOST_LINES]; /* digits, ascending, as many as the distance, … */
+	unsigned value[MOST_LINES];  /* … and which of their versions */
+};
+
+/* ---- what to test ---- */
+
+static bool has_untested(const struct search *s, uint32_t behaviour)
+{
+	size_t n;
+	const uint32_t *statement = crash_behaviour_statements(s->all, behaviour, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!hmap_get(&s->tested, statement[i], NULL))
+			return true;
+	return false;
+}
+
+static void add_target(struct search *s, size_t group, uint32_t behaviour)
+{
+	size_t n;
+	const uint32_t *statement = crash_behaviour_statements(s->all, behaviour, &n);
+	for (size_t i = 0; i < n; i++)
+		hmap_put(&s->tested, statement[i], 1);
+	for (int late = 0; late < 2; late++) {
+		struct crash_update *u = crash_behaviour_example(s->all, behaviour, late, &n);
+		if (u)
+			VEC_PUSH(&s->target, ((struct target){ .group = (uint32_t)group,
+							       .behaviour = behaviour,
+							       .late = late,
+							       .event = u->stored }));
+		free(u);
+	}
+}
+
+/* Those of a group with statements that were not tested yet. */
+static void follow_up(struct search *s, size_t group)
+{
+	size_t n;
+	const uint32_t *behaviour = crash_behaviours_of(s->all, group, &n);
+	for (size_t i = 0; i < n; i++)
+		if (has_untested(s, behaviour[i]))
+			add_target(s, group, behaviour[i]);
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct target *x = a, *y = b;
+	if (x->done != y->done)
+		return x->done < y->done ? -1 : 1;
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	if (x->behaviour != y->behaviour)
+		return x->behaviour < y->behaviour ? -1 : 1;
+	return (int)x->late - (int)y->late;
+}
+
+/* To go through the run once in each round is quicker than to jump about in it. */
+static void new_round(struct search *s)
+{
+	if (s->target.n)
+		qsort(s->target.p, s->target.n, sizeof *s->target.p, by_event);
+	while (s->target.n && s->target.p[s->target.n - 1].done)
+		s->target.n--;
+	s->round_end = s->target.n;
+	s->at = 0;
+}
+
+/* Before a new round: what has failed in the last one, or, when nothing is left, all that was never tested. */
+static void add_targets(struct search *s)
+{
+	const uint32_t *behaviour;
+	size_t n;
+	for (size_t i = 0; i < s->failed.n; i++)
+		follow_up(s, s->failed.p[i]);
+	s->failed.n = 0;
+	new_round(s);
+	if (s->target.n || s->rest || s->heard < s->group.n)
+		return;
+	s->rest = true;
+	for (size_t g = 0; (behaviour = crash_behaviours_of(s->all, g, &n)); g++)
+		follow_up(s, g);
+	new_round(s);
+}
+
+static void *start(struct crash_gen *gen)
+{
+	struct search *s = xcalloc(1, sizeof *s);
+	const uint32_t *behaviour;
+	size_t n;
+	s->all = crash_gen_behaviours(gen);
+	for (size_t g = 0; (behaviour = crash_behaviours_of(s->all, g, &n)); g++)
+		add_target(s, g, behaviour[0]);
+	new_round(s);
+	return s;
+}
+
+static void verdict(void *own, uint64_t k, bool failed)
+{
+	struct search *s = own;
+	uint32_t group = s->group.p[k];
+	s->heard++;
+	if (!failed || hmap_get(&s->followed, group, NULL))
+		return;
+	hmap_put(&s->followed, group, 1);
+	VEC_PUSH(&s->failed, group);
+}
+
+/* ---- a behaviour, and its moments ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static void load(struct search *s)
+{
+	const struct target *t = &s->target.p[s->at];
+	size_t kept = 0;
+	free(s->update);
+	s->update = crash_behaviour_example(s->all, t->behaviour, t->late, &s->updates);
+	s->moment.n = 0;
+	for (size_t i = 0; i < s->updates; i++)
+		VEC_PUSH(&s->moment, s->update[i].until);
+	qsort(s->moment.p, s->moment.n, sizeof *s->moment.p, by_number);
+	for (size_t i = 0; i < s->moment.n; i++)
+		if (!kept || s->moment.p[kept - 1] != s->moment.p[i])
+			s->moment.p[kept++] = s->moment.p[i];
+	s->moment.n = kept;
+	s->m = 0;
+	s->pass = REST_THERE;
+	s->side = FROM_ALL;
+	s->loaded = true;
+	s->begun = s->farther = false;
+}
+
+static void add_version(struct crash_gen *gen, struct digit *d, uint32_t version)
+{
+	if (d->n && crash_gen_contents(gen, d->line, d->version[d->n - 1]) ==
+			    crash_gen_contents(gen, d->line, version))
+		return;
+	if (d->n < CRASH_PICK)
+		d->version[d->n++] = version;
+	else
+		d->version[CRASH_PICK - 1] = version;
+}
+
+/* The versions of a line at this moment: all, and without each piece of the behaviour from the last to the first. */
+static void add_digit(struct crash_gen *gen, struct search *s, uint32_t line)
+{
+	uint32_t lo = crash_gen_lo(gen, line), hi = crash_gen_hi(gen, line), first = 0;
+	struct digit d = { .line = line };
+	if (s->pass == REST_THERE)
+		add_version(gen, &d, hi);
+	for (size_t k = s->updates; k-- > 0;) {
+		const struct crash_update *u = &s->update[k];
+		if (u->line != line || u->number > hi || u->number <= lo)
+			continue;
+		add_version(gen, &d, s->pass == REST_THERE ? u->number - 1 : u->number);
+		first = u->number;
+	}
+	if (s->pass == REST_LOST && first)
+		add_version(gen, &d, first - 1);
+	if (d.n > 1)
+		s->digit[s->digits++] = d;
+}
+
+static void set_digits(struct crash_gen *gen, struct search *s)
+{
+	struct hmap seen = { 0 };
+	s->digits = 0;
+	for (size_t i = 0; i < s->updates && s->digits < MOST_LINES; i++) {
+		uint32_t line = s->update[i].line;
+		if (s->update[i].stored >= s->moment.p[s->m] || hmap_get(&seen, line, NULL))
+			continue;
+		hmap_put(&seen, line, 1);
+		add_digit(gen, s, line);
+	}
+	hmap_free(&seen);
+}
+
+/* All open lines are as they were when the behaviour began, as far as that may be lost. */
+static void lose_rest(struct crash_gen *gen, const struct search *s, struct crash_state *out)
+{
+	size_t n;
+	const uint32_t *open = crash_gen_open(gen, &n);
+	uint64_t begin = s->update[0].stored;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t lo = crash_gen_lo(gen, open[i]);
+		uint32_t then = crash_gen_version_at(gen, open[i], begin);
+		crash_gen_set(gen, out, open[i], then > lo ? then : lo);
+	}
+}
+
+/* ---- subsets, by distance ---- */
+
+static bool first_choice(struct search *s, unsigned distance)
+{
+	if (distance > s->digits || (s->side == FROM_NOTHING && distance > s->digits / 2))
+		return false;
+	for (unsigned i = 0; i < distance; i++) {
+		s->chosen[i] = i;
+		s->value[i] = 1;
+	}
+	return true;
+}
+
+static bool next_choice(struct search *s, unsigned distance)
+{
+	for (unsigned i = distance; i-- > 0;) {
+		if (++s->value[i] < s->digit[s->chosen[i]].n)
+			return true;
+		s->value[i] = 1;
+	}
+	for (unsigned i = distance; i-- > 0;) {
+		if (s->chosen[i] + distance - i >= s->digits)
+			continue;
+		s->chosen[i]++;
+		for (unsigned k = i + 1; k < distance; k++)
+			s->chosen[k] = s->chosen[k - 1] + 1;
+		return true;
+	}
+	return false;
+}
+
+/* The version of a digit in the choice at hand. */
+static uint32_t version_of(const struct search *s, unsigned digit, unsigned distance)
+{
+	const struct digit *d = &s->digit[digit];
+	unsigned value = 0;
+	for (unsigned i = 0; i < distance; i++)
+		if (s->chosen[i] == digit)
+			value = s->value[i];
+	return d->version[s->side == FROM_ALL ? value : d->n - 1 - value];
+}
+
+static bool is_there(const struct search *s, const struct crash_gen *gen, unsigned distance,
+		     const struct crash_update *u)
+{
+	for (unsigned i = 0; i < s->digits; i++)
+		if (s->digit[i].line == u->line)
+			return u->number <= version_of(s, i, distance);
+	return u->number <= crash_gen_hi(gen, u->line);
+}
+
+/*
+ * A subset is there at several moments: from when its last piece is stored, and until one that is not in it is guaranteed. It is
+ * made at the last at which nothing else is lost with it.
+ */
+static bool is_moment(const struct crash_gen *gen, const struct search *s, unsigned distance)
+{
+	uint64_t now = s->moment.p[s->m], last = 0, until = UINT64_MAX, want;
+	for (size_t i = 0; i < s->updates && s->update[i].stored < now; i++) {
+		const struct crash_update *u = &s->update[i];
+		if (is_there(s, gen, distance, u))
+			last = u->stored + 1;
+		else if (u->until < until)
+			until = u->until;
+	}
+	want = until == UINT64_MAX || last > until ? last : until;
+	return now >= want && (!s->m || s->moment.p[s->m - 1] < want);
+}
+
+static void set_state(struct crash_gen *gen, const struct search *s, unsigned distance,
+		      struct crash_state *out)
+{
+	if (s->pass == REST_LOST)
+		lose_rest(gen, s, out);
+	for (unsigned i = 0; i < s->digits; i++)
+		crash_gen_set(gen, out, s->digit[i].line, version_of(s, i, distance));
+}
+
+/* Moment by moment, from all and from nothing, with the rest there and lost. */
+static bool next_leg(struct search *s)
+{
+	s->begun = false;
+	if (++s->m < s->moment.n)
+		return true;
+	s->m = 0;
+	if (++s->side < SIDES)
+		return true;
+	s->side = FROM_ALL;
+	return ++s->pass < PASSES;
+}
+
+static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance)
+{
+	bool more;
+	if (!s->begun)
+		set_digits(gen, s);
+	s->farther |= s->digits > distance;
+	do {
+		more = s->begun ? next_choice(s, distance) : first_choice(s, distance);
+		s->begun = true;
+	} while (more && !is_moment(gen, s, distance));
+	return more;
+}
+
+/* The next state of the target at hand, at its distance. */
+static bool in_target(struct crash_gen *gen, struct search *s, struct crash_state *out)
+{
+	struct target *t = &s->target.p[s->at];
+	if (!s->loaded)
+		load(s);
+	if (s->updates > SMALL && t->states >= SHARE) {
+		s->farther = false;
+		s->cut++;
+		return false;
+	}
+	do {
+		crash_gen_go(gen, s->moment.p[s->m], out);
+		if (in_leg(gen, s, t->distance)) {
+			set_state(gen, s, t->distance, out);
+			t->states++;
+			VEC_PUSH(&s->group, t->group);
+			return true;
+		}
+	} while (next_leg(s));
+	return false;
+}
+
+static bool next(struct crash_gen *gen, void *own, struct crash_state *out)
+{
+	struct search *s = own;
+	for (;;) {
+		for (; s->at < s->round_end; s->at++, s->loaded = false) {
+			if (in_target(gen, s, out))
+				return true;
+			s->target.p[s->at].done = !s->farther;
+			s->target.p[s->at].distance++;
+		}
+		add_targets(s);
+		if (!s->round_end)
+			return false;
+	}
+}
+
+static void stop(void *own)
+{
+	struct search *s = own;
+	if (s->cut)
+		msg_info(
+			"%llu behaviours of more than %u pieces: their %u states nearest to everything and to nothing were made",
+			(unsigned long long)s->cut, SMALL, SHARE);
+	crash_behaviours_free(s->all);
+	free(s->update);
+	VEC_FREE(&s->target);
+	VEC_FREE(&s->failed);
+	VEC_FREE(&s->group);
+	VEC_FREE(&s->moment);
+	hmap_free(&s->tested);
+	hmap_free(&s->followed);
+	free(s);
+}
+
+const struct crash_strategy crash_strategy_representative = {
+	.name = "representative",
+	.about =
+		"bursts of stores to one object, one of each kind in every way; where it fails, those like it",
+	.start = start,
+	.next = next,
+	.verdict = verdict,
+	.stop = stop,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The objects that typed stores show. "n->next = x" of a struct node shows that there is one, at the address that
+ * was stored to less the offset of next: other stores within its bounds are to it, too, whoever makes them. Where objects
+ * lie in others, or memory is used again for something else, the largest wins.
+ */
+#include <stdlib.h>
+
+#include "infer/behaviour.h"
+
+#define RECENT 65536u /* that are remembered, so as not to note them again */
+
+static int by_base(const void *a, const void *b)
+{
+	const struct infer_object *x = a, *y = b;
+	if (x->base != y->base)
+		return x->base < y->base ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+/* Each once, in order. */
+static void tidy(struct infer_objects *o)
+{
+	size_t kept = 0;
+	if (!o->v.n)
+		return;
+	qsort(o->v.p, o->v.n, sizeof *o->v.p, by_base);
+	for (size_t i = 0; i < o->v.n; i++)
+		if (!kept || by_base(&o->v.p[kept - 1], &o->v.p[i]))
+			o->v.p[kept++] = o->v.p[i];
+	o->v.n = o->sorted = kept;
+}
+
+void infer_objects_add(struct infer_objects *o, struct infer_object new)
+{
+	uint64_t key = hash_mix(new.base, new.type);
+	if (hmap_get(&o->recent, key, NULL))
+		return;
+	if (o->recent.n == RECENT)
+		hmap_free(&o->recent);
+	hmap_put(&o->recent, key, 1);
+	if (o->v.n > 2 * o->sorted + RECENT)
+		tidy(o);
+	VEC_PUSH(&o->v, new);
+}
+
+void infer_objects_sort(struct infer_objects *o, struct infer_named *named)
+{
+	size_t kept = 0;
+	hmap_free(&o->recent);
+	tidy(o);
+	for (size_t i = 0; i < o->v.n; i++) {
+		const struct infer_object *x = &o->v.p[i];
+		struct infer_object *last = kept ? &o->v.p[kept - 1] : NULL;
+		named->type.p[x->type].objects++;
+		if (!last || x->base >= last->end)
+			o->v.p[kept++] = *x;
+		else if (x->end - x->base > last->end - last->base)
+			*last = *x;
+	}
+	o->v.n = kept;
+}
+
+const struct infer_object *infer_objects_around(const struct infer_objects *o, uint64_t byte)
+{
+	size_t at = BISECT(i, o->v.n, o->v.p[i].base <= byte);
+	return at && o->v.p[at - 1].end > byte ? &o->v.p[at - 1] : NULL;
+}
+
+void infer_objects_free(struct infer_objects *o)
+{
+	VEC_FREE(&o->v);
+	hmap_free(&o->recent);
+}
