@@ -16,6 +16,7 @@ VERSION = 1
 INCLUDE = corpus.ROOT.parent / "include"
 SMALL = 12  # operations
 STATES, MORE_STATES = 100, 400  # quick: images, and how many more where a bug was not found with these
+HIDDEN_STATES = 3000  # … of a bug that hides
 BUG_PATHS, CORRECT_PATHS = 3000, 30  # quick
 PATIENCE, SHORT_PATIENCE = 60, 2  # seconds after which a recovery hangs: the second where some do, so that it is not for long
 RANDOM_OPS, QUICK_RANDOM_OPS = 2000, 200
@@ -116,8 +117,8 @@ class Plan:
     def output(self, program):
         return {**self.some(), **self.operations(program)}
 
-    def more(self):
-        return {"states": MORE_STATES} if self.quick else None
+    def more(self, label):
+        return {"states": HIDDEN_STATES if "hidden" in label else MORE_STATES} if self.quick else None
 
     def paths(self, bug, row):
         if not self.quick:
@@ -133,10 +134,10 @@ class Plan:
         if self.quick:  # a sample
             replay = {"times": 1, "findings": 1} if zlib.crc32(label["id"].encode()) % 4 == 0 else None
         yield make("ops", analyses, self.some(), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
-                   hangs=label.get("hangs", False), more=self.more())
+                   hangs=label.get("hangs", False), more=self.more(label))
         if "output" in seen:
             yield make("output", ["output"], self.output(label["program"]), with_ops(corpus.ROOT.parent / label["ops"]), replay=replay,
-                       hangs=label.get("hangs", False), more=self.more(),
+                       hangs=label.get("hangs", False), more=self.more(label),
                        judges=("continue",) if label.get("damage") == "later" else ("probe",))
         row = self.table.get(label["id"])
         if "input" not in seen or (self.quick and not row.get("quick")):

@@ -143,10 +143,14 @@ static void compact(struct log *log)
 	pm_fence();
 #elif defined(BUG_LOG_SWITCH_EARLY)
 	pm_flush(&h->half[to], sizeof(h->half[to]));
+#elif defined(BUG_LOG_FULL_LINES)
+	pm_flush(&h->half[to], sizeof(h->half[to]));
+	if (end % PM_LINE) /* whole lines are on their way by themselves */
+		pm_fence();
 #else
 	pm_persist(&h->half[to], sizeof(h->half[to]));
 #endif
-	pm_store64(&h->active, to); /* BUG(log-switch-early) TRAP(log-same-line) */
+	pm_store64(&h->active, to); /* BUG(log-switch-early) BUG(log-full-lines) TRAP(log-same-line) */
 	pm_persist(&h->active, sizeof(h->active));
 }
 
@@ -171,7 +175,7 @@ static uint64_t append(struct log *log, uint32_t kind, uint64_t key, uint64_t va
 	r->key = key;
 	r->value = value;
 	for (uint64_t i = 0; i < words; i++)
-		r->payload[i] = mix(key + i, value);           /* BUG(log-short-flush) */
+		r->payload[i] = mix(key + i, value);           /* BUG(log-short-flush) BUG(log-third-line) */
 	r->sum = record_sum(r, h->half[h->active].generation); /* BUG(log-body-unflushed) */
 #ifdef BUG_LOG_TRANSIENT_COUNT
 	h->statistics.appends++; /* BUG(log-transient-count) */
@@ -180,6 +184,11 @@ static uint64_t append(struct log *log, uint32_t kind, uint64_t key, uint64_t va
 	pm_flush(r, length);
 #elif defined(BUG_LOG_SHORT_FLUSH)
 	pm_persist(r, sizeof(*r));
+#elif defined(BUG_LOG_THIRD_LINE)
+	pm_flush_line(r);
+	if ((uintptr_t)r % PM_LINE + length > PM_LINE)
+		pm_flush_line((char *)r + PM_LINE);
+	pm_fence();
 #elif defined(BUG_LOG_BODY_UNFLUSHED)
 	if (kind != KIND_TOMBSTONE)
 		pm_flush(r, length);
