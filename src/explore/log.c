@@ -12,6 +12,8 @@ struct packed {
 	uint8_t kind, flags, nargs, process;
 };
 
+#define SMALL 64u /* bytes of data: most have fewer, and are copied at once */
+
 void explore_log_add(struct explore_log *log, const struct trace_event *e)
 {
 	static const char zero[8];
@@ -27,8 +29,15 @@ void explore_log_add(struct explore_log *log, const struct trace_event *e)
 			    e->flags,
 			    e->nargs,
 			    (uint8_t)e->process };
-	buf_add(&log->bytes, &p, sizeof p);
-	buf_add(&log->bytes, e->arg, e->nargs * sizeof *e->arg);
+	size_t args = e->nargs * sizeof *e->arg, small = size <= SMALL ? size : 0;
+	char all[sizeof p + sizeof e->arg + SMALL + 8] = { 0 };
+	memcpy(all, &p, sizeof p);
+	memcpy(all + sizeof p, e->arg, args);
+	if (small)
+		memcpy(all + sizeof p + args, e->data, small);
+	buf_add(&log->bytes, all, sizeof p + args + (small + 7) / 8 * 8);
+	if (small == size)
+		return;
 	buf_add(&log->bytes, e->data, size);
 	buf_add(&log->bytes, zero, -size % 8);
 }
