@@ -3,7 +3,7 @@
  * Verbs and their options, as data.
  *
  * A verb is one file here, NAME.c, that defines cmd_NAME and the struct cli_verb verb_NAME,
- * and one row of the table in verbs.c. The help, the man pages and the bash completion come from these
+ * and one row of the table in verbs.c. The help, the man pages and the completions come from these
  * tables:
  *
  *	struct dump_opts { bool json; struct cli_range events; };
@@ -117,11 +117,15 @@ const struct cli_verb *cli_find(const char *name);
 const char *cli_nearest(const char *word, const char *(*next)(const void *arg, size_t i),
 			const void *arg);
 
-/* What the tables say: help.c for people, man.c for man, complete.c for bash. */
+/* What the tables say: help.c for people, man.c for man, complete*.c for shells. */
 void cli_help(FILE *);
 void cli_help_verb(FILE *, const struct cli_verb *);
-void cli_man(FILE *, const struct cli_verb *); /* NULL: holdfast(1) itself */
-void cli_completion(FILE *);
+void cli_man(FILE *, const struct cli_verb *);  /* NULL: holdfast(1) itself */
+bool cli_completion(FILE *, const char *shell); /* false: no such shell */
+void cli_complete_zsh(FILE *);
+void cli_complete_fish(FILE *);
+/* The beginning of a help text, fit for a word in single quotes; xmalloc'ed. */
+char *cli_complete_brief(const char *help, const char *escaped);
 /* "-o, --output DIR", the long name always in the same column; xmalloc'ed. */
 char *cli_option_label(const struct cli_option *);
 /* A label `at` blanks in, and beside it, from column `indent` on, a text of several lines. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of cli.h as a completion script for bash. */
+/* The tables of cli.h as completion scripts: bash's is here, and the table of the others. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What may follow an option: words, file names, or nothing we know. */
 static void arguments(FILE *out, const struct cli_option *o)
@@ -50,7 +51,7 @@ static void names(FILE *out)
 		fprintf(out, "%s ", (*v)->name);
 }
 
-void cli_completion(FILE *out)
+static void bash(FILE *out)
 {
 	fputs("# bash completion for holdfast, made from the tables in src/cli/.\n"
 	      "_holdfast_reply()\n"
@@ -89,4 +90,40 @@ void cli_completion(FILE *out)
 	      "}\n"
 	      "complete -o filenames -F _holdfast holdfast\n",
 	      out);
+}
+
+static const struct {
+	const char *name;
+	void (*write)(FILE *);
+} shells[] = {
+	{ "bash", bash },
+	{ "zsh", cli_complete_zsh },
+	{ "fish", cli_complete_fish },
+};
+
+bool cli_completion(FILE *out, const char *shell)
+{
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+		if (strcmp(shells[i].name, shell))
+			continue;
+		shells[i].write(out);
+		return true;
+	}
+	return false;
+}
+
+char *cli_complete_brief(const char *help, const char *escaped)
+{
+	size_t n = strcspn(help, ".;\n");
+	char *text = xcalloc(n * 4 + 1, 1), *to = text;
+	for (size_t i = 0; i < n; i++) {
+		if (help[i] == '\'') {
+			to = stpcpy(to, "'\\''");
+			continue;
+		}
+		if (strchr(escaped, help[i]))
+			*to++ = '\\';
+		*to++ = help[i];
+	}
+	return text;
 }

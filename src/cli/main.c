@@ -22,14 +22,16 @@ static int unknown(const char *word)
 	return EXIT_USAGE;
 }
 
-/* help [VERB]; for the build: help --man [VERB], help --complete. */
+/* help [VERB]; for the build: help --man [VERB], help --complete [SHELL]. */
 static int help(int argc, char **argv)
 {
 	bool man = argc > 1 && !strcmp(argv[1], "--man");
 	const char *name = argv[1 + man];
 	if (argc > 1 && !strcmp(argv[1], "--complete")) {
-		cli_completion(stdout);
-		return EXIT_NOTHING;
+		if (cli_completion(stdout, argc > 2 ? argv[2] : "bash"))
+			return EXIT_NOTHING;
+		msg_error("there is no completion for '%s': bash, zsh, fish", argv[2]);
+		return EXIT_USAGE;
 	}
 	const struct cli_verb *verb = name ? cli_find(name) : NULL;
 	if (name && !verb)

@@ -95,3 +95,43 @@ complete_line() {
 	[[ " $(complete_line holdfast record -- tru) " == *" true "* ]]
 	[ "$(complete_line holdfast help du)" = dump ]
 }
+
+@test "fish completes verbs, options, choices, files and programs" {
+	command -v fish >/dev/null || skip "no fish"
+	touch some-file
+	complete_fish() {
+		fish -c "source '$(dirname "$HOLDFAST")/docs/man/holdfast.fish'; complete -C '$*'" | cut -f1
+	}
+	[ "$(complete_fish holdfast rec)" = record ]
+	[ "$(complete_fish holdfast record --follow)" = --follow-forks ]
+	[ "$(complete_fish holdfast record --cpu clw)" = clwb ]
+	[ "$(complete_fish holdfast record --stdin some)" = some-file ]
+	[ "$(complete_fish holdfast record -- some)" = some-file ]
+	complete_fish holdfast record -- tru | grep -qx true
+	[ "$(complete_fish holdfast help du)" = dump ]
+}
+
+# What a line is after a tab, in an interactive zsh.
+complete_zsh() {
+	zsh -f -c '
+		zmodload zsh/zpty
+		zpty shell zsh -f -i
+		zpty -w shell "PS1= PS2= RPS1= ; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; show() { zle complete-word; print -r -- \"<<\$BUFFER>>\"; zle kill-whole-line }; zle -N show; bindkey \"^I\" show; print rea\"\"dy"
+		zpty -r shell out "*ready*"
+		zpty -w -n shell "$2"$'"'\t'"'
+		zpty -r shell out "*<<*>>*"
+		out=${out##*<<}
+		print -r -- "${out%%>>*}"
+	' zsh "$(dirname "$HOLDFAST")/docs/man" "$*"
+}
+
+@test "zsh completes verbs, options, choices and files" {
+	command -v zsh >/dev/null || skip "no zsh"
+	touch some-file
+	[ "$(complete_zsh holdfast rec)" = "holdfast record " ]
+	[ "$(complete_zsh holdfast record --follow)" = "holdfast record --follow-forks " ]
+	[ "$(complete_zsh holdfast record --cpu clw)" = "holdfast record --cpu clwb " ]
+	[ "$(complete_zsh holdfast record --stdin some)" = "holdfast record --stdin some-file " ]
+	[ "$(complete_zsh holdfast record -- some)" = "holdfast record -- some-file " ]
+	[ "$(complete_zsh holdfast help du)" = "holdfast help dump " ]
+}

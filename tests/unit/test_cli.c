@@ -290,7 +290,10 @@ static void help_is_whole(void **state)
 	}
 	cli_help(out);
 	cli_man(out, NULL);
-	cli_completion(out);
+	assert_true(cli_completion(out, "bash"));
+	assert_true(cli_completion(out, "zsh"));
+	assert_true(cli_completion(out, "fish"));
+	assert_false(cli_completion(out, "csh"));
 	fclose(out);
 	for (const struct cli_verb *const *v = cli_verbs; *v; v++)
 		for (struct cli_walk w = { 0 }; (o = cli_next_option(*v, &w));)
