@@ -5,7 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test bench eval corpus install clean fmt
+.PHONY: all deps demo test bench eval corpus install uninstall dist deb deb-test clean fmt
 
 all: build/build.ninja
 	@ninja -C build -k 0 $(if $(V),-v,--quiet)
@@ -22,6 +22,22 @@ build-asan/build.ninja: | deps
 install: all
 	@meson configure build -Dprefix=$(abspath $(PREFIX))
 	DESTDIR=$(abspath $(DESTDIR)) meson install -C build
+
+uninstall:
+	@scripts/uninstall build
+
+# A tarball of what is committed: the same bytes for the same commit.
+dist:
+	@scripts/dist
+
+# A Debian package of what is committed, in dist/.
+deb:
+	@scripts/deps deb
+	@scripts/deb
+
+# The package on a bare Debian, in a chroot.
+deb-test: deb
+	@scripts/deb-test
 
 demo: all
 	@demo/run
@@ -45,4 +61,4 @@ fmt: deps
 	@scripts/format
 
 clean:
-	rm -rf build build-asan
+	rm -rf build build-asan dist

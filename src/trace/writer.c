@@ -27,8 +27,9 @@ static int fail(struct trace_writer *w, struct err *err)
 	err_errno(&w->failed, EXIT_INTERNAL, "cannot write %s", w->path);
 	if (err)
 		*err = w->failed;
-	/* If this fails too, the reader stops at the last whole chunk anyway. */
-	return ftruncate(w->fd, (off_t)w->offset) ? -1 : -1;
+	if (ftruncate(w->fd, (off_t)w->offset))
+		return -1; /* the reader stops at the last whole chunk anyway */
+	return -1;
 }
 
 static void reserve(struct buf *b, size_t n)

@@ -185,6 +185,46 @@ check_includes() {
 	[ -z "$output" ]
 }
 
+@test "deps: a group is asked for by its name" {
+	printf 'libc6\n[other]\nno-such-package-at-all\n' >list
+	HOLDFAST_PACKAGES=$PWD/list run -0 "$HOLDFAST_SOURCE/scripts/deps" --check
+	HOLDFAST_PACKAGES=$PWD/list run -1 "$HOLDFAST_SOURCE/scripts/deps" --check other
+	output_has "no-such-package-at-all"
+	HOLDFAST_PACKAGES=$PWD/list run -0 "$HOLDFAST_SOURCE/scripts/deps" --list other
+	[ "$output" = no-such-package-at-all ]
+	HOLDFAST_PACKAGES=$PWD/list run -2 "$HOLDFAST_SOURCE/scripts/deps" nothing
+	output_has "no [nothing]"
+}
+
+@test "install and uninstall: what was installed is gone, and what was there stays" {
+	build=$(dirname "$HOLDFAST")
+	mkdir -p root/usr/local/lib
+	touch root/usr/local/lib/other
+	cp "$build/meson-logs/install-log.txt" log 2>/dev/null || true
+	run -0 env DESTDIR="$PWD/root" meson install --no-rebuild -C "$build"
+	root/usr/local/bin/holdfast --version
+	PKG_CONFIG_PATH=$(dirname "$(find root -name holdfast.pc)") run -0 pkg-config --variable=oracledir holdfast
+	output_has holdfast/oracles
+	[ -f "root$output/pmdk-atomic-op.so" ]
+	run -0 "$HOLDFAST_SOURCE/scripts/uninstall" "$build"
+	[ "$(find root ! -type d)" = root/usr/local/lib/other ]
+	[ -z "$(find root -type d -name holdfast)" ]
+	run -1 "$HOLDFAST_SOURCE/scripts/uninstall" "$build"
+	output_has "nothing was installed"
+	[ ! -f log ] || cp log "$build/meson-logs/install-log.txt"
+}
+
+@test "dist: the same bytes for the same commit, with what make needs" {
+	git -C "$HOLDFAST_SOURCE" rev-parse HEAD >/dev/null 2>&1 || skip "not a git checkout"
+	run -0 "$HOLDFAST_SOURCE/scripts/dist" "$PWD/one"
+	sleep 1.1
+	run -0 "$HOLDFAST_SOURCE/scripts/dist" "$PWD/two"
+	cmp one/*.tar.gz two/*.tar.gz
+	tar -tzf one/*.tar.gz >names
+	grep -q '^holdfast-[0-9.]*/Makefile$' names
+	run -1 grep -q /build/ names
+}
+
 # fake NAME TEXT: a command of that name, first on PATH.
 fake() {
 	mkdir -p fakes
