@@ -142,7 +142,7 @@ void crash_free(struct crash *c)
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
 	VEC_FREE(&c->statement);
-	VEC_FREE(&c->points.v);
+	crash_points_free(&c->points);
 	hmap_free(&c->verdict);
 	hmap_free(&c->said);
 	hmap_free(&c->made);

@@ -187,6 +187,7 @@ static int settle(struct crash *c, struct err *err)
 		}
 		c->counts.unjudged += !crash_judge_can(c, &job->state);
 		bool failed = crash_failed(c, &job->state, job->verdict);
+		uint64_t causes = c->counts.causes;
 		c->settling = job->seq;
 		if (failed) {
 			c->counts.failed++;
@@ -194,6 +195,8 @@ static int settle(struct crash *c, struct err *err)
 		} else if (job->verdict.verdict != RUNNER_OK) {
 			c->counts.created++;
 		}
+		crash_gen_learn(c->gen, job->ticket,
+				&(struct crash_news){ .causes = c->counts.causes - causes });
 		free_job(job);
 	}
 	if (c->head == c->job.n)
@@ -201,13 +204,15 @@ static int settle(struct crash *c, struct err *err)
 	return bad;
 }
 
-static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
+static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, size_t ticket,
+		   struct err *err)
 {
 	struct crash_job *job = xcalloc(1, sizeof *job);
 	size_t ended = crash_ops_begun(c->h, s->event);
 	crash_state_copy(&job->state, s);
 	job->key = crash_suffix_key(c, hash, ended);
 	job->strategy = c->counts.strategy;
+	job->ticket = ticket;
 	job->seq = c->seq++;
 	VEC_PUSH(&c->job, job);
 	if (crash_known(c, job->key, &job->verdict)) {
@@ -237,35 +242,53 @@ static int drain(struct crash *c, size_t most, struct err *err)
 
 /* ---- from the first state to the last ---- */
 
-/* Notes who made a state. Before a new phase, all verdicts on the one before are dealt with. */
-static int note_progress(struct crash *c, const struct crash_gen *gen, struct err *err)
+/* Notes who made a state, and returns its ticket. */
+static size_t note_progress(struct crash *c)
 {
 	struct crash_progress p;
-	crash_gen_progress(gen, &p);
-	if (p.phase != c->counts.phase && drain(c, 0, err))
-		return -1;
+	crash_gen_progress(c->gen, &p);
 	c->counts.strategy = p.strategy;
 	c->counts.point = p.point;
 	c->counts.phase = p.phase;
 	c->counts.phases = p.phases;
-	return 0;
+	return p.ticket;
 }
 
-static int take_state(struct crash *c, const struct crash_state *s, uint64_t hash, struct err *err)
+/* It is made already, or need not be run. */
+static bool is_needless(struct crash *c, const struct crash_state *s, uint64_t hash)
 {
 	uint64_t key = crash_judge_key(c, s, hash);
 	c->counts.generated++;
 	if (hmap_get(&c->made, key, NULL)) {
 		c->counts.same++;
-		return 0;
+		return true;
 	}
 	hmap_put(&c->made, key, 1);
 	/* Only what is settled for sure, however quick recovery was, may count here. */
-	if (crash_contains_hang(c, s, c->seq)) {
-		c->counts.hangs++;
+	if (!crash_contains_hang(c, s, c->seq))
+		return false;
+	c->counts.hangs++;
+	return true;
+}
+
+static int take_state(struct crash *c, const struct crash_state *s, uint64_t hash, size_t ticket,
+		      struct err *err)
+{
+	if (is_needless(c, s, hash)) {
+		crash_gen_learn(c->gen, ticket, &(struct crash_news){ .same = true });
 		return 0;
 	}
-	return add_job(c, s, hash, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
+	return add_job(c, s, hash, ticket, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
+}
+
+/* For crash_gen_settle. */
+static bool wait_for_all(void *arg)
+{
+	struct crash *c = arg;
+	c->failed = drain(c, 0, c->err);
+	if (!c->failed)
+		crash_feedback_give(c, true);
+	return !c->failed && !wants_stop(c);
 }
 
 /* The next state; where the strategy has none, it may have once it knows all verdicts. 1, 0: there are no more, -1. */
@@ -279,7 +302,7 @@ static int make_state(struct crash *c, struct crash_gen *gen, struct crash_state
 		crash_feedback_give(c, crash_feedback_full(c));
 		if (crash_gen_next(gen, s))
 			return 1;
-		if (drain(c, 0, err))
+		if (c->failed || drain(c, 0, err))
 			return -1;
 	} while (crash_feedback_give(c, true));
 	return 0;
@@ -288,24 +311,26 @@ static int make_state(struct crash *c, struct crash_gen *gen, struct crash_state
 static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 {
 	struct crash_state s = { 0 };
-	int bad = note_progress(c, gen, err);
+	int bad = 0;
+	c->gen = gen;
+	c->err = err;
+	c->failed = false;
+	note_progress(c);
 	while (!bad && !wants_stop(c)) {
 		int made = make_state(c, gen, &s, err);
 		if (made <= 0) {
 			bad = made;
 			break;
 		}
-		bad = note_progress(c, gen, err);
-		if (bad || wants_stop(c))
-			break;
+		size_t ticket = note_progress(c);
 		uint64_t hash = crash_gen_image(gen, &s);
-		bad = take_state(c, &s, hash, err) || tick(c, err);
+		bad = take_state(c, &s, hash, ticket, err) || tick(c, err);
 		crash_feedback_add(c, gen->w, &s, hash);
 	}
-	if (!bad)
-		bad = drain(c, 0, err);
+	bad = bad || c->failed || drain(c, 0, err);
 	crash_state_free(&s);
 	crash_feedback_forget(c);
+	c->gen = NULL;
 	return bad ? -1 : 0;
 }
 
@@ -330,7 +355,9 @@ static struct crash_world look_at(struct crash *c)
 		.breaches = &c->breaches,
 		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
 		.reads_arg = c,
-		.src = c->src
+		.src = c->src,
+		.settle = wait_for_all,
+		.settle_arg = c
 	};
 	crash_cursor_init(&w.cursor, c->h);
 	return w;

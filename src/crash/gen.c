@@ -27,6 +27,19 @@ struct crash_gen *crash_gen_part(struct crash_gen *gen, const char *name)
 	return crash_gen_new(gen->w, name);
 }
 
+struct crash_gen *crash_gen_part_at(struct crash_gen *gen, const char *name, size_t point,
+				    enum crash_reach base)
+{
+	struct crash_gen *part = crash_gen_new(gen->w, name);
+	if (!part)
+		return NULL;
+	part->point = point;
+	part->only = point + 1;
+	part->rng = hash_mix(gen->w->seed, point * 2 + base);
+	part->recent = base == CRASH_NEAR ? gen->w->points->v.p[point].recent : 0;
+	return part;
+}
+
 bool crash_gen_next(struct crash_gen *gen, struct crash_state *out)
 {
 	gen->w->maker = NULL;
@@ -41,7 +54,7 @@ bool crash_gen_next(struct crash_gen *gen, struct crash_state *out)
 
 void crash_gen_progress(const struct crash_gen *gen, struct crash_progress *out)
 {
-	*out = (struct crash_progress){ gen->strategy->name, gen->point, 0, 1 };
+	*out = (struct crash_progress){ gen->strategy->name, gen->point, 0, 1, 0 };
 	if (gen->strategy->progress)
 		gen->strategy->progress(gen->own, out);
 }
@@ -53,8 +66,20 @@ void crash_gen_free(struct crash_gen *gen)
 	if (gen->strategy->stop)
 		gen->strategy->stop(gen->own);
 	VEC_FREE(&gen->some);
+	VEC_FREE(&gen->near);
 	free(gen->name);
 	free(gen);
+}
+
+bool crash_gen_settle(struct crash_gen *gen)
+{
+	return !gen->w->settle || gen->w->settle(gen->w->settle_arg);
+}
+
+void crash_gen_learn(struct crash_gen *gen, size_t ticket, const struct crash_news *news)
+{
+	if (gen->strategy->learn)
+		gen->strategy->learn(gen->own, ticket, news);
 }
 
 const char *crash_gen_name(const struct crash_gen *gen)
@@ -86,7 +111,8 @@ bool crash_gen_points(struct crash_gen *gen, struct crash_state *out,
 				       struct crash_state *out))
 {
 	const struct crash_points *points = gen->w->points;
-	for (; gen->point < points->v.n; gen->point++, gen->step = 0) {
+	size_t end = gen->only ? gen->only : points->v.n;
+	for (; gen->point < end; gen->point++, gen->step = 0) {
 		crash_gen_go(gen, points->v.p[gen->point].event, out);
 		if (at_point(gen, gen->own, gen->step, out)) {
 			gen->step++;
@@ -99,8 +125,24 @@ bool crash_gen_points(struct crash_gen *gen, struct crash_state *out,
 
 void crash_gen_again(struct crash_gen *gen)
 {
-	gen->point = 0;
+	gen->point = gen->only ? gen->only - 1 : 0;
 	gen->step = 0;
+}
+
+size_t crash_gen_spots(const struct crash_gen *gen)
+{
+	return gen->w->points->v.n;
+}
+
+struct crash_spot crash_gen_spot(const struct crash_gen *gen, size_t point)
+{
+	const struct crash_point *p = &gen->w->points->v.p[point];
+	return (struct crash_spot){ p->event, p->place, p->rank, p->extra };
+}
+
+uint64_t crash_gen_length(const struct crash_gen *gen)
+{
+	return gen->w->h->pieces;
 }
 
 /*
@@ -157,7 +199,11 @@ bool crash_gen_breach(struct crash_gen *gen, size_t k, struct crash_state *out)
 
 uint32_t crash_gen_lo(const struct crash_gen *gen, uint32_t line)
 {
-	return gen->w->cursor.lo[line];
+	uint32_t lo = gen->w->cursor.lo[line], old;
+	if (!gen->recent || lo == gen->w->cursor.hi[line])
+		return lo;
+	old = crash_version_at(gen->w->h, line, gen->recent);
+	return old > lo ? old : lo;
 }
 
 uint32_t crash_gen_hi(const struct crash_gen *gen, uint32_t line)
@@ -195,16 +241,61 @@ static bool is_sorted(const uint32_t *p, size_t n)
 }
 
 /* Any order is as good as another to the cursor, so its own list is sorted. */
-const uint32_t *crash_gen_open(struct crash_gen *gen, size_t *n)
+static void sort_open(struct crash_cursor *c)
 {
-	struct crash_cursor *c = &gen->w->cursor;
-	*n = c->open.n;
 	if (is_sorted(c->open.p, c->open.n))
-		return c->open.p;
+		return;
 	qsort(c->open.p, c->open.n, sizeof *c->open.p, by_number);
 	for (size_t i = 0; i < c->open.n; i++)
 		c->slot[c->open.p[i]] = (uint32_t)i + 1;
-	return c->open.p;
+}
+
+static void find_near(struct crash_gen *gen)
+{
+	const struct crash_cursor *c = &gen->w->cursor;
+	gen->near_at = c->at + 1;
+	gen->near.n = 0;
+	for (size_t i = 0; i < c->open.n; i++)
+		if (crash_gen_lo(gen, c->open.p[i]) < c->hi[c->open.p[i]])
+			VEC_PUSH(&gen->near, c->open.p[i]);
+}
+
+const uint32_t *crash_gen_open(struct crash_gen *gen, size_t *n)
+{
+	struct crash_cursor *c = &gen->w->cursor;
+	sort_open(c);
+	if (gen->recent && gen->near_at != c->at + 1)
+		find_near(gen);
+	*n = gen->recent ? gen->near.n : c->open.n;
+	return gen->recent ? gen->near.p : c->open.p;
+}
+
+/* The first store that the line would lack is one that its program has forgotten. */
+static bool is_forgotten(const struct crash_gen *gen, uint32_t line)
+{
+	const struct crash_history *h = gen->w->h;
+	const uint8_t *forgotten = gen->w->points->forgotten;
+	size_t record;
+	if (!forgotten)
+		return false;
+	record = crash_record_with(&h->store,
+				   crash_piece_index(h, line, crash_gen_lo(gen, line) + 1));
+	return forgotten[record / 8] >> record % 8 & 1;
+}
+
+bool crash_gen_all_near(struct crash_gen *gen, size_t point)
+{
+	const struct crash_point *p = &gen->w->points->v.p[point];
+	struct crash_cursor *c = &gen->w->cursor;
+	struct crash_gen near = { .w = gen->w, .recent = p->recent };
+	crash_cursor_move(c, p->event);
+	if (!p->recent)
+		return true;
+	for (size_t i = 0; i < c->open.n; i++)
+		if (crash_gen_lo(&near, c->open.p[i]) > c->lo[c->open.p[i]] ||
+		    is_forgotten(&near, c->open.p[i]))
+			return false;
+	return true;
 }
 
 /* ---- a few for many ---- */
@@ -238,7 +329,7 @@ static void thin_out(struct crash_gen *gen, const uint32_t *open, size_t n)
 	struct group *group = xmalloc(n * sizeof *group);
 	for (size_t i = 0; i < n; i++)
 		group[i] = (struct group){
-			crash_piece_of(gen->w->h, open[i], gen->w->cursor.lo[open[i]] + 1).place,
+			crash_piece_of(gen->w->h, open[i], crash_gen_lo(gen, open[i]) + 1).place,
 			open[i]
 		};
 	qsort(group, n, sizeof *group, by_place);
@@ -282,7 +373,7 @@ static bool same_event(const struct crash_history *h, uint32_t line, uint32_t a,
 
 unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out[CRASH_PICK])
 {
-	uint32_t lo = gen->w->cursor.lo[line], hi = gen->w->cursor.hi[line];
+	uint32_t lo = crash_gen_lo(gen, line), hi = gen->w->cursor.hi[line];
 	bool every = hi - lo < CRASH_PICK;
 	uint64_t last = crash_contents_hash(gen->w->h, line, lo);
 	VEC(uint32_t) v = { 0 };
@@ -306,17 +397,31 @@ unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out
 	return n;
 }
 
+/* Begins with a line: version[k .. end) is what is wanted of it now. */
+static void walk_line(struct crash_gen *gen, struct crash_walk *w, enum crash_walk_kind kind,
+		      uint32_t line)
+{
+	unsigned n = crash_gen_pick(gen, line, w->version), last = n ? n - 1 : 0;
+	w->k = kind == CRASH_WALK_NOT_LO && !w->between ? last : w->between;
+	w->end = w->between ? last : w->k + 1;
+	if (n < 2)
+		w->k = w->end;
+}
+
 bool crash_gen_walk(struct crash_gen *gen, struct crash_walk *w, enum crash_walk_kind kind,
 		    uint32_t *line, uint32_t *version)
 {
 	size_t n;
 	const uint32_t *open = crash_gen_some(gen, &n);
 	while (w->k >= w->end) {
-		if (w->line >= n)
+		if (w->line >= n && w->between)
 			return false;
-		w->end = crash_gen_pick(gen, open[w->line++], w->version);
-		w->k = kind == CRASH_WALK_NOT_LO;
-		w->end -= kind == CRASH_WALK_NOT_HI;
+		if (w->line >= n) {
+			w->between = true;
+			w->line = 0;
+			continue;
+		}
+		walk_line(gen, w, kind, open[w->line++]);
 	}
 	*line = open[w->line - 1];
 	*version = w->version[w->k++];
@@ -335,10 +440,11 @@ void crash_gen_lost(struct crash_gen *gen, struct crash_state *out)
 {
 	size_t n;
 	const uint32_t *open = crash_gen_open(gen, &n);
-	VEC_RESERVE(&out->at, n);
+	out->at.n = 0;
 	for (size_t i = 0; i < n; i++)
-		out->at.p[i] = (struct crash_at){ open[i], gen->w->cursor.lo[open[i]] };
-	out->at.n = n;
+		if (!gen->recent || !is_forgotten(gen, open[i]))
+			VEC_PUSH(&out->at,
+				 ((struct crash_at){ open[i], crash_gen_lo(gen, open[i]) }));
 }
 
 uint64_t crash_gen_image(const struct crash_gen *gen, const struct crash_state *state)

@@ -35,13 +35,22 @@ uint32_t crash_place_find(const struct crash_history *, uint32_t process, uint32
 struct crash_point {
 	uint64_t event; /* crash just before it; the number of events: after the last */
 	uint32_t
-		place; /* the call path: of a persistency instruction, a store, …; UINT32_MAX: the end */
+		place; /* the call path: of a persistency instruction, a store, …; past the last: the end */
+	uint64_t recent; /* what was stored before this event is old there */
+	uint64_t shape;  /* the places of recent stores that are not guaranteed there */
+	uint8_t rank;    /* crash_spot */
+	bool extra;      /* likewise */
 };
+typedef VEC(struct crash_point) crash_point_list;
 struct crash_points {
-	VEC(struct crash_point) v; /* sorted by event */
-	uint64_t paths;            /* distinct call paths */
-	uint64_t found;            /* points before --max-per-path, --only and --after */
+	crash_point_list v; /* sorted by event */
+	uint64_t paths;     /* distinct call paths */
+	uint64_t found;     /* points before --max-per-path, --only and --after */
+	uint8_t *forgotten; /* a bit per record: points_recent.c; NULL: none is */
 };
+void crash_points_free(struct crash_points *);
+/* points_recent.c: sets `recent` and `shape`; they are sorted by event. Returns which records are forgotten. */
+uint8_t *crash_points_look(const struct crash_history *, crash_point_list *);
 int crash_points_find(const struct crash_history *, const struct crash_opts *,
 		      struct srcloc_trace *, struct crash_points *, struct err *);
 
@@ -122,9 +131,11 @@ struct crash_world {
 	const struct crash_breaches *breaches; /* likewise */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
-	struct srcloc_trace *src; /* NULL: there is no source */
-	struct crash_gen *maker;  /* who made the last state, not who combines, … */
-	uint64_t number;          /* … and how many it had made before */
+	struct srcloc_trace *src;  /* NULL: there is no source */
+	struct crash_gen *maker;   /* who made the last state, not who combines, … */
+	uint64_t number;           /* … and how many it had made before */
+	bool (*settle)(void *arg); /* crash_gen_settle; NULL: there is nobody to wait for */
+	void *settle_arg;
 };
 /* gen.c: a strategy at work (strategy.h has what it may ask). */
 struct crash_gen {
@@ -132,9 +143,14 @@ struct crash_gen {
 	const struct crash_strategy *strategy;
 	char *name;
 	void *own;
-	size_t point;  /* the current one, for strategies that go from point to point */
+	size_t point;  /* the current one, for strategies that go from point to point, … */
+	size_t only;   /* … or the only one, and 1 */
 	uint64_t step; /* their progress inside it */
 	uint64_t rng;
+	uint64_t
+		recent; /* CRASH_NEAR: only what is stored from this event on may be lost; else 0 */
+	VEC(uint32_t) near; /* CRASH_NEAR: for crash_gen_open … */
+	uint64_t near_at;   /* … at this event, and 1 */
 	VEC(uint32_t) some; /* for crash_gen_some */
 	uint64_t some_at;   /* the event that it is for, and 1 */
 	uint64_t made;      /* states */
@@ -195,6 +211,7 @@ struct crash_job {
 	uint64_t seq;
 	uint64_t key;         /* of the run: crash_suffix_key */
 	const char *strategy; /* that made it */
+	size_t ticket;        /* of crash_progress */
 	struct crash_verdict verdict;
 	bool done;
 };
@@ -215,6 +232,9 @@ struct crash {
 	struct runner *runner;
 	const struct crash_hooks *hooks;
 	struct crash_cell *cell;
+	struct crash_gen *gen; /* the strategy at work, while there is one */
+	struct err *err;       /* what went wrong while it waited, if `failed` */
+	bool failed;
 	struct crash_suffix *suffix; /* NULL: none */
 	struct crash_texts *texts;   /* NULL: none yet */
 	bool again;                  /* runs are the second on their image: chatter.c */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Failure points: just before an instruction that matters, once or a few times for each
- * distinct call path to it, and after the last event.
+ * distinct call path to it, and after the last event. Of a call path's visits some are taken evenly, and then those
+ * where something else is open than at the ones that were taken (points_recent.c).
  *
  * Flushes and fences with no store to PM since the point before are left out: nothing can have
  * changed. What is written to other files makes no point of its own, since it is durable at once: the
@@ -121,23 +122,29 @@ static bool path_matches(const struct crash_history *h, const struct crash_opts 
 
 /* ---- choosing ---- */
 
-struct path {
+#define MORE_SHAPES                                                                                \
+	4u /* points for other shapes, times those that are taken evenly, if that is more than one */
+
+/* So many of a total are taken. */
+struct share {
 	uint64_t total, seen, taken;
-	uint8_t state; /* 0 unknown, 1 wanted, 2 not */
+};
+struct path {
+	struct share even,
+		shapes; /* points; those with a shape of their own, of which `even` took none */
+	uint8_t state;  /* 0 unknown, 1 wanted, 2 not */
 };
 
-/* Of `total` points with one call path `max` are taken: the first, the last, and evenly between. */
-static bool choose(struct path *p, uint64_t max)
+/* Of `total` points `max` are taken: the first, the last, and evenly between. */
+static bool choose(struct share *p, uint64_t max)
 {
 	uint64_t i = p->seen++;
-	if (!max || p->total <= max)
-		return true;
-	if (p->taken >= max)
-		return false;
-	if (max == 1)
-		return i == 0 && ++p->taken;
-	if (i * (max - 1) < p->taken * (p->total - 1))
-		return false;
+	if (max && p->total > max) {
+		if (p->taken >= max || (max == 1 && i))
+			return false;
+		if (max > 1 && i * (max - 1) < p->taken * (p->total - 1))
+			return false;
+	}
 	p->taken++;
 	return true;
 }
@@ -188,6 +195,71 @@ static void find_all(const struct crash_history *h, const struct crash_opts *o,
 		qsort(out->v.p, out->v.n, sizeof *out->v.p, by_event);
 }
 
+enum { LEFT_OUT, CHOSEN, OTHER_SHAPE };
+
+static uint64_t shape_key(const struct crash_point *p)
+{
+	return hash_mix(p->shape, p->place);
+}
+
+/* Sets rank to one of the above; `all` has what can be used. */
+static void choose_points(crash_point_list *all, struct path *path, uint64_t max)
+{
+	struct hmap shape = { 0 };
+	for (size_t i = 0; i < all->n; i++) {
+		struct crash_point *p = &all->p[i];
+		p->rank = choose(&path[p->place].even, max) ? CHOSEN : LEFT_OUT;
+		if (p->rank == CHOSEN)
+			hmap_put(&shape, shape_key(p), 1);
+	}
+	for (size_t i = 0; i < all->n && max != 1; i++) {
+		struct crash_point *p = &all->p[i];
+		if (p->rank == CHOSEN || hmap_get(&shape, shape_key(p), NULL))
+			continue;
+		hmap_put(&shape, shape_key(p), 1);
+		p->rank = OTHER_SHAPE;
+		path[p->place].shapes.total++;
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		struct crash_point *p = &all->p[i];
+		if (p->rank == OTHER_SHAPE && !choose(&path[p->place].shapes, max * MORE_SHAPES))
+			p->rank = LEFT_OUT;
+	}
+	hmap_free(&shape);
+}
+
+/* The one in the middle of each path comes first: the first visits meet an empty pool. Then one for each shape. */
+static void rank_points(crash_point_list *v, struct path *path)
+{
+	struct hmap shape = { 0 };
+	for (size_t i = 0; i < v->n; i++)
+		path[v->p[i].place].even.seen = 0;
+	for (size_t i = 0; i < v->n; i++) {
+		struct crash_point *p = &v->p[i];
+		struct share *even = &path[p->place].even;
+		p->extra = p->rank == OTHER_SHAPE;
+		p->rank = 2;
+		if (!p->extra && even->seen++ == (even->taken - 1) / 2) {
+			p->rank = 0;
+			hmap_put(&shape, shape_key(p), 1);
+		}
+	}
+	for (size_t i = 0; i < v->n; i++) {
+		struct crash_point *p = &v->p[i];
+		if (p->rank && !hmap_get(&shape, shape_key(p), NULL)) {
+			hmap_put(&shape, shape_key(p), 1);
+			p->rank = 1;
+		}
+	}
+	hmap_free(&shape);
+}
+
+void crash_points_free(struct crash_points *points)
+{
+	VEC_FREE(&points->v);
+	free(points->forgotten);
+}
+
 int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 		      struct srcloc_trace *src, struct crash_points *out, struct err *err)
 {
@@ -202,14 +274,19 @@ int crash_points_find(const struct crash_history *h, const struct crash_opts *o,
 		out->found++;
 		if (!usable(h, o, src, path, p.place))
 			continue;
-		out->paths += path[p.place].total++ == 0;
+		out->paths += path[p.place].even.total++ == 0;
 		all.v.p[left++] = p;
 	}
-	for (size_t i = 0; i < left; i++)
-		if (choose(&path[all.v.p[i].place], o->max_per_path))
-			VEC_PUSH(&out->v, all.v.p[i]);
+	all.v.n = left;
 	if (!o->nonly && ++out->found)
-		VEC_PUSH(&out->v, ((struct crash_point){ h->events, UINT32_MAX }));
+		VEC_PUSH(&all.v, ((struct crash_point){ .event = h->events,
+							.place = (uint32_t)h->place.n }));
+	out->forgotten = crash_points_look(h, &all.v);
+	choose_points(&all.v, path, o->max_per_path);
+	for (size_t i = 0; i < all.v.n; i++)
+		if (all.v.p[i].rank)
+			VEC_PUSH(&out->v, all.v.p[i]);
+	rank_points(&out->v, path);
 	free(path);
 	VEC_FREE(&all.v);
 	if (!out->v.n)

@@ -21,7 +21,14 @@ struct crash_state; /* what it makes */
 struct crash_progress {
 	const char *strategy; /* which made the last state */
 	size_t point;         /* … at this one */
-	size_t phase, phases; /* a new phase begins when all verdicts on the one before are there */
+	size_t phase, phases; /* so much of the work is done, in equal parts */
+	size_t ticket;        /* for `learn` */
+};
+
+/* What came of a state. */
+struct crash_news {
+	bool same; /* an earlier one has the same image: it is not tested again, and nothing else will be heard */
+	uint64_t causes; /* that are known because of it, and were not before */
 };
 
 struct crash_strategy {
@@ -38,6 +45,9 @@ struct crash_strategy {
 	void (*verdict)(void *own, uint64_t k, bool failed);
 	/* Of those that combine others; else NULL. */
 	void (*progress)(void *own, struct crash_progress *out);
+	/* Tells what came of the state whose progress had this ticket: at once that it is the same as another, the rest some
+	 * time before crash_gen_settle returns. What is made must not depend on which of the two it is. May be NULL. */
+	void (*learn)(void *own, size_t ticket, const struct crash_news *);
 };
 
 /*
@@ -76,9 +86,11 @@ uint64_t crash_gen_contents(const struct crash_gen *, uint32_t line, uint32_t ve
  */
 #define CRASH_PICK 9u
 unsigned crash_gen_pick(const struct crash_gen *, uint32_t line, uint32_t out[CRASH_PICK]);
-/* Walks over the picked versions of some open lines: all but lo, or all but hi. Begins zeroed. */
+/* Walks over the picked versions of some open lines, all but lo, or all but hi: the other extreme of each line first,
+ * then what lies between. Begins zeroed. */
 struct crash_walk {
 	size_t line;     /* how many of the open lines are done or begun */
+	bool between;    /* the extremes are done */
 	unsigned k, end; /* version[k .. end) is left of the last of them */
 	uint32_t version[CRASH_PICK];
 };
@@ -140,6 +152,30 @@ const struct crash_wishes *crash_gen_wishes(const struct crash_gen *);
 const char *crash_gen_name(const struct crash_gen *); /* as it was asked for: "a+b" */
 /* A part is a strategy at work by itself; NULL: there is none of that name. */
 struct crash_gen *crash_gen_part(struct crash_gen *, const char *name);
+/*
+ * … at one point and no other. With CRASH_NEAR only what was stored of late may be lost: since the operation began, or, where
+ * none is known, in a window before the point (points_recent.c). What is older is taken to be there, and crash_gen_lost leaves
+ * alone what nothing ever guarantees: the same old stores would be lost in every state, and hide what else may go wrong.
+ */
+enum crash_reach { CRASH_FAR, CRASH_NEAR };
+struct crash_gen *crash_gen_part_at(struct crash_gen *, const char *name, size_t point,
+				    enum crash_reach);
+/* CRASH_FAR and CRASH_NEAR make the same states there. */
+bool crash_gen_all_near(struct crash_gen *, size_t point);
+/* What a strategy may know of the points. */
+struct crash_spot {
+	uint64_t event;
+	uint32_t path; /* points with the same one are alike */
+	uint8_t rank; /* 0: one for each path; 1: something else is open there than at those before; 2: the others */
+	bool extra; /* beyond those that --max-per-path asks for */
+};
+size_t crash_gen_spots(const struct crash_gen *);
+struct crash_spot crash_gen_spot(const struct crash_gen *, size_t point);
+uint64_t crash_gen_length(const struct crash_gen *); /* of the run: stores */
+/* Waits until all verdicts are there, and `learn` has heard of them. False: nothing more is wanted. */
+bool crash_gen_settle(struct crash_gen *);
+/* Passes on what came of a state. */
+void crash_gen_learn(struct crash_gen *, size_t ticket, const struct crash_news *);
 bool crash_gen_next(struct crash_gen *, struct crash_state *out);
 void crash_gen_progress(const struct crash_gen *, struct crash_progress *out);
 void crash_gen_free(struct crash_gen *);
