@@ -39,6 +39,38 @@ static bool flows(const char *from, const char *to)
 	return depth == 0;
 }
 
+/* Where a name of the text is given a value, or its address is taken. */
+static bool is_changed(const char *from, const char *to, const char *name, size_t n)
+{
+	for (const char *p = from; p + n <= to; p++) {
+		bool whole = !strncmp(p, name, n) && !isalnum((unsigned char)p[n]) && p[n] != '_' &&
+			     !isalnum((unsigned char)p[-1]) && p[-1] != '_';
+		if (!whole || p[-1] == '.' || p[-1] == '>')
+			continue;
+		const char *q = p + n + strspn(p + n, " \t\n");
+		if ((*q == '=' && q[1] != '=') ||
+		    (strchr("+-*/|&^%<>", *q) && (q[1] == '=' || q[1] == *q)))
+			return true;
+		if (p[-1] == '&' || !strncmp(p - 2, "++", 2) || !strncmp(p - 2, "--", 2))
+			return true;
+	}
+	return false;
+}
+
+/* No variable of the expression changes between the two. */
+static bool stays(const char *from, const char *to, const char *expression)
+{
+	for (const char *p = expression; *p;) {
+		size_t n = 0;
+		while (isalnum((unsigned char)p[n]) || p[n] == '_')
+			n++;
+		if (n && is_changed(from, to, p, n))
+			return false;
+		p += n ? n : 1;
+	}
+	return true;
+}
+
 static bool together(const struct fix_bug *a, const struct fix_bug *b)
 {
 	const struct source_statement *s = &a->store.statement, *t = &b->store.statement;
@@ -52,8 +84,33 @@ static bool together(const struct fix_bug *a, const struct fix_bug *b)
 		return false;
 	const struct source_statement *first = s->span.from < t->span.from ? s : t;
 	const struct source_statement *last = first == s ? t : s;
-	return first->span.to <= last->span.from &&
-	       flows(s->file->text + first->span.to, s->file->text + last->span.from);
+	const char *from = s->file->text + first->span.to, *to = s->file->text + last->span.from;
+	return from <= to && flows(from, to) && stays(from, to, a->store.lvalue) &&
+	       stays(from, to, b->store.lvalue);
+}
+
+/*
+ * What one flush for several stores relies on. That they are in one line is not enough: it is so in this run, and where the object lies
+ * otherwise in another, it may not be. By the source they are in one line if both are parts of one struct that is aligned to
+ * lines; a struct that is no larger than a line is flushed as a whole; otherwise only a store to the same is served by the same flush.
+ */
+static uint64_t sharing_of(const struct fix_bug *w)
+{
+	const struct source_owner *o = &w->store.owner;
+	const char *what = w->store.lvalue ? w->store.lvalue : "";
+	uint64_t how = UINT64_MAX;
+	if (o->address && o->align >= TRACE_LINE && o->offset != UINT64_MAX)
+		what = o->address, how = o->offset / TRACE_LINE;
+	else if (fix_flushes_whole(w))
+		what = o->address, how = UINT64_MAX - 1;
+	return hash_mix(hash_bytes(what, strlen(what)), how);
+}
+
+bool fix_flushes_whole(const struct fix_bug *w)
+{
+	const struct source_owner *o = &w->store.owner;
+	return o->address && o->bytes <= TRACE_LINE &&
+	       (o->align < TRACE_LINE || o->offset == UINT64_MAX);
 }
 
 /* Without a trace nobody knows what comes between them. */
@@ -65,9 +122,9 @@ void fix_find_blocks(struct fix *x)
 			if (together(&x->with.p[k], &x->with.p[i]))
 				block = x->with.p[k].block;
 		x->with.p[i].block = block;
+		uint64_t when =
+			x->bug.p[i].lacks & REPAIR_FENCE ? x->with.p[i].run : x->with.p[i].fences;
 		x->bug.p[i].site[0].block =
-			hash_mix(block, x->bug.p[i].lacks & REPAIR_FENCE ? x->with.p[i].run
-									 : x->with.p[i].fences) |
-			1;
+			hash_mix(hash_mix(block, when), sharing_of(&x->with.p[i])) | 1;
 	}
 }

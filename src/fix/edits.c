@@ -85,16 +85,31 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	return bad ? -1 : 1;
 }
 
-static int after_store(struct work *w, const struct fix_bug *b, unsigned acts,
-		       struct source_edits *to)
+/* The fix is for stores to several parts of a struct, of which this is the last: all of it is flushed. */
+static bool is_for_parts(const struct work *w, const struct repair_fix *f, const struct fix_bug *b)
+{
+	for (size_t i = 0; f && i < f->bugs.n; i++) {
+		const struct fix_bug *other = &w->x->with.p[f->bugs.p[i]];
+		if (other->store.lvalue && strcmp(other->store.lvalue, b->store.lvalue) != 0 &&
+		    fix_flushes_whole(b))
+			return true;
+	}
+	return false;
+}
+
+static int after_store(struct work *w, const struct fix_bug *b, const struct repair_fix *f,
+		       unsigned acts, struct source_edits *to)
 {
 	const struct source_store *s = &b->store;
+	bool whole = is_for_parts(w, f, b);
 	acts = acts_at(b, acts);
 	int done = after_loop(w, b, acts, to);
 	if (done)
 		return done < 0 ? -1 : 0;
-	char *text =
-		acts ? code(w, &s->statement, acts, s->bytes, s->address, s->size) : xstrdup("");
+	char *text = !acts   ? xstrdup("")
+		     : whole ? code(w, &s->statement, acts, s->owner.bytes, s->owner.address,
+				    s->owner.size)
+			     : code(w, &s->statement, acts, s->bytes, s->address, s->size);
 	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));
 	free(text);
 	return bad ? -1 : 0;
@@ -109,19 +124,30 @@ static int before_store(struct work *w, const struct fix_bug *b)
 	return bad;
 }
 
-/* A fence beside a statement. What a flush there was told is what the fence may need. */
+/* What a flush was told, which a fence behind it may need: where a function stores to, else the pointer before the size. */
+static const char *flushed_address(struct work *w, const struct source_place *at)
+{
+	struct source_store s;
+	struct source_call c;
+	struct err none;
+	if (!source_store_at(w->x->source, at, 0, &s, &none) && s.calls && !s.capture)
+		return s.address;
+	if (source_call_at(w->x->source, at, NULL, &c, &none) || c.arguments < 2)
+		return NULL;
+	const struct source_argument *a = &c.argument[c.arguments - 2];
+	return a->again && a->pointer ? a->text : NULL;
+}
+
+/* A fence beside a statement. */
 static int fence_at(struct work *w, const struct repair_fix *f)
 {
 	struct source_place at = source_place(&f->at);
 	struct source_statement s;
-	struct source_call c;
-	struct err none;
 	const char *address = NULL;
 	if (source_statement_at(w->x->source, &at, &s, &w->err))
 		return -1;
-	if (f->form == REPAIR_FLUSHED && !source_call_at(w->x->source, &at, NULL, &c, &none) &&
-	    c.arguments >= 2 && c.argument[c.arguments - 2].again)
-		address = c.argument[c.arguments - 2].text;
+	if (f->form == REPAIR_FLUSHED)
+		address = flushed_address(w, &at);
 	char *text = code(w, &s, REPAIR_FENCE, 0, address, NULL);
 	int bad = !text ||
 		  (f->form == REPAIR_BEFORE
@@ -186,7 +212,7 @@ static int in_copy(struct work *w, const struct repair_fix *f, size_t bug)
 	const struct repair_bug *r = &w->x->bug.p[bug];
 	struct source_place at = source_place(&r->site[0].at);
 	struct copy *c = copy_of(w, &at);
-	if (!c || after_store(w, b, REPAIR_FLUSH, &c->inside))
+	if (!c || after_store(w, b, NULL, REPAIR_FLUSH, &c->inside))
 		return -1;
 	for (size_t i = 1; i <= f->site; i++) {
 		char *name = fix_keep(w->x, xstrdup(c->name));
@@ -212,7 +238,7 @@ static int make(struct work *w, const struct repair_fix *f)
 {
 	int bad = 0;
 	switch (f->form) {
-	case REPAIR_STORE: return after_store(w, &w->x->with.p[f->bug], f->acts, &w->edits);
+	case REPAIR_STORE: return after_store(w, &w->x->with.p[f->bug], f, f->acts, &w->edits);
 	case REPAIR_RANGE: return after_call(w, f);
 	case REPAIR_LOGGED:
 		for (size_t i = 0; !bad && i < f->stores.n; i++)

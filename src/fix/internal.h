@@ -81,6 +81,8 @@ int fix_read_trace(struct fix *, struct err *);
 void fix_count_sites(struct fix *, struct trace_reader *);
 /* blocks.c: which stores are executed together. */
 void fix_find_blocks(struct fix *);
+/* Several parts of a struct that may lie in two lines are flushed as the whole struct. */
+bool fix_flushes_whole(const struct fix_bug *);
 /* idiom.c */
 void fix_add_means(struct fix *, const struct finding_place *, unsigned acts, uint64_t count);
 bool fix_syncs(const struct fix *); /* with msync, which flushes and waits */

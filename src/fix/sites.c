@@ -22,7 +22,10 @@ static bool find_store(struct fix *x, struct fix_bug *w, const struct srcloc_fra
 		return false;
 	}
 	if (source_store_at(x->source, &at, w->bytes, &w->store, &err)) {
-		site->no_edit = fix_keep(x, xstrdup(err.text));
+		const struct source_file *file;
+		struct err none;
+		bool refused = !source_file_at(x->source, f->file, &file, &none) && file->refused;
+		site->no_edit = refused ? file->refused : fix_keep(x, xstrdup(err.text));
 		return false;
 	}
 	const struct source_statement *s = &w->store.statement;
@@ -30,12 +33,18 @@ static bool find_store(struct fix *x, struct fix_bug *w, const struct srcloc_fra
 	return true;
 }
 
-/* A function that takes where to, what from and how much writes just that. */
+/* A function that takes where to, what from and how much writes just that. A report does not have what a function takes, only that
+ * it stores or flushes for others; then its declaration says it. */
 static bool writes_range(const struct srcloc_frame *callee, const struct source_call *c)
 {
-	return callee->takes & SRCLOC_TAKES_COPY && c->arguments == 3 && c->argument[0].again &&
-	       c->argument[0].pointer && c->argument[2].again && !c->argument[2].pointer &&
-	       !c->conditional;
+	bool copies = callee->takes & SRCLOC_TAKES_COPY ||
+		      (!callee->takes && callee->helper && c->arguments == 3 &&
+		       strchr(c->argument[0].parameter, '*') &&
+		       !strstr(c->argument[0].parameter, "const ") &&
+		       strstr(c->argument[1].parameter, "const ") &&
+		       strchr(c->argument[1].parameter, '*'));
+	return copies && c->arguments == 3 && c->argument[0].again && c->argument[0].pointer &&
+	       c->argument[2].again && !c->argument[2].pointer && !c->conditional;
 }
 
 static const char *no_copy(struct fix *x, const struct srcloc_frame *callee)

@@ -122,9 +122,40 @@ static bool below(const char *root, const char *path)
 	return strncmp(root, path, n) == 0 && (path[n] == '/' || n == 0);
 }
 
-/* Why the file may not be edited; NULL: it may. */
-static const char *refusal(struct source *s, const char *path)
+/* What files say of themselves, in their first lines, by common conventions. */
+static const char *const generated[] = { "DO NOT EDIT", "Do not edit", "@generated" };
+#define FIRST_LINES 10
+
+/* A tool made the file, and will make it again. A #line says so, too: then lines are not those of the file. */
+static const char *made(struct source *s, const struct source_text *t)
 {
+	const char *text = t->file.text;
+	size_t head = t->line.n > FIRST_LINES ? t->line.p[FIRST_LINES] : t->file.size;
+	for (size_t i = 0; i < sizeof generated / sizeof *generated; i++) {
+		const char *at = strstr(text, generated[i]);
+		if (at && (size_t)(at - text) < head)
+			return source_keep(s, xasprintf("%s says that it is generated (%s)",
+							t->file.path, generated[i]));
+	}
+	for (size_t i = 0; i < t->line.n; i++) {
+		const char *p = text + t->line.p[i];
+		p += strspn(p, " \t");
+		if (*p++ != '#')
+			continue;
+		p += strspn(p, " \t");
+		if ((!strncmp(p, "line", 4) && (p[4] == ' ' || p[4] == '\t')) ||
+		    (*p >= '0' && *p <= '9'))
+			return source_keep(s,
+					   xasprintf("%s is generated: it has a #line in line %zu",
+						     t->file.path, i + 1));
+	}
+	return NULL;
+}
+
+/* Why the file may not be edited; NULL: it may. */
+static const char *refusal(struct source *s, const struct source_text *t)
+{
+	const char *path = t->file.path;
 	struct stat st;
 	if (!below(s->root, path))
 		return source_keep(s, xasprintf("%s is not below %s", path, s->root));
@@ -132,7 +163,7 @@ static const char *refusal(struct source *s, const char *path)
 		return source_keep(s, xasprintf("%s is no file", path));
 	if (!(st.st_mode & 0222) || access(path, W_OK) < 0)
 		return source_keep(s, xasprintf("%s is read-only", path));
-	return NULL;
+	return made(s, t);
 }
 
 /* The file of a path without links; NULL and err: it cannot be read. */
@@ -148,7 +179,7 @@ static struct source_text *open_text(struct source *s, const char *path, struct 
 		return NULL;
 	}
 	t->file.name = below(s->root, path) ? t->file.path + strlen(s->root) + 1 : t->file.path;
-	t->file.refused = refusal(s, t->file.path);
+	t->file.refused = refusal(s, t);
 	hmap_put(&s->file_at, key, (uintptr_t)t);
 	VEC_PUSH(&s->file, t);
 	return t;

@@ -56,6 +56,8 @@
 	X(getPointeeType)                                                                          \
 	X(getTypeDeclaration)                                                                      \
 	X(equalTypes)                                                                              \
+	X(Type_getAlignOf)                                                                         \
+	X(Cursor_getOffsetOfField)                                                                 \
 	X(Type_getSizeOf)                                                                          \
 	X(isConstQualifiedType)                                                                    \
 	X(isVolatileQualifiedType)                                                                 \
@@ -282,6 +284,8 @@ enum source_purity source_purity(const struct source_tree *, uint32_t call, unsi
 /* The store at the place, which is at the offset; *node (NULL: not wanted) is its assignment or call. */
 int source_store_in(const struct source_tree *, const struct source_place *, size_t offset,
 		    uint64_t bytes, struct source_store *, uint32_t *node, struct err *);
+
+void source_owner_of(const struct source_tree *, uint32_t lvalue, struct source_owner *);
 
 int source_call_of(const struct source_tree *, uint32_t node, struct source_call *, struct err *);
 

@@ -47,7 +47,7 @@ struct source_file {
 	const char *text; /* as on disk; text[size] is 0 */
 	size_t size;
 	bool crlf; /* most of its lines end in \r\n */
-	/* Why nothing may be edited there: not below ROOT, a system header, read-only, newer than the object;
+	/* Why nothing may be edited there: not below ROOT, a system header, read-only, generated, newer than the object;
 	 * NULL: it may. Questions about it are answered all the same. */
 	const char *refused;
 	/* The first error of the parser in it, "tree.c:12: unknown type name 'x'", NULL: none, or not yet parsed.
@@ -120,6 +120,12 @@ enum source_form {
 	SOURCE_COPY,      /* memcpy, strcpy, read … : a function of the table in writers.c */
 	SOURCE_STREAM,    /* a store that bypasses the cache: needs no flush, only a fence */
 };
+/* The struct that a store is to a part of, behind a pointer. */
+struct source_owner {
+	const char *address, *size; /* "p", "sizeof(*p)"; NULL: there is none */
+	uint64_t bytes, align;
+	uint64_t offset; /* of the part; UINT64_MAX: an index decides */
+};
 struct source_store {
 	enum source_form form;
 	struct source_statement statement;
@@ -135,6 +141,7 @@ struct source_store {
 	bool bitfield;     /* address and size are those of the struct that has it */
 	bool merged;       /* the store is larger: the compiler made one of several statements */
 	const char *calls; /* the function, of COPY, STREAM and ATOMIC; else NULL */
+	struct source_owner owner; /* not of COPY and STREAM, and where address needs a variable */
 	/* For source_insert_store; NULL: address and size need nothing before. */
 	const char *
 		capture; /* "char *stored_at = &p->slot[i++];"; without the value of a part, see `first` */

@@ -96,9 +96,10 @@ static bool is_bitfield(const struct source_tree *t, uint32_t lvalue)
 		       source_lib.getCursorReferenced(NODE(t, lvalue)->cursor));
 }
 
-/* A pointer to what is volatile or const becomes no void * by itself. */
+/* A pointer to what is volatile or const becomes no void * by itself; `auto` and typedefs hide it. */
 static const char *cast_for(CXType type)
 {
+	type = source_lib.getCanonicalType(type);
 	return source_lib.isVolatileQualifiedType(type) || source_lib.isConstQualifiedType(type)
 		       ? "(void *)"
 		       : "";
@@ -210,12 +211,11 @@ static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint6
 	if (!text || (of && !object))
 		return false;
 	bool tight = n->kind != CXCursor_BinaryOperator && n->kind != CXCursor_ConditionalOperator;
-	out->address =
-		sized(t,
-		      source_lib.isVolatileQualifiedType(to) || source_lib.isConstQualifiedType(to)
-			      ? tight ? "(void *)%s" : "(void *)(%s)"
-			      : "%s",
-		      text);
+	out->address = sized(t,
+			     !*cast_for(to) ? "%s"
+			     : tight        ? "(void *)%s"
+					    : "(void *)(%s)",
+			     text);
 	if (source_type_size(to) != bytes)
 		out->size = source_keep(t->source, xasprintf("%llu", (unsigned long long)bytes));
 	else if (of)
@@ -234,10 +234,7 @@ static int lvalue_extent(const struct source_tree *t, const struct source_candid
 	if (c->bytes && source_node_is_dereference(t, in) &&
 	    through_pointer(t, NODE(t, in)->first, c->bytes, out))
 		return 0;
-	out->address = sized(t,
-			     source_lib.isVolatileQualifiedType(source_node_type(t, c->target))
-				     ? "(void *)&%s"
-				     : "&%s",
+	out->address = sized(t, *cast_for(source_node_type(t, c->target)) ? "(void *)&%s" : "&%s",
 			     out->lvalue);
 	out->size = sized(t, "sizeof(%s)", out->lvalue);
 	return 0;
@@ -293,6 +290,24 @@ static int writer_extent(const struct source_tree *t, const struct source_candid
 	return 0;
 }
 
+/* Through &p->a, and *(T *)&p->a, to p->a. */
+static void find_owner(const struct source_tree *t, const struct source_candidate *c,
+		       struct source_store *out)
+{
+	uint32_t in = source_node_inside(t, c->target), pointer = 0;
+	if (out->bitfield || (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE))
+		return;
+	if (c->writer)
+		pointer = uncast(t, c->target);
+	else if (source_node_is_dereference(t, in))
+		pointer = uncast(t, NODE(t, in)->first);
+	const struct source_node *n = NODE(t, pointer);
+	if (pointer &&
+	    (n->kind != CXCursor_UnaryOperator || !n->first || !source_node_is_lvalue(t, n->first)))
+		return;
+	source_owner_of(t, pointer ? n->first : in, &out->owner);
+}
+
 static const char *why_not_again(enum source_again again)
 {
 	return again == SOURCE_CHANGED ? "the statement changes what it depends on, or may" : NULL;
@@ -312,8 +327,10 @@ static int describe(const struct source_tree *t, const struct source_candidate *
 	if (again == SOURCE_ONCE && out->bitfield)
 		return err_set(err, EXIT_PROGRAM, "%s has side effects, and is a bit-field",
 			       out->lvalue);
-	if (again == SOURCE_AGAIN)
+	if (again == SOURCE_AGAIN) {
+		find_owner(t, c, out);
 		return 0;
+	}
 	const char *size = out->size;
 	rc = capture(t, c, again == SOURCE_ONCE, out, err);
 	if (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE)

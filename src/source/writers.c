@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Functions that write to memory that they are given, and those that only look at it. These are names of the C
- * library, of compilers' built-ins and of libpmem, by their documentation; what a program's own functions do is
+ * library, of compilers' built-ins, of libpmem and libpmemobj, by their documentation; what a program's own functions do is
  * never told from their names.
  */
 #include <string.h>
@@ -49,6 +49,11 @@ static const struct source_writer writers[] = {
 	{ "pmem_memcpy_persist", STREAM, 0, ARG, 2 },
 	{ "pmem_memmove_persist", STREAM, 0, ARG, 2 },
 	{ "pmem_memset_persist", STREAM, 0, ARG, 2 },
+	{ "pmemobj_memcpy", COPY, 1, ARG, 3 },
+	{ "pmemobj_memmove", COPY, 1, ARG, 3 },
+	{ "pmemobj_memset", COPY, 1, ARG, 3 },
+	{ "pmemobj_memcpy_persist", STREAM, 1, ARG, 3 },
+	{ "pmemobj_memset_persist", STREAM, 1, ARG, 3 },
 	{ "_mm_stream_si32", STREAM, 0, FIXED, 4 },
 	{ "_mm_stream_si64", STREAM, 0, FIXED, 8 },
 	{ "_mm_stream_si128", STREAM, 0, FIXED, 16 },

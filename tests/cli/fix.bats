@@ -272,3 +272,106 @@ patch_is_good() {
 	run -1 holdfast check t
 	output_has "to repair it: holdfast fix t"
 }
+
+# A folder app with a program of programs-fix, built with these flags, and a recording of it.
+built() {
+	file=$1
+	shift
+	mkdir -p app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/$file" app/
+	compiler='$(CC)'
+	[[ $file != *.cc ]] || compiler='$(CC) -xc++'
+	printf 'store: %s\n\t%s -g -O1 -Wall -Wextra -Werror %s -o $@ $<\n' "$file" "$compiler" "$*" >app/Makefile
+	[[ $file != *.cc ]] || sed -i 's/\$</$< -lstdc++/' app/Makefile
+	make -s -C app
+	printf '[{"directory": "%s", "file": "%s", "command": "cc -g -O1 %s -c %s"}]\n' \
+		"$PWD/app" "$file" "$*" "$file" >app/compile_commands.json
+	holdfast record -q -o t -- app/store pool >/dev/null
+}
+
+@test "a store in the condition of a loop" {
+	built forms.c -DLOOP
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+	while ((result = p->word\[i\] = i, persist(&p->word\[i\], sizeof(p->word\[i\])), result))$' p.patch
+	patch_is_good
+}
+
+@test "stores in the header of a for" {
+	built forms.c -DHEADER
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	grep '^+	for (.*p->used++, persist(&p->used, sizeof(p->used)))$' p.patch
+	patch_is_good
+}
+
+@test "members that a constructor initialises" {
+	built ctor.cc
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+		persist(&this->key, sizeof(this->key));$' p.patch
+	grep '^+		persist(&this->value, sizeof(this->value));$' p.patch
+	patch_is_good
+}
+
+@test "two stores in one line, both of which lack something: one after the other" {
+	built forms.c -DLINE
+	perl -0pi -e 's/\{\n\t\t(p->word\[0\] = 3;)\n\t\t(p->word\[9\] = 4;)\n\t\}/{ $1 $2 }/' app/forms.c
+	for round in 1 2; do
+		make -s -B -C app
+		rm -rf t pool
+		holdfast record -q -o t -- app/store pool >/dev/null
+		run -0 holdfast fix --source app --apply t
+		output_has "1 planned"
+	done
+	grep '^	if (p->ready) { p->word\[0\] = 3; persist(&p->word\[0\], .*); p->word\[9\] = 4; persist(&p->word\[9\], .*); }' app/forms.c
+	printf '' >p.patch
+	patch_is_good
+}
+
+@test "behind a copy function of the program's own, one flush of its range" {
+	built forms.c -DCOPY
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "after the call, of the range"
+	grep '^+	persist(p->word + 6, sizeof(source));$' p.patch
+	[ "$(grep -c '^+.*persist' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "parts of a struct that is not aligned are flushed as a whole" {
+	built forms.c -DPARTS
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	grep '^+	persist(pair, sizeof(\*pair));$' p.patch
+	[ "$(grep -c '^+.*persist' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "a file that is generated is left alone" {
+	recorded -DNO_PERSIST
+	sed -i '1i /* Made of store.in by a script: DO NOT EDIT. */' app/store.c
+	make -s -B -C app
+	rm -rf t pool
+	holdfast record -q -o t -- app/store pool >/dev/null
+	run -1 holdfast fix --source app --patch p.patch t
+	output_has "store.c says that it is generated"
+	[ ! -s p.patch ]
+	sed -i '1c #line 3 "store.c"' app/store.c
+	make -s -B -C app
+	rm -rf t pool
+	holdfast record -q -o t -- app/store pool >/dev/null
+	run -1 holdfast fix --source app --patch p.patch t
+	output_has "is generated: it has a #line in line 1"
+	[ ! -s p.patch ]
+}
+
+@test "of a file that another is generated from, the reason is given" {
+	recorded -DNO_PERSIST
+	mv app/store.c app/store.in
+	printf 'store: store.in\n\t(echo "#line 1 \\"store.in\\""; cat store.in) >store.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -DNO_PERSIST -o $@ store.c\n' >app/Makefile
+	make -s -B -C app
+	rm -rf t pool
+	holdfast record -q -o t -- app/store pool >/dev/null
+	sha256sum app/store.c >before
+	run holdfast fix --source app --apply --patch p.patch t
+	[ "$status" -le 1 ]
+	sha256sum -c before
+}

@@ -20,6 +20,7 @@ static const char c_head[] =
 	"struct in { int x, y; };\n"
 	"struct s { int a, b; unsigned f : 3, g : 5; struct s *next; _Atomic int at; long arr[8];\n"
 	"\tchar name[16]; struct in in; struct in many[4]; volatile int vol; char *buf; void (*fn)(int); };\n"
+	"void *pmemobj_memcpy(void *, void *, const void *, size_t, unsigned);\n"
 	"void FLUSH(const void *, size_t);\nstruct s *get(struct s *);\nint num(void);\n"
 	"static inline struct s *at(struct s *b, int i) { int k = i; k++; return b + k; }\n"
 	"static inline struct s *last(struct s *b) { while (b->next) b = b->next; return at(b, 0); }\n"
@@ -94,6 +95,8 @@ static const struct form c_forms[] = {
 	{ "memcpy(p->name, q->name, sizeof p->name);", NULL, 0, "p->name", "sizeof p->name", NULL },
 	{ "memset(&p->in, 0, sizeof(struct in));", NULL, 0, "&p->in", "sizeof(struct in)", NULL },
 	{ "__builtin_memmove(p, q, sizeof *p);", NULL, 0, "p", "sizeof *p", NULL },
+	{ "pmemobj_memcpy(q, &p->in, q, sizeof(p->in), 0);", NULL, 0, "&p->in", "sizeof(p->in)",
+	  NULL },
 	{ "strcpy(p->name, \"a, b\");", NULL, 0, "p->name", "strlen(p->name) + 1", NULL },
 	{ "strncpy(p->name, q->name, 8);", NULL, 0, "p->name", "8", NULL },
 	{ "snprintf(p->name, sizeof(p->name), \"%d\", c);", NULL, 0, "p->name", "sizeof(p->name)",
@@ -152,6 +155,8 @@ static const struct form cxx_forms[] = {
 	{ "b->v = 3;", NULL, 4, "&b->v", "sizeof(b->v)", NULL },
 	{ "p->at(3) = 4;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "std::memcpy(p->name, q->name, 8);", NULL, 0, "p->name", "8", NULL },
+	{ "auto *v = reinterpret_cast<volatile int *>(p); v[1] = 3;", "[1] =", 4, "(void *)&v[1]",
+	  "sizeof(v[1])", NULL },
 	{ "for (auto &e : p->arr) e = 3;", "e = 3", 4, "&e", "sizeof(e)", NULL },
 	{ "switch (c) { case 1: num(); p->arr[c++] = 2; break; case 2: break; }", "= 2", 4,
 	  "stored_at", "sizeof(*stored_at)", NULL },
