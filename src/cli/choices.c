@@ -106,3 +106,4 @@ static const char *format_at(size_t i, const char **about)
 	return f ? f->name : NULL;
 }
 const struct cli_choices choices_format = { format_at };
+const struct cli_choices choices_printed = { report_printed_at };

@@ -17,6 +17,7 @@ extern const struct cli_choices choices_level;      /* src/finding: of findings,
 extern const struct cli_choices choices_incomplete; /* src/cli/output.h */
 extern const struct cli_choices choices_ways;       /* src/infer: to find operations */
 extern const struct cli_choices choices_format;     /* src/report: reports that are files */
+extern const struct cli_choices choices_printed;    /* src/report: what is printed */
 
 #define OPS_CALLS_HELP                                                                                   \
 	"operations are the calls of these functions that change PM, as if they acknowledged when they " \

@@ -55,17 +55,23 @@ static bool takes_stdout(const struct output_opts *o)
 	return false;
 }
 
-static int found(const struct output_opts *o, const struct finding_set *set)
+/* How many levels count for the status, the gravest first. */
+static int failing_levels(const struct output_opts *o)
 {
 	const char *level = o->fail_on ? o->fail_on : finding_level_name(OUTPUT_FAIL_ON);
 	if (strcmp(level, OUTPUT_FAIL_NEVER) == 0)
-		return EXIT_NOTHING;
-	for (int l = FINDING_ERROR; l < FINDING_LEVELS; l++) {
+		return 0;
+	int l = FINDING_ERROR;
+	while (l < FINDING_LEVELS && strcmp(finding_level_name((enum finding_level)l), level) != 0)
+		l++;
+	return l + 1;
+}
+
+static int found(const struct output_opts *o, const struct finding_set *set)
+{
+	for (int l = 0, n = failing_levels(o); l < n && l < FINDING_LEVELS; l++)
 		if (finding_count(set, (enum finding_level)l))
 			return EXIT_FINDINGS;
-		if (strcmp(finding_level_name((enum finding_level)l), level) == 0)
-			break;
-	}
 	return EXIT_NOTHING;
 }
 
@@ -78,30 +84,33 @@ bool output_strict(const char *incomplete)
 static int verdict(const struct output_opts *o, const struct report *r)
 {
 	int status = found(o, r->findings);
-	if (status != EXIT_NOTHING || !r->incomplete ||
-	    !(r->broken || output_strict(o->incomplete)))
+	if (status != EXIT_NOTHING || !r->incomplete || !r->broken)
 		return status;
 	if (o->quiet)
 		msg_error("incomplete: %s", r->incomplete);
 	return EXIT_PROGRAM;
 }
 
-static void put_text(const struct output_opts *o, const struct report *r, FILE *text)
+/* The report, with what the options say of it. */
+static struct report with_options(const struct output_opts *o, const struct report *r)
 {
-	struct report shown = *r;
-	shown.top = o->top;
-	report_text(&shown, text);
+	struct report own = *r;
+	own.top = o->top;
+	own.fails = failing_levels(o);
+	own.broken = r->broken || (r->incomplete && output_strict(o->incomplete));
+	return own;
 }
 
-int output_write(const struct output *out, const struct report *r, FILE *text)
+int output_write(const struct output *out, const struct report *report, FILE *text)
 {
 	const struct output_opts *o = out->o;
+	struct report own = with_options(o, report), *r = &own;
 	struct err err;
 	int bad = 0;
 	if (o->gen_suppressions)
 		finding_suppressions_write(r->findings, stdout);
 	else if (!o->quiet && !(takes_stdout(o) && text == stdout))
-		put_text(o, r, text);
+		report_print(r, o->format, text);
 	/* One that cannot be written does not keep the others from being. */
 	for (size_t i = 0; report_format_at(i); i++)
 		if (o->file[i] && report_format_at(i)->write(r, o->file[i], &err))
@@ -125,8 +134,9 @@ bool output_has_files(const struct output *out)
 	return false;
 }
 
-void output_save(const struct output *out, const struct report *r)
+void output_save(const struct output *out, const struct report *report)
 {
+	struct report own = with_options(out->o, report), *r = &own;
 	struct err ignored; /* what cannot be written now is complained of at the end */
 	for (size_t i = 0; report_format_at(i); i++)
 		if (is_file(out->o->file[i]))

@@ -14,7 +14,7 @@
 
 struct output_opts {
 	const char *file[REPORT_MOST_FORMATS]; /* a path for each row of the report formats */
-	const char *fail_on, *incomplete, *suppress, *baseline;
+	const char *format, *fail_on, *incomplete, *suppress, *baseline;
 	bool gen_suppressions, quiet, ci;
 	uint64_t top;
 	struct cli_list helper, no_helper;
@@ -24,6 +24,14 @@ struct output_opts {
 #define OUTPUT_OPTIONS(T)                                                                               \
 	{ "report",        0,           CLI_FILES, "FILE", offsetof(T, output.file), "",                \
 	  &choices_format, .once = true },                                                              \
+		{ "format",                                                                             \
+		  0,                                                                                    \
+		  CLI_CHOICE,                                                                           \
+		  NULL,                                                                                 \
+		  offsetof(T, output.format),                                                           \
+		  "how findings are printed",                                                           \
+		  &choices_printed,                                                                     \
+		  .once = true },                                                                       \
 		{ "fail-on",                                                                            \
 		  0,                                                                                    \
 		  CLI_CHOICE,                                                                           \

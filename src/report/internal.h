@@ -39,6 +39,9 @@ void report_add_operation(cJSON *to, const struct finding_operation *); /* where
 cJSON *report_add_text(cJSON *object, const char *name, const char *text);
 cJSON *report_text_item(const char *text);
 int report_write(const char *path, const char *data, size_t n, struct err *);
+/* What is printed, as a file. */
+int report_write_printed(const struct report *, void (*print)(const struct report *, FILE *),
+			 const char *path, struct err *);
 int report_write_json(const char *path, cJSON *, struct err *); /* frees the tree */
 
 /* finding_json.c: a finding as the report has it, or as it is kept: with full paths and all. */

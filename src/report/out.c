@@ -165,3 +165,18 @@ int report_write_json(const char *path, cJSON *tree, struct err *err)
 	buf_free(&out);
 	return status;
 }
+
+int report_write_printed(const struct report *r, void (*print)(const struct report *, FILE *),
+			 const char *path, struct err *err)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *mem = open_memstream(&text, &n);
+	if (!mem)
+		return err_errno(err, EXIT_INTERNAL, "cannot write the report %s", path);
+	print(r, mem);
+	fclose(mem);
+	int status = report_write(path, text, n, err);
+	free(text);
+	return status;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports: the same findings as text, JSON, SARIF 2.1.0 and one HTML page; and recordings. */
+/* Reports: the same findings as text, JSON, SARIF 2.1.0, one HTML page, …; and recordings. */
 #ifndef HOLDFAST_REPORT_REPORT_H
 #define HOLDFAST_REPORT_REPORT_H
 
@@ -32,7 +32,7 @@ struct report {
 	const char *const *command; /* the program under test */
 	size_t ncommand;
 	const char *incomplete; /* why the run says less than it could; NULL: it is whole */
-	bool broken;            /* … it was broken off, or its tracer died: never status 0 */
+	bool broken; /* … it was broken off, its tracer died, or people ask for whole runs: never status 0 */
 	const char *looked; /* what "nothing found" speaks of: " in 12 events: …"; may be NULL */
 	const struct finding_set *findings; /* sorted */
 	const struct report_stat *stats;
@@ -44,6 +44,7 @@ struct report {
 	size_t nchange;
 	const struct report_chart *chart; /* NULL: none */
 	uint64_t top;                     /* findings that are shown in full, in words; 0: all */
+	int fails; /* findings of levels before this one count for the status; 0: none does */
 };
 
 /* For people: source excerpts, call paths, a summary line last. */
@@ -55,11 +56,17 @@ void report_text(const struct report *, FILE *);
 struct report_format {
 	const char *name, *about; /* --NAME FILE */
 	int (*write)(const struct report *, const char *path, struct err *);
+	/* It can be printed instead of the words, too (--format NAME); NULL: it cannot. */
+	void (*print)(const struct report *, FILE *);
+	const char *printed; /* … what that is */
 };
 #define REPORT_MOST_FORMATS 16
 /* Can a report be written there? Nothing is changed. */
 int report_check_path(const char *path, struct err *);
 const struct report_format *report_format_at(size_t i); /* NULL past the last */
+/* What may be printed: words, the default, and formats that can be; a table for people. */
+const char *report_printed_at(size_t i, const char **about);
+void report_print(const struct report *, const char *name, FILE *); /* NULL: in words */
 int report_json(const struct report *, const char *path, struct err *);
 int report_sarif(const struct report *, const char *path, struct err *);
 int report_html(const struct report *, const char *path, struct err *);

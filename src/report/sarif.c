@@ -12,9 +12,8 @@
  * without source gets its object file and line 1, and no place at all the program's.
  *
  * A result has two code flows: the call path, from main to the place, and, if it has related places,
- * what happened to the data, in the order of time.
+ * what happened to the data, in the order of time; of a crash it ends with the crash and what recovery did.
  */
-#include <ctype.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +103,7 @@ static void add_to_flow(cJSON *locations, cJSON *where, bool essential)
 	cJSON *o = cJSON_CreateObject();
 	cJSON_AddItemToObject(o, "location", where);
 	report_add_text(o, "importance", essential ? "essential" : "important");
+	cJSON_AddNumberToObject(o, "executionOrder", cJSON_GetArraySize(locations) + 1);
 	cJSON_AddItemToArray(locations, o);
 }
 
@@ -149,7 +149,10 @@ static void add_history_flow(cJSON *flows, const struct finding *f)
 {
 	size_t n = f->related.n < MAX_LOCATIONS ? f->related.n : MAX_LOCATIONS;
 	const struct finding_related **sorted = xcalloc(n + 1, sizeof *sorted);
-	struct finding_related self = { "finding", f->message, f->event, f->place };
+	char *verdict = f->crash ? report_verdict(f->crash) : NULL;
+	char *end = verdict ? xasprintf("recovery %s", verdict) : NULL;
+	struct finding_related self = { f->crash ? "crash" : "finding", end ? end : f->message,
+					f->crash ? UINT64_MAX : f->event, f->place };
 	struct buf text = { 0 };
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &f->related.p[i];
@@ -163,6 +166,8 @@ static void add_history_flow(cJSON *flows, const struct finding *f)
 	}
 	buf_free(&text);
 	free(sorted);
+	free(end);
+	free(verdict);
 }
 
 static void add_related(cJSON *result, const struct finding *f)
@@ -196,6 +201,8 @@ static void add_result_message(cJSON *result, const struct finding *f)
 	}
 	if (f->advice)
 		buf_printf(&text, "\n%s", f->advice);
+	if (text.n && text.p[text.n - 1] != '.')
+		buf_puts(&text, "."); /* the specification asks for sentences */
 	buf_add(&text, "", 1);
 	add_message(result, text.p);
 	buf_free(&text);

@@ -494,3 +494,36 @@ program() {
 	jq -e '.incomplete | contains("still running")' r.json
 	same "marked misuse.c lose" "found r.json"
 }
+
+@test "--format gcc: lines as compilers have them, for editors" {
+	run -1 --separate-stderr holdfast check --format gcc -- "$BIN/misuse" pool missing-both
+	[[ $stderr =~ programs-check/misuse.c:[0-9]+:[0-9]+:\ error:\ .*\[missing-flush-and-fence\] ]]
+	[[ $stderr != *"call path"* ]]
+	holdfast record -q -o t -- "$BIN/misuse" pool missing-both
+	run -1 --separate-stderr holdfast check --format gcc t
+	[[ $output == *"[missing-flush-and-fence]"* ]]
+	run -2 holdfast check --format html t
+	output_has "--format takes text|gcc, not 'html'"
+}
+
+@test "--junit and --code-quality: what counts fails, and the run is a case of its own" {
+	run -1 holdfast check -q --junit r.xml --code-quality q.json --gcc r.txt -- "$BIN/misuse" pool missing-both
+	python3 - <<'END'
+import json, xml.etree.ElementTree as tree
+suite = tree.parse("r.xml").getroot().find("testsuite")
+cases = suite.findall("testcase")
+assert len(cases) == 2 and suite.get("tests") == "2" and suite.get("failures") == "1" and suite.get("errors") == "0"
+failed = [case for case in cases if case.find("failure") is not None]
+assert failed[0].find("failure").get("type") == "missing-flush-and-fence", failed[0].attrib
+issue, = json.load(open("q.json"))
+assert issue["check_name"] == "missing-flush-and-fence" and issue["severity"] == "critical"
+assert issue["location"]["lines"]["begin"] > 1 and len(issue["fingerprint"]) == 16
+END
+	[ "$(grep -c 'missing-flush-and-fence' r.txt)" -eq 1 ]
+	holdfast check -q --fail-on none --junit r.xml -- "$BIN/misuse" pool missing-both
+	grep -q 'failures="0"' r.xml
+	run -0 holdfast check -q --junit r.xml -- "$BIN/misuse" pool clean fail
+	grep -q 'errors="0"' r.xml
+	run -3 holdfast check -q --incomplete error --junit r.xml -- "$BIN/misuse" pool clean fail
+	grep -q 'errors="1"' r.xml
+}

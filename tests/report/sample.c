@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes a sample report, for the tests that look at one with other programs.
- * usage: sample text|json|sarif|html FILE [empty|crash|N]    N: so many findings more
+ * usage: sample text|json|sarif|html|… FILE [empty|crash|N]    a report format; N: so many findings more
  */
 #include "../unit/report_sample.h"
 
@@ -31,12 +31,10 @@ static int write_report(const struct report *r, const char *format, const char *
 		report_text(r, stdout);
 		return 0;
 	}
-	if (!strcmp(format, "json"))
-		status = report_json(r, path, &err);
-	else if (!strcmp(format, "sarif"))
-		status = report_sarif(r, path, &err);
-	else if (!strcmp(format, "html"))
-		status = report_html(r, path, &err);
+	const struct report_format *f;
+	for (size_t i = 0; (f = report_format_at(i)); i++)
+		if (!strcmp(format, f->name))
+			status = f->write(r, path, &err);
 	if (status)
 		msg_error("%s", err.text);
 	return status ? err.status : 0;

@@ -118,6 +118,43 @@ static void test_sarif(void **state)
 	expect_golden("report.sarif", "report.sarif");
 }
 
+/* The formats for editors and CI. What counts for the status is a failed test case. */
+static void expect_format(const char *name, const char *golden_name)
+{
+	const struct report_format *f = NULL;
+	struct err err;
+	for (size_t i = 0; report_format_at(i); i++)
+		if (!strcmp(report_format_at(i)->name, name))
+			f = report_format_at(i);
+	assert_non_null(f);
+	assert_int_equal(f->write(&sample.report, golden_name, &err), 0);
+	expect_golden(golden_name, golden_name);
+}
+
+static void test_formats(void **state)
+{
+	(void)state;
+	sample.report.fails = FINDING_PERFORMANCE + 1;
+	sample.report.incomplete = "the program was killed by signal 9";
+	sample.report.broken = true;
+	expect_format("gcc", "report.gcc");
+	expect_format("junit", "report.junit.xml");
+	expect_format("code-quality", "report.quality.json");
+	sample.report.incomplete = NULL;
+	sample.report.broken = false;
+	sample.report.fails = 0;
+}
+
+/* Words are the default; a name that cannot be printed is no choice. */
+static void test_printed(void **state)
+{
+	const char *about;
+	(void)state;
+	assert_string_equal(report_printed_at(0, &about), "text");
+	assert_int_not_equal(name_find(report_printed_at, "gcc", 3), SIZE_MAX);
+	assert_int_equal(name_find(report_printed_at, "html", 4), SIZE_MAX);
+}
+
 static void test_html(void **state)
 {
 	struct err err;
@@ -248,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_sarif),
 		cmocka_unit_test(test_html),
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_printed),
 		cmocka_unit_test(test_files_are_replaced_whole),
 		cmocka_unit_test(test_write_errors),
 		cmocka_unit_test(test_baseline),
