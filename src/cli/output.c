@@ -15,10 +15,31 @@ void output_ci(struct output_opts *o)
 			o->file[i] = OUTPUT_CI_SARIF;
 }
 
+static const char *kind_at(const void *arg, size_t i)
+{
+	(void)arg;
+	return i < FINDING_KINDS_COUNT ? finding_kind_info((enum finding_kind)i)->name : NULL;
+}
+
+/* Custom oracles bring kinds of their own, so a name that nobody knows is no error. */
+static void check_kinds(const struct cli_list *kinds)
+{
+	for (size_t i = 0; i < kinds->n; i++) {
+		const char *kind = kinds->p[i];
+		if (kind[strcspn(kind, "*?[")] || finding_kind_named(kind))
+			continue;
+		const char *near = cli_nearest(kind, kind_at, NULL);
+		msg_warn("no kind of finding is called '%s', unless a custom oracle has it%s%s%s",
+			 kind, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	}
+}
+
 int output_open(struct output *out, const struct output_opts *o, struct err *err)
 {
 	finding_helpers_overrule(o->helper.p, o->helper.n, o->no_helper.p, o->no_helper.n);
 	*out = (struct output){ .o = o };
+	check_kinds(&o->enable);
+	check_kinds(&o->disable);
 	/* What takes long should not end with a report that cannot be kept. */
 	for (size_t i = 0; report_format_at(i); i++)
 		if (o->file[i] && report_check_path(o->file[i], err))
@@ -37,6 +58,9 @@ void output_close(struct output *out)
 void output_filter(const struct output *out, struct finding_set *set)
 {
 	finding_sort(set);
+	const struct output_opts *o = out->o;
+	finding_select_kinds(set, o->disable.p, o->disable.n, o->enable.p, o->enable.n);
+	finding_select_source(set);
 	if (out->suppressions)
 		finding_suppressions_apply(out->suppressions, set);
 	finding_baseline_apply(set, (const char *const *)out->baseline, out->nbaseline);

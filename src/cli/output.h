@@ -17,7 +17,7 @@ struct output_opts {
 	const char *format, *fail_on, *incomplete, *suppress, *baseline;
 	bool gen_suppressions, quiet, ci;
 	uint64_t top;
-	struct cli_list helper, no_helper;
+	struct cli_list helper, no_helper, enable, disable;
 };
 
 /* Rows for an option table; T is the verb's struct, which has a `struct output_opts output`. */
@@ -77,6 +77,20 @@ struct output_opts {
 		  "OLD.json",                                                                           \
 		  offsetof(T, output.baseline),                                                         \
 		  "report only what an earlier JSON report does not have",                              \
+		  .once = true },                                                                       \
+		{ "disable",                                                                            \
+		  0,                                                                                    \
+		  CLI_LIST,                                                                             \
+		  "KIND",                                                                               \
+		  offsetof(T, output.disable),                                                          \
+		  "do not report findings of this kind, a glob; may be given several times",            \
+		  .once = true },                                                                       \
+		{ "enable",                                                                             \
+		  0,                                                                                    \
+		  CLI_LIST,                                                                             \
+		  "KIND",                                                                               \
+		  offsetof(T, output.enable),                                                           \
+		  "report this kind all the same; '--disable * --enable ordering': only this one",      \
 		  .once = true },                                                                       \
 		{ "helper",                                                                             \
 		  0,                                                                                    \

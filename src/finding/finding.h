@@ -230,6 +230,7 @@ struct finding {
 	struct finding_verdict *verdict;  /* NULL: nobody asked for one */
 	char *replay;                     /* a command that shows it again; may be NULL */
 	bool suppressed;                  /* by a suppression or the baseline */
+	bool in_source;                   /* … by a comment beside the statement */
 	uint64_t shape;        /* what the identity is made from, hashed; set by finding_add */
 	uint64_t position;     /* private to the set: tells findings of one shape apart, */
 	struct finding *after; /* … and the next of them */
@@ -312,9 +313,9 @@ size_t finding_suppressed(const struct finding_set *);
 
 /*
  * Suppressions: a text file of entries
- *	kind function [file]        # globs; or a line "id 3f9c0a…"
- * A word with blanks stands in double quotes. The file's glob is matched against the whole path
- * and against its last parts.
+ *	kind function [file] [in module] [< caller]…        # globs; or a line "id 3f9c0a…"
+ * A word with blanks stands in double quotes. The globs of file and module are matched against the whole path
+ * and against its last parts. Callers are those of the function, outwards; "..." is any number of frames.
  */
 struct finding_suppressions;
 struct finding_suppressions *finding_suppressions_load(const char *path, struct err *);
@@ -326,6 +327,11 @@ void finding_suppressions_stale(const struct finding_suppressions *,
 				void *);
 void finding_suppressions_write(const struct finding_set *, FILE *);
 void finding_suppressions_free(struct finding_suppressions *);
+/* Suppresses kinds that a glob of `disable` matches, and none of `enable`. */
+void finding_select_kinds(struct finding_set *, const char *const *disable, size_t ndisable,
+			  const char *const *enable, size_t nenable);
+/* Suppresses what a comment on its line, or just above it, excuses: "holdfast: ignore KIND — reason". */
+void finding_select_source(struct finding_set *);
 /* The baseline: identities that are known already. */
 void finding_baseline_apply(struct finding_set *, const char *const *ids, size_t n);
 

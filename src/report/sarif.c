@@ -270,7 +270,7 @@ static cJSON *result(const struct report *r, const struct finding *f,
 		cJSON_Delete(flows);
 	if (f->suppressed) {
 		cJSON *s = cJSON_CreateObject();
-		report_add_text(s, "kind", "external");
+		report_add_text(s, "kind", f->in_source ? "inSource" : "external");
 		report_add_text(s, "status", "accepted");
 		cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "suppressions"), s);
 	}

@@ -527,3 +527,16 @@ END
 	run -3 holdfast check -q --incomplete error --junit r.xml -- "$BIN/misuse" pool clean fail
 	grep -q 'errors="1"' r.xml
 }
+
+@test "a comment in the source, --disable and --enable suppress" {
+	sed 's|/\* @missing-both .*|/* holdfast: ignore missing-flush-and-fence - known */|' "$PROGRAMS/misuse.c" >misuse.c
+	build ./misuse misuse.c -pthread
+	run -0 holdfast check --sarif r.sarif -- ./misuse pool missing-both
+	output_has "1 suppressed"
+	[ "$(jq -r '.runs[0].results[0].suppressions[0].kind' r.sarif)" = inSource ]
+	run -0 holdfast check --disable 'missing-*' -- "$BIN/misuse" pool missing-both
+	output_has "1 suppressed"
+	run -1 holdfast check --disable '*' --enable missing-flush-and-fence -- "$BIN/misuse" pool missing-both
+	run -1 holdfast check --disable missing-flsh -- "$BIN/misuse" pool missing-both
+	output_has "did you mean 'missing-flush'?"
+}
