@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/run.h"
+#include "cli/types.h"
 #include "infer/infer.h"
 #include "report/report.h"
 
@@ -15,14 +16,16 @@ struct infer_cli {
 	const char *model, *folder;
 	struct infer_ops_opts find;
 	uint64_t top;
-	bool json, quiet;
+	bool types, json, quiet;
 };
 
 static const struct cli_option infer_options[] = {
+	{ "types", 0, CLI_FLAG, NULL, offsetof(struct infer_cli, types),
+	  "show the objects that are stored to, their fields, and how they were told; needs no dependences" },
 	{ "top", 0, CLI_NUMBER, "N", offsetof(struct infer_cli, top),
-	  "how many beliefs are shown, the best supported first; all without it" },
+	  "how many beliefs are shown, the best supported first, or types, the most stored to; all without it" },
 	{ "json", 0, CLI_FLAG, NULL, offsetof(struct infer_cli, json),
-	  "print JSON: an object on a line for each belief" },
+	  "print JSON: an object on a line for each belief, or field" },
 	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct infer_cli, model), "what survives a crash",
 	  &choices_model },
 	OPS_OPTIONS(struct infer_cli, find),
@@ -48,9 +51,12 @@ const struct cli_verb verb_infer = {
 		"what it computes from what, and under which conditions it reads and writes. Each has how often the "
 		"run kept it, of how many cases, and how often such a dependence was seen.\n\n"
 		"An order that is not kept is no bug by itself: 'holdfast crash --strategy invariants' crashes where "
-		"that shows. docs/INFER.md says more.",
+		"that shows. docs/INFER.md says more.\n\n"
+		"With --types: which objects the program stores to, with their fields, by what its statements assign to and by "
+		"other evidence; 'holdfast crash --strategy representative' goes by them.",
 	.examples = "holdfast infer -- ./app run pool\trecord, and show all\n"
 		    "holdfast infer --top 10 app-0.hft\tof a recording\n"
+		    "holdfast infer --types app-0.hft\tthe objects that it stores to\n"
 		    "holdfast infer --json app-0.hft | jq 'select(.broken > 0)'\tfor scripts\n",
 	.options = infer_options,
 	.command = true,
@@ -184,7 +190,7 @@ static int record(struct infer_cli *o, char **argv, char **dir, struct err *err)
 {
 	struct launch_opts lo = run_launch_opts(&o->run, argv, NULL, 0);
 	struct launch_recording rec = { 0 };
-	lo.deps = true;
+	lo.deps = !o->types;
 	*dir = o->folder ? xstrdup(o->folder) : launch_folder_default(argv[0], err);
 	if (!*dir || launch_record(&lo, *dir, false, &rec, err)) {
 		if (*dir && !o->folder)
@@ -214,7 +220,8 @@ static int cmd_infer(int argc, char **argv)
 	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	if (trace)
 		dir = xstrdup(argv[0]);
-	if ((!trace && record(&o, argv, &dir, &err)) || show(dir, &o, &err))
+	if ((!trace && record(&o, argv, &dir, &err)) ||
+	    (o.types ? types_show(dir, o.model, o.json, o.top, &err) : show(dir, &o, &err)))
 		status = cli_fail(&err);
 	else
 		status = EXIT_NOTHING;

@@ -43,7 +43,7 @@ static void update_at(void *arg, size_t i, struct infer_update *out)
 	uint16_t off, len;
 	crash_record_piece(r, (unsigned)(i - r->piece), &off, &len);
 	*out = (struct infer_update){ model_file_byte(l->file, l->off + off), r->place, r->line,
-				      r->thread, len };
+				      r->thread, l->file < b->h->npm ? len : 0 };
 }
 
 static void set_updates(struct crash_behaviours *b)
@@ -65,34 +65,63 @@ static void set_updates(struct crash_behaviours *b)
 
 /* ---- groups ---- */
 
-static void add_group(struct crash_behaviours *b, const struct infer_group *g)
+/* --only and --after narrow down which behaviours are tested. */
+struct wish {
+	const struct crash_opts *opts; /* NULL: all are */
+	struct srcloc_trace *src;
+	uint8_t *place; /* 0: not known, 1: wanted, 2: not */
+};
+
+static bool is_wanted(const struct crash_behaviours *b, struct wish *w, uint32_t behaviour)
+{
+	const struct infer_example *x = &infer_behaviour_at(b->found, behaviour)->first;
+	if (!w->opts)
+		return true;
+	if (crash_piece_at(b->h, x->update[0]).event < w->opts->after)
+		return false;
+	for (size_t i = 0; i < x->n; i++) {
+		uint32_t place = crash_piece_at(b->h, x->update[i]).place;
+		if (!w->place[place])
+			w->place[place] = crash_place_wanted(b->h, w->opts, w->src, place) ? 1 : 2;
+		if (w->place[place] == 1)
+			return true;
+	}
+	return false;
+}
+
+static void add_group(struct crash_behaviours *b, struct wish *w, const struct infer_group *g)
 {
 	VEC(uint32_t) all = { 0 };
 	for (size_t i = 0; i < g->members; i++) {
 		const struct infer_shape *s = infer_shape_at(b->found, g->member[i]);
 		for (size_t k = 0; k < s->behaviours; k++)
-			VEC_PUSH(&all, s->behaviour[k]);
+			if (is_wanted(b, w, s->behaviour[k]))
+				VEC_PUSH(&all, s->behaviour[k]);
 	}
-	VEC_PUSH(&b->group, ((struct members){ all.p, all.n }));
+	if (all.n)
+		VEC_PUSH(&b->group, ((struct members){ all.p, all.n }));
 }
 
 struct crash_behaviours *crash_behaviours_new(const struct crash_history *h,
-					      struct srcloc_trace *src)
+					      struct srcloc_trace *src,
+					      const struct crash_opts *opts)
 {
 	struct crash_behaviours *b = xcalloc(1, sizeof *b);
+	struct wish w = { opts, src, xcalloc(h->place.n + 1, 1) };
 	const struct infer_group *g;
 	b->h = h;
 	crash_order_init(&b->order, h);
 	set_updates(b);
 	b->found = infer_behaviours_read(&b->updates, trace_defs(h->reader), src);
 	for (size_t i = 0; (g = infer_group_at(b->found, i)); i++)
-		add_group(b, g);
+		add_group(b, &w, g);
+	free(w.place);
 	return b;
 }
 
 struct crash_behaviours *crash_gen_behaviours(struct crash_gen *gen)
 {
-	return crash_behaviours_new(gen->w->h, gen->w->src);
+	return crash_behaviours_new(gen->w->h, gen->w->src, gen->w->opts);
 }
 
 void crash_behaviours_free(struct crash_behaviours *b)

@@ -224,7 +224,7 @@ struct srcloc_trace *crash_srcloc(struct crash *c)
 
 struct crash_behaviours *crash_behaviours(struct crash *c)
 {
-	return crash_behaviours_new(c->h, c->src);
+	return crash_behaviours_new(c->h, c->src, NULL);
 }
 
 /* ---- is recovery a judge at all? ---- */

@@ -356,6 +356,7 @@ static struct crash_world look_at(struct crash *c)
 		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
 		.reads_arg = c,
 		.src = c->src,
+		.opts = &c->opts,
 		.settle = wait_for_all,
 		.settle_arg = c
 	};

@@ -53,6 +53,9 @@ void crash_points_free(struct crash_points *);
 uint8_t *crash_points_look(const struct crash_history *, crash_point_list *);
 int crash_points_find(const struct crash_history *, const struct crash_opts *,
 		      struct srcloc_trace *, struct crash_points *, struct err *);
+/* --only names a function or file on the call path of a place, or nothing. */
+bool crash_place_wanted(const struct crash_history *, const struct crash_opts *,
+			struct srcloc_trace *, uint32_t place);
 
 struct crash_cause;
 
@@ -131,10 +134,11 @@ struct crash_world {
 	const struct crash_breaches *breaches; /* likewise */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
-	struct srcloc_trace *src;  /* NULL: there is no source */
-	struct crash_gen *maker;   /* who made the last state, not who combines, … */
-	uint64_t number;           /* … and how many it had made before */
-	bool (*settle)(void *arg); /* crash_gen_settle; NULL: there is nobody to wait for */
+	struct srcloc_trace *src;      /* NULL: there is no source */
+	const struct crash_opts *opts; /* NULL: everything is wanted */
+	struct crash_gen *maker;       /* who made the last state, not who combines, … */
+	uint64_t number;               /* … and how many it had made before */
+	bool (*settle)(void *arg);     /* crash_gen_settle; NULL: there is nobody to wait for */
 	void *settle_arg;
 };
 /* gen.c: a strategy at work (strategy.h has what it may ask). */
@@ -159,8 +163,9 @@ struct crash_gen {
 const struct crash_strategy *crash_strategy_find(const char *name);
 struct crash_gen *crash_gen_new(struct crash_world *, const char *name); /* NULL: unknown */
 
-/* behaviours.c: of a history; src may be NULL. */
-struct crash_behaviours *crash_behaviours_new(const struct crash_history *, struct srcloc_trace *);
+/* behaviours.c: of a history; src and opts may be NULL. */
+struct crash_behaviours *crash_behaviours_new(const struct crash_history *, struct srcloc_trace *,
+					      const struct crash_opts *);
 
 /* feedback.c: verdicts for those who made the states. */
 struct crash_heard {

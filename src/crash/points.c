@@ -109,10 +109,12 @@ static bool matches(const struct crash_opts *o, const struct srcloc_frame *f)
 	return false;
 }
 
-static bool path_matches(const struct crash_history *h, const struct crash_opts *o,
-			 struct srcloc_trace *src, uint32_t place)
+bool crash_place_wanted(const struct crash_history *h, const struct crash_opts *o,
+			struct srcloc_trace *src, uint32_t place)
 {
 	const struct crash_place *p = &h->place.p[place];
+	if (!o->nonly)
+		return true;
 	struct srcloc_where path = srcloc_path(src, p->process, p->ip, p->ctx);
 	for (size_t i = 0; i < path.n; i++)
 		if (matches(o, &path.frame[i]))
@@ -153,7 +155,7 @@ static bool usable(const struct crash_history *h, const struct crash_opts *o,
 		   struct srcloc_trace *src, struct path *path, uint32_t place)
 {
 	if (!path[place].state)
-		path[place].state = !o->nonly || path_matches(h, o, src, place) ? 1 : 2;
+		path[place].state = crash_place_wanted(h, o, src, place) ? 1 : 2;
 	return path[place].state == 1;
 }
 

@@ -22,7 +22,8 @@ struct infer_part {
 	uint32_t type, field;
 	uint64_t base; /* of the object: its address, or another number of its own */
 };
-#define INFER_MOST_PARTS 4u
+#define INFER_MOST_INNER 3u
+#define INFER_MOST_PARTS (2u + 2u * INFER_MOST_INNER)
 
 /* All types and fields, as names that are known once. */
 struct infer_named {
@@ -39,7 +40,7 @@ void infer_named_free(struct infer_named *);
 /* types_objects.c: the objects that typed stores show. */
 struct infer_object {
 	uint64_t base, end;
-	uint32_t type;
+	uint32_t type, updates;
 };
 struct infer_objects {
 	VEC(struct infer_object) v; /* once they are sorted: those that are in no other */
@@ -67,16 +68,24 @@ struct infer_place_type {
 void infer_types_functions(struct infer_named *, struct infer_place_type *,
 			   const struct finding_place *path, size_t n);
 
+/* A field that was asked for of late. */
+struct infer_known_field {
+	uint64_t offset;
+	uint32_t type, field; /* type: plus one */
+	struct {
+		uint64_t offset;
+		uint32_t type;
+	} inner[INFER_MOST_INNER]; /* structs in the type that lie around the field */
+	unsigned inners;
+};
+
 struct infer_typer {
 	const struct infer_updates *u;
 	struct infer_named *named;
 	struct infer_place_type *place;
 	struct infer_objects objects;
 	uint64_t typed[INFER_TYPINGS];
-	struct known_field {
-		uint64_t offset;
-		uint32_t type, field; /* type: plus one */
-	} * known;
+	struct infer_known_field *known;
 	struct burst {
 		size_t from, to;
 		uint64_t low;

@@ -159,7 +159,7 @@ void infer_beliefs_free(struct infer_beliefs *);
 struct infer_update {
 	uint64_t byte;                /* its first, model_file_byte */
 	uint32_t place, line, thread; /* line: whose updates persist in the order of time */
-	uint32_t len;
+	uint32_t len;                 /* 0: to a file that is no PM; it belongs to no object */
 };
 struct infer_place {
 	uint32_t process, site, ctx;
@@ -191,7 +191,6 @@ struct infer_type {
 	uint64_t updates; /* to its objects, those to objects in them too */
 	uint64_t objects; /* that were seen */
 	uint64_t behaviours;
-	bool composite; /* only as what lies around others */
 };
 struct infer_field {
 	const char *name;

@@ -11,7 +11,7 @@
  * structs count for themselves, and as parts.
  *
  * A statement may store more than one update to an object (memset, a copy of a struct). Those that follow each other
- * from one place, within the size of what it assigns to, are a *burst*, and the lowest address of it is where
+ * from one statement, within the size of what it assigns to, are a *burst*, and the lowest address of it is where
  * that begins.
  */
 #include <inttypes.h>
@@ -79,19 +79,37 @@ static void forget_indices(const char *member, char *out, size_t size)
 	out[n] = '\0';
 }
 
-static uint32_t field_at(struct infer_typer *t, uint32_t type, uint64_t offset)
+static void find_inner(struct infer_typer *t, struct infer_known_field *k)
 {
-	struct known_field *k = &t->known[hash_mix(offset, type) % KNOWN_FIELDS];
+	struct srcloc_inner inner[INFER_MOST_INNER];
+	const struct srcloc_type *in = t->named->in.p[k->type - 1];
+	k->inners = (unsigned)srcloc_structs(in, k->offset, inner, INFER_MOST_INNER);
+	for (unsigned i = 0; i < k->inners; i++) {
+		k->inner[i].offset = inner[i].offset;
+		k->inner[i].type = infer_named_type(t->named, srcloc_type_name(inner[i].type),
+						    srcloc_type_size(inner[i].type),
+						    INFER_BY_LVALUE, inner[i].type);
+	}
+}
+
+/* The field of a type at an offset. */
+static const struct infer_known_field *field_at(struct infer_typer *t, uint32_t type,
+						uint64_t offset)
+{
+	struct infer_known_field *k = &t->known[hash_mix(offset, type) % KNOWN_FIELDS];
 	struct srcloc_lvalue lv;
 	char name[256];
 	if (k->type == type + 1 && k->offset == offset)
-		return k->field;
+		return k;
 	if (srcloc_members(t->named->in.p[type], offset, offset + 1, &lv, 1))
 		forget_indices(lv.member, name, sizeof name);
 	else
 		snprintf(name, sizeof name, "+0x%" PRIx64, offset);
-	*k = (struct known_field){ offset, type + 1, infer_named_field(t->named, type, name) };
-	return k->field;
+	*k = (struct infer_known_field){ .offset = offset,
+					 .type = type + 1,
+					 .field = infer_named_field(t->named, type, name) };
+	find_inner(t, k);
+	return k;
 }
 
 /* ---- places ---- */
@@ -104,6 +122,8 @@ static void ask_lvalue(struct infer_named *named, struct srcloc_trace *src,
 	if (!text || !srcloc_trace_lvalue(src, f, text, &lv) || !lv.in)
 		return;
 	uint64_t size = srcloc_type_size(lv.in);
+	if (!size) /* only declared: what is behind it is somebody else's */
+		return;
 	out->type = infer_named_type(named, lv.type, size, INFER_BY_LVALUE, lv.in);
 	out->offset = lv.offset;
 	out->size = lv.size;
@@ -153,7 +173,7 @@ static void find_burst(struct infer_typer *t, size_t i, const struct infer_updat
 		t->u->at(t->u->arg, k, &u);
 		l = u.byte < low ? u.byte : low;
 		h = u.byte + u.len > high ? u.byte + u.len : high;
-		if (u.place != first->place ||
+		if (t->place[u.place].statement != p->statement ||
 		    (p->size ? h - l > p->size : u.byte + u.len < low || u.byte > high))
 			break;
 		low = l;
@@ -175,7 +195,7 @@ static bool object_of(struct infer_typer *t, size_t i, const struct infer_update
 	}
 	if ((low & OFFSET) < p->offset)
 		return false;
-	*out = (struct infer_object){ low - p->offset, low - p->offset + size, p->type };
+	*out = (struct infer_object){ low - p->offset, low - p->offset + size, p->type, 0 };
 	return true;
 }
 
@@ -188,10 +208,13 @@ static bool by_lvalue(struct infer_typer *t, size_t i, const struct infer_update
 		      struct infer_part *out)
 {
 	const struct infer_place_type *p = &t->place[u->place];
+	const struct infer_object *around = infer_objects_around(&t->objects, u->byte);
 	struct infer_object o;
 	if (p->type == INFER_NO_TYPE || !p->fixed || !object_of(t, i, u, &o))
 		return false;
-	*out = (struct infer_part){ o.type, field_at(t, o.type, u->byte - o.base), o.base };
+	if (around && around->type == o.type && around->base != o.base)
+		return false; /* "n->a = n->b = 0;" stores to both */
+	*out = (struct infer_part){ o.type, field_at(t, o.type, u->byte - o.base)->field, o.base };
 	return true;
 }
 
@@ -202,7 +225,8 @@ static bool by_overlap(struct infer_typer *t, size_t i, const struct infer_updat
 	(void)i;
 	if (!o)
 		return false;
-	*out = (struct infer_part){ o->type, field_at(t, o->type, u->byte - o->base), o->base };
+	*out = (struct infer_part){ o->type, field_at(t, o->type, u->byte - o->base)->field,
+				    o->base };
 	return true;
 }
 
@@ -222,7 +246,7 @@ static bool by_site(struct infer_typer *t, size_t i, const struct infer_update *
 {
 	struct infer_place_type *p = &t->place[u->place];
 	uint64_t word = u->byte % TRACE_LINE / INFER_WORD;
-	struct known_field *k;
+	struct infer_known_field *k;
 	char name[64];
 	(void)i;
 	if (p->site == INFER_NO_TYPE) {
@@ -235,8 +259,10 @@ static bool by_site(struct infer_typer *t, size_t i, const struct infer_update *
 	if (k->type != p->site + 1 || k->offset != ((uint64_t)u->place << 8 | word)) {
 		snprintf(name, sizeof name, "0x%" PRIx64 " at +%" PRIu64, t->u->place[u->place].ip,
 			 word * INFER_WORD);
-		*k = (struct known_field){ (uint64_t)u->place << 8 | word, p->site + 1,
-					   infer_named_field(t->named, p->site, name) };
+		*k = (struct infer_known_field){ .offset = (uint64_t)u->place << 8 | word,
+						 .type = p->site + 1,
+						 .field = infer_named_field(t->named, p->site,
+									    name) };
 	}
 	*out = (struct infer_part){ p->site, k->field, u->byte - u->byte % TRACE_LINE };
 	return true;
@@ -276,28 +302,53 @@ void infer_typer_init(struct infer_typer *t, const struct infer_updates *u,
 	for (size_t i = 0; src && i < u->n; i++) {
 		u->at(u->arg, i, &update);
 		const struct infer_place_type *p = &t->place[update.place];
-		if (p->type != INFER_NO_TYPE && p->fixed && object_of(t, i, &update, &o))
+		if (update.len && p->type != INFER_NO_TYPE && p->fixed &&
+		    object_of(t, i, &update, &o))
 			infer_objects_add(&t->objects, o);
 	}
 	infer_objects_sort(&t->objects, named);
 	t->burst = (struct burst){ 0 };
 }
 
+/* The structs in the first n objects that the update lies in. */
+static size_t add_inner(struct infer_typer *t, uint64_t byte, struct infer_part *out, size_t n)
+{
+	size_t all = n;
+	for (size_t i = 0; i < n; i++) {
+		struct infer_known_field k = *field_at(t, out[i].type, byte - out[i].base);
+		for (unsigned j = 0; j < k.inners; j++) {
+			uint64_t base = out[i].base + k.inner[j].offset;
+			size_t same = 0;
+			while (same < all &&
+			       (out[same].type != k.inner[j].type || out[same].base != base))
+				same++;
+			if (same < all)
+				continue;
+			out[all++] = (struct infer_part){
+				k.inner[j].type, field_at(t, k.inner[j].type, byte - base)->field,
+				base
+			};
+		}
+	}
+	return all;
+}
+
 size_t infer_typer_at(struct infer_typer *t, size_t i, struct infer_update *u,
 		      struct infer_part out[INFER_MOST_PARTS])
 {
-	size_t n = 0, row = 0;
+	size_t n = 1, row = 0;
 	t->u->at(t->u->arg, i, u);
+	if (!u->len)
+		return 0;
 	while (!ladder[row].find(t, i, u, &out[0]))
 		row++;
 	t->typed[row]++;
-	n = 1;
 	if (row == INFER_BY_LVALUE && by_overlap(t, i, u, &out[1]))
 		n += out[1].type != out[0].type || out[1].base != out[0].base;
+	if (row <= INFER_BY_OVERLAP)
+		n = add_inner(t, u->byte, out, n);
 	for (size_t k = 0; k < n; k++) {
-		struct infer_type *type = &t->named->type.p[out[k].type];
-		type->updates++;
-		type->composite |= k > 0;
+		t->named->type.p[out[k].type].updates++;
 		t->named->field.p[out[k].field].updates++;
 	}
 	return n;

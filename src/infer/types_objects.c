@@ -24,40 +24,54 @@ static int by_base(const void *a, const void *b)
 static void tidy(struct infer_objects *o)
 {
 	size_t kept = 0;
+	hmap_free(&o->recent);
 	if (!o->v.n)
 		return;
 	qsort(o->v.p, o->v.n, sizeof *o->v.p, by_base);
 	for (size_t i = 0; i < o->v.n; i++)
-		if (!kept || by_base(&o->v.p[kept - 1], &o->v.p[i]))
+		if (kept && !by_base(&o->v.p[kept - 1], &o->v.p[i]))
+			o->v.p[kept - 1].updates += o->v.p[i].updates;
+		else
 			o->v.p[kept++] = o->v.p[i];
 	o->v.n = o->sorted = kept;
 }
 
 void infer_objects_add(struct infer_objects *o, struct infer_object new)
 {
-	uint64_t key = hash_mix(new.base, new.type);
-	if (hmap_get(&o->recent, key, NULL))
+	uint64_t key = hash_mix(new.base, new.type), at;
+	if (hmap_get(&o->recent, key, &at)) {
+		o->v.p[at].updates++;
 		return;
+	}
 	if (o->recent.n == RECENT)
 		hmap_free(&o->recent);
-	hmap_put(&o->recent, key, 1);
 	if (o->v.n > 2 * o->sorted + RECENT)
 		tidy(o);
+	hmap_put(&o->recent, key, o->v.n);
+	new.updates = 1;
 	VEC_PUSH(&o->v, new);
+}
+
+/* Of two that overlap. Two of one type cannot: what more updates say is right. */
+static bool wins(const struct infer_object *x, const struct infer_object *over)
+{
+	if (x->type == over->type)
+		return x->updates > over->updates;
+	return x->end - x->base > over->end - over->base;
 }
 
 void infer_objects_sort(struct infer_objects *o, struct infer_named *named)
 {
 	size_t kept = 0;
-	hmap_free(&o->recent);
 	tidy(o);
 	for (size_t i = 0; i < o->v.n; i++) {
 		const struct infer_object *x = &o->v.p[i];
 		struct infer_object *last = kept ? &o->v.p[kept - 1] : NULL;
-		named->type.p[x->type].objects++;
-		if (!last || x->base >= last->end)
+		bool over = last && x->base < last->end;
+		named->type.p[x->type].objects += !over || x->type != last->type;
+		if (!over)
 			o->v.p[kept++] = *x;
-		else if (x->end - x->base > last->end - last->base)
+		else if (wins(x, last))
 			*last = *x;
 	}
 	o->v.n = kept;

@@ -154,6 +154,13 @@ uint64_t srcloc_type_size(const struct srcloc_type *);
  */
 size_t srcloc_members(const struct srcloc_type *, uint64_t from, uint64_t to,
 		      struct srcloc_lvalue *out, size_t max);
+/* The structs with a name in the type that lie around an offset, the outermost first; returns how many, at most max. */
+struct srcloc_inner {
+	const struct srcloc_type *type;
+	uint64_t offset;
+};
+size_t srcloc_structs(const struct srcloc_type *, uint64_t offset, struct srcloc_inner *out,
+		      size_t max);
 
 /* The same for all processes of a trace, as they come and go. */
 struct trace_defs;

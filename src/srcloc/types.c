@@ -377,3 +377,52 @@ size_t srcloc_members(const struct srcloc_type *type, uint64_t from, uint64_t to
 	buf_free(&w.path);
 	return w.n;
 }
+
+/* ---- structs in a struct ---- */
+
+/* The member that lies at an offset, which becomes one in it; false: none does. */
+static bool member_around(Dwarf_Die *peeled, Dwarf_Die *type, uint64_t *offset)
+{
+	Dwarf_Die child;
+	if (dwarf_child(peeled, &child))
+		return false;
+	do {
+		int tag = dwarf_tag(&child);
+		Dwarf_Attribute attr;
+		uint64_t at;
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    dwarf_attr(&child, DW_AT_external, &attr))
+			continue;
+		at = member_offset(&child);
+		srcloc_die_of(&child, type);
+		if (*offset >= at && *offset - at < srcloc_die_size(type)) {
+			*offset -= at;
+			return true;
+		}
+	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+size_t srcloc_structs(const struct srcloc_type *type, uint64_t offset, struct srcloc_inner *out,
+		      size_t max)
+{
+	Dwarf_Die at = srcloc_die_peel(type->die), member;
+	uint64_t left = offset, size;
+	size_t n = 0;
+	for (int hops = 0; hops < MAX_HOPS && n < max; hops++) {
+		if (is_array(&at)) {
+			srcloc_die_of(&at, &member);
+			size = srcloc_die_size(&member);
+			if (!size)
+				break;
+			left %= size;
+		} else if (!srcloc_die_is_struct(&at) || !member_around(&at, &member, &left)) {
+			break;
+		}
+		at = srcloc_die_peel(member);
+		if (srcloc_die_is_struct(&at) && dwarf_diename(&member))
+			out[n++] = (struct srcloc_inner){ srcloc_cached_type(type->obj, member),
+							  offset - left };
+	}
+	return n;
+}

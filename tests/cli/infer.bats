@@ -7,6 +7,7 @@ setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
 	${CC:-cc} -g -O0 -mclflushopt -I "$HOLDFAST_SOURCE/include" -o "$BIN/relies" "$PROGRAMS/relies.c"
+	${CC:-cc} -g -O0 -o "$BIN/behaviours" "$PROGRAMS/behaviours.c"
 }
 
 at() {
@@ -114,4 +115,65 @@ print(sqlite3.connect("t/campaign.db").execute("select count(*) from verdict whe
 	output_has "judged: 30 operations: calls of"
 	run -3 holdfast crash --fresh --strategy invariants --ops-calls nothing --recover "$(probe)" t
 	output_has "no function of that name stores to persistent memory"
+}
+
+# behave MODE…: a campaign of the program that SQUINT's figures and listings are in, in t, and r.json; the pool is there before.
+behave() {
+	rm -rf t "$pool"
+	"$BIN/behaviours" "$pool" init
+	crash_json r.json -j 1 --strategy representative --recover "$BIN/behaviours $pool check" -o t -- "$BIN/behaviours" "$pool" "$@"
+}
+
+# of TYPE: updates by field, behaviours, shapes and groups.
+of() {
+	jq -sr --arg type "$1" '[.[] | select(.type == $type)] | (map("\(.field) \(.updates)") | join(", ")) + "; \(.[0].behaviours) \(.[0].shapes) \(.[0].groups)"' types.json
+}
+
+@test "types: objects and fields of the run, structs in structs too, and how they were told" {
+	behave figure
+	holdfast infer --types --json t >types.json
+	[ "$(of "struct x")" = "a 2, b 2, c 2, d 2; 3 3 1" ] # figure 4.5: three epochs; figure 4.6: one group
+	[ "$(of "struct y")" = "q 1; 1 1 1" ]
+	run -0 holdfast infer --types t
+	output_has "9 updates, typed by: lvalue 9, overlap 0"
+	output_has "struct x, 256 bytes (lvalue): 1 object, 8 updates in 3 behaviours of 3 shapes, 1 to test"
+	run -0 holdfast infer -q --types --top 1 t
+	[[ ${lines[0]} == "struct pool, "* ]]
+	! grep -q "struct y" <<<"$output"
+	behave nested # figure 4.4
+	holdfast infer --types --json t >types.json
+	[ "$(of "struct inner")" = "one 1, two 1; 1 1 1" ]
+	[ "$(of "struct outer")" = "head 1, inner.one 1, inner.two 1; 1 1 1" ]
+}
+
+@test "types: without debug information, by function" {
+	${CC:-cc} -O0 -o "$BIN/bare" "$PROGRAMS/behaviours.c"
+	holdfast record -q -o t -- "$BIN/bare" "$pool" insert 3
+	run -0 holdfast infer --types t
+	output_has "insert (function): 9 updates in 3 behaviours of 1 shape, 1 to test"
+}
+
+@test "representative: figure 4.7, the six subsets that the order of the stores allows" {
+	behave epoch
+	jq -e '.findings == []' r.json
+	[ "$(jq '.stats.generated - .stats.same' r.json)" = 6 ]
+}
+
+@test "representative: listings 4.1 to 4.3, and the statements that the failing one represents" {
+	at() { grep -n "$1" "$PROGRAMS/behaviours.c" | head -1 | cut -d: -f1; }
+	behave insert 5
+	[ "$(jq -r '[.findings[].location.line] | unique | join(" ")' r.json)" = "$(at 'e->valid = 1')" ]
+	behave replace
+	holdfast infer --types --json t >types.json
+	[ "$(of "struct entry")" = "key 3, value 3, valid 4; 4 3 1" ]
+	# insert represents the others; as it fails, they are tested too
+	[ "$(jq -r '[.findings[].location.function] | unique | join(" ")' r.json)" = "insert insert_ordered replace" ]
+	behave ordered 5
+	[ "$(jq -r '[.findings[].location.function] | unique | join(" ")' r.json)" = insert_ordered ]
+}
+
+@test "representative: --only narrows it down" {
+	behave replace
+	crash_json r.json --fresh --strategy representative --only replace --recover "$BIN/behaviours $pool check" t
+	[ "$(jq -r '[.findings[].location.function] | unique | join(" ")' r.json)" = replace ]
 }
