@@ -1,38 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Ways of writing to PM that are easily missed: hostile POOL SCENARIO, or "list" for their names.
- * No log: what was recorded must make the file that is there at the end.
- */
+/* Ways of writing to PM that are easily missed. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
-#include "expect.h"
+#include "scenarios.h"
 
-#define PAGE 4096ul
 #define BYTES (256 * PAGE)
-
-static const char *path;
-static int fd;
-static char *pm;
-
-static void begin(void)
-{
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-	must(fd >= 0 && !ftruncate(fd, BYTES), path);
-	must(pwrite(fd, "here before", 11, 5 * PAGE) == 11, "pwrite");
-	pm = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	must(pm != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < BYTES; i += 512)
-		*(volatile uint64_t *)(pm + i) = 0x1111111111111111 + i;
-}
 
 /* ---- stacks ---- */
 
@@ -200,10 +180,7 @@ static void madv_remove(void)
 	pm[200 * PAGE] = 5;
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "context", context },           { "pushes", pushes },
 	{ "thread_stack", thread_stack }, { "signal_stack", signal_stack },
 	{ "wake_op", wake_op },           { "lock_pi", lock_pi },
@@ -211,20 +188,8 @@ static const struct {
 	{ "proc_mem", proc_mem },         { "pkey", pkey },
 	{ "madv_remove", madv_remove },
 };
-#define COUNT (sizeof scenarios / sizeof *scenarios)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < COUNT; i++)
-		puts(scenarios[i].name);
-	if (argc != 3)
-		return argc != 2;
-	path = argv[1];
-	begin();
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(argv[2], scenarios[i].name)) {
-			scenarios[i].run();
-			return 0;
-		}
-	return 2;
+	return scenario_main(argc, argv, scenarios, sizeof scenarios / sizeof *scenarios, BYTES);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls all of whose results, lengths and structures are in PM: hostile_calls POOL SCENARIO, or
- * "list". Each call gets its own place, filled with something else before.
+ * System calls all of whose results, lengths and structures are in PM: each call gets its own place, filled
+ * with something else before.
  */
 #include <linux/capability.h>
 #include <netinet/in.h>
@@ -25,17 +25,17 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "expect.h"
+#include "scenarios.h"
 
 #define BYTES (1ul << 20)
 
-static char *pm, *next;
+static char *next; /* room in the pool; NULL: nothing is used yet */
 
 /* A new place in PM with these bytes. */
 static void *at(const void *bytes, size_t n)
 {
-	char *p = next;
-	next += (n + 511) / 512 * 512;
+	char *p = next ? next : pm;
+	next = p + (n + 511) / 512 * 512;
 	must(next <= pm + BYTES, "room");
 	for (size_t i = 0; i < n; i++)
 		p[i] = bytes ? ((const char *)bytes)[i] : (char)(0x55 + i);
@@ -162,26 +162,12 @@ static void offsets(void)
 	must(!syscall(SYS_fstat, b, ROOM(144)), "fstat");
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "addresses", addresses },     { "messages", messages },      { "waiting", waiting },
 	{ "system_info", system_info }, { "times", times_and_timers }, { "offsets", offsets },
 };
-#define COUNT (sizeof scenarios / sizeof *scenarios)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < COUNT; i++)
-		puts(scenarios[i].name);
-	if (argc != 3)
-		return argc != 2;
-	pm = next = pool_map(argv[1], BYTES, NULL);
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(argv[2], scenarios[i].name)) {
-			scenarios[i].run();
-			return 0;
-		}
-	return 2;
+	return scenario_main(argc, argv, scenarios, sizeof scenarios / sizeof *scenarios, BYTES);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Instructions, signals, threads and processes that make stores hard to see: hostile_code POOL SCENARIO, or
- * "list" for their names. No log: what was recorded must make the file that is there at the end.
- */
+/* Instructions, signals, threads and processes that make stores hard to see. */
 #include <cpuid.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -19,27 +16,10 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
-#include "expect.h"
+#include "scenarios.h"
 
-#define PAGE 4096ul
 #define BYTES (64 * PAGE)
-#define RW (PROT_READ | PROT_WRITE)
 #define REPT(n, code) ".set at, 0\n\t.rept " #n "\n\t" code "\n\t.set at, at + 64\n\t.endr"
-
-static const char *path;
-static char **self;
-static int fd;
-static char *pm;
-
-static void begin(void)
-{
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-	must(fd >= 0 && !ftruncate(fd, BYTES), path);
-	pm = mmap(NULL, BYTES, RW, MAP_SHARED, fd, 0);
-	must(pm != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < BYTES; i += 512)
-		*(volatile uint64_t *)(pm + i) = 0x3333333333333333 + i;
-}
 
 /* ---- instructions ---- */
 
@@ -313,8 +293,9 @@ static void executed(void)
 	must(0, "exec");
 }
 
-static void again(int with)
+static void again(void)
 {
+	int with = atoi(self[3]);
 	must(pwrite(with, "before it is mapped", 19, 5 * PAGE) == 19, "pwrite");
 	pm = mmap(NULL, BYTES, RW, MAP_SHARED, with, 0);
 	must(pm != MAP_FAILED, "mmap");
@@ -338,10 +319,7 @@ static void forked(void)
 	pm[9 * PAGE + 5] = 1;
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "wide", wide },
 	{ "gathers", gathers },
 	{ "backwards", backwards },
@@ -358,26 +336,10 @@ static const struct {
 	{ "spawned", spawned },
 	{ "executed", executed },
 	{ "forked", forked },
+	{ "again", again, true },
 };
-#define COUNT (sizeof scenarios / sizeof *scenarios)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < COUNT; i++)
-		puts(scenarios[i].name);
-	if (argc < 3)
-		return argc != 2;
-	path = argv[1];
-	self = argv;
-	if (argc == 4) {
-		again(atoi(argv[3]));
-		return 0;
-	}
-	begin();
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(argv[2], scenarios[i].name)) {
-			scenarios[i].run();
-			return 0;
-		}
-	return 2;
+	return scenario_main(argc, argv, scenarios, sizeof scenarios / sizeof *scenarios, BYTES);
 }

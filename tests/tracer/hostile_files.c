@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ways of writing to the file behind PM that are easily missed: hostile_files POOL SCENARIO, or "list". */
+/* Ways of writing to the file behind PM that are easily missed. */
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -8,25 +8,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "expect.h"
+#include "scenarios.h"
 
-#define PAGE 4096ul
 #define BYTES (64 * PAGE)
-
-static const char *path;
-static char **self;
-static int fd;
-static char *pm;
-
-static void begin(int flags)
-{
-	fd = open(path, O_RDWR | O_CREAT | flags, 0666);
-	must(fd >= 0 && !ftruncate(fd, BYTES), path);
-	pm = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	must(pm != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < BYTES; i += 512)
-		*(volatile uint64_t *)(pm + i) = 0x1111111111111111 + i;
-}
 
 /* The source is what the call changes. */
 static void from_itself(void)
@@ -177,10 +161,7 @@ static void uring(void)
 	must(!memcmp(pm + 30000, "\177ELF", 4), "the read");
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "from_itself", from_itself },
 	{ "shared_offset", shared_offset },
 	{ "shared_append", shared_append },
@@ -190,26 +171,10 @@ static const struct {
 	{ "aio", aio },
 	{ "exec_writes", exec_writes },
 	{ "uring", uring },
+	{ "child", child, true },
 };
-#define COUNT (sizeof scenarios / sizeof *scenarios)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < COUNT; i++)
-		puts(scenarios[i].name);
-	if (argc != 3)
-		return argc != 2;
-	path = argv[1];
-	self = argv;
-	if (!strcmp(argv[2], "child")) {
-		child();
-		return 0;
-	}
-	begin(O_TRUNC);
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(argv[2], scenarios[i].name)) {
-			scenarios[i].run();
-			return 0;
-		}
-	return 2;
+	return scenario_main(argc, argv, scenarios, sizeof scenarios / sizeof *scenarios, BYTES);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Mappings and files that are moved, cut, copied and replaced under a pool: hostile_maps POOL SCENARIO,
- * or "list" for their names. No log: what was recorded must make the file that is there at the end.
- */
+/* Mappings and files that are moved, cut, copied and replaced under a pool. */
 #include <linux/falloc.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,25 +9,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "expect.h"
+#include "scenarios.h"
 
-#define PAGE 4096ul
 #define BYTES (64 * PAGE)
-#define RW (PROT_READ | PROT_WRITE)
-
-static const char *path;
-static int fd;
-static char *pm;
-
-static void begin(void)
-{
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-	must(fd >= 0 && !ftruncate(fd, BYTES), path);
-	pm = mmap(NULL, BYTES, RW, MAP_SHARED, fd, 0);
-	must(pm != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < BYTES; i += 512)
-		*(volatile uint64_t *)(pm + i) = 0x2222222222222222 + i;
-}
 
 static void fill(char *at, size_t n, int with)
 {
@@ -320,10 +301,7 @@ static void far(void)
 	     "fallocate");
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} scenarios[] = {
+static const struct scenario scenarios[] = {
 	{ "grown", grown },
 	{ "patched", patched },
 	{ "straddling", straddling },
@@ -342,20 +320,8 @@ static const struct {
 	{ "by_link", by_link },
 	{ "far", far },
 };
-#define COUNT (sizeof scenarios / sizeof *scenarios)
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < COUNT; i++)
-		puts(scenarios[i].name);
-	if (argc != 3)
-		return argc != 2;
-	path = argv[1];
-	begin();
-	for (size_t i = 0; i < COUNT; i++)
-		if (!strcmp(argv[2], scenarios[i].name)) {
-			scenarios[i].run();
-			return 0;
-		}
-	return 2;
+	return scenario_main(argc, argv, scenarios, sizeof scenarios / sizeof *scenarios, BYTES);
 }

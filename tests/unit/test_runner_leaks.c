@@ -211,10 +211,11 @@ static int again_setup(void **state)
 	return rig_setup(state);
 }
 
-int main(void)
+/* An argument is a pattern for the cases to run. */
+int main(int argc, char **argv)
 {
-	if (getenv(RECOVERIES))
-		cmocka_set_test_filter("*many*");
+	if (argc > 1 || getenv(RECOVERIES))
+		cmocka_set_test_filter(argc > 1 ? argv[1] : "*many*");
 	int failed = cmocka_run_group_tests_name("leaks", tests, rig_setup, rig_teardown), status;
 	if (geteuid() != 0 || !others_reach(65534))
 		return failed;
