@@ -282,3 +282,19 @@ pmemcheck_log() {
 	run -2 eval_with ./renamed --blind --builds tcc
 	output_has "there are only gcc-O0, gcc-O2, clang-O0, clang-O2"
 }
+
+@test "repair goes on where it was, and does again what was not repaired" {
+	printf '==1== pmemcheck\n' >none
+	run holdfast fix --source . none
+	[[ $output != *libclang* ]] || skip "holdfast was built without libclang"
+	repair() { "$CORPUS/repair" --only log-upd-no-fence --only log-del-unpersisted -j1 --out "$PWD/results" "$@"; }
+	run -0 repair
+	output_has "repair: 2 of 2 repaired"
+	jq -c 'if .id == "log-del-unpersisted" then .verdict = "not repaired" else .patches = 77 end' results/repair.jsonl >changed
+	mv changed results/repair.jsonl
+	run -0 repair --resume
+	output_has "repair: 2 of 2 repaired"
+	jq -se 'length == 2 and any(.patches == 77) and all(.verdict == "repaired")' results/repair.jsonl
+	run -0 repair
+	jq -se 'length == 2 and all(.patches == 1)' results/repair.jsonl
+}
