@@ -5,6 +5,8 @@
  * usage: states points TRACE K          K failure points, evenly from all; a line each: event, and
  *                                       transactions that were over by then
  *        states memory TRACE           events, and bytes that are kept of them
+ *        states behaviours TRACE       pieces, CPU seconds that finding the update behaviours takes, and bytes of
+ *                                       memory at its peak beyond what the history has
  *        states build TRACE N FROM TO   makes the images of 5 x N random states, each of which
  *                                       differs from the last in about FROM to at most TO lines; a
  *                                       line for each 5th: states, seconds, CPU seconds, lines
@@ -14,6 +16,7 @@
  * and writing the image are.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,6 +64,48 @@ static void memory(const char *dir)
 {
 	struct crash *c = open_trace(dir);
 	printf("%" PRIu64 " %zu\n", c->h->events, crash_memory(c));
+	crash_free(c);
+}
+
+/* ---- behaviours ---- */
+
+/* A line of /proc/self/status, in bytes. */
+static size_t status_of(const char *name)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	size_t kib = 0;
+	char line[256];
+	while (f && fgets(line, sizeof line, f))
+		if (!strncmp(line, name, strlen(name)))
+			kib = strtoull(line + strlen(name), NULL, 10);
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+/* From now on the peak is that of what follows. */
+static void forget_peak(void)
+{
+	FILE *f = fopen("/proc/self/clear_refs", "w");
+	if (!f || fputs("5", f) < 0 || fclose(f)) {
+		fputs("states: the peak of memory cannot be measured\n", stderr);
+		exit(1);
+	}
+}
+
+static double seconds(clockid_t clock);
+
+static void behaviours(const char *dir)
+{
+	struct crash *c = open_trace(dir);
+	malloc_trim(0);
+	forget_peak();
+	size_t before = status_of("VmRSS:");
+	double start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+	struct crash_behaviours *b = crash_behaviours(c);
+	printf("%zu %.6f %zu\n", c->h->pieces, seconds(CLOCK_PROCESS_CPUTIME_ID) - start,
+	       status_of("VmHWM:") - before);
+	crash_behaviours_free(b);
 	crash_free(c);
 }
 
@@ -214,6 +259,8 @@ int main(int argc, char **argv)
 		points(argv[2], number[0]);
 	else if (argc == 3 && strcmp(argv[1], "memory") == 0)
 		memory(argv[2]);
+	else if (argc == 3 && strcmp(argv[1], "behaviours") == 0)
+		behaviours(argv[2]);
 	else if (argc == 6 && strcmp(argv[1], "build") == 0 && number[1] + 2 * ODD <= number[2])
 		build(argv[2], number[0], number[1], number[2]);
 	else

@@ -18,6 +18,7 @@ struct crash_behaviours {
 		size_t n;
 	})
 	group;
+	struct hmap taken; /* statements */
 };
 
 /* ---- pieces as updates ---- */
@@ -112,7 +113,7 @@ struct crash_behaviours *crash_behaviours_new(const struct crash_history *h,
 	b->h = h;
 	crash_order_init(&b->order, h);
 	set_updates(b);
-	b->found = infer_behaviours_read(&b->updates, trace_defs(h->reader), src);
+	b->found = infer_behaviours_read(&b->updates, h->reader, src);
 	for (size_t i = 0; (g = infer_group_at(b->found, i)); i++)
 		add_group(b, &w, g);
 	free(w.place);
@@ -131,6 +132,7 @@ void crash_behaviours_free(struct crash_behaviours *b)
 	for (size_t i = 0; i < b->group.n; i++)
 		free(b->group.p[i].behaviour);
 	VEC_FREE(&b->group);
+	hmap_free(&b->taken);
 	infer_behaviours_free(b->found);
 	crash_order_free(&b->order);
 	free(b->place);
@@ -150,12 +152,20 @@ const uint32_t *crash_behaviours_of(const struct crash_behaviours *b, size_t gro
 	return group < b->group.n ? b->group.p[group].behaviour : NULL;
 }
 
-const uint32_t *crash_behaviour_statements(const struct crash_behaviours *b, uint32_t behaviour,
-					   size_t *n)
+bool crash_behaviour_is_new(const struct crash_behaviours *b, uint32_t behaviour)
 {
 	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
-	*n = v->statements;
-	return v->statement;
+	for (size_t i = 0; i < v->statements; i++)
+		if (!hmap_get(&b->taken, v->statement[i], NULL))
+			return true;
+	return false;
+}
+
+void crash_behaviour_take(struct crash_behaviours *b, uint32_t behaviour)
+{
+	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
+	for (size_t i = 0; i < v->statements; i++)
+		hmap_put(&b->taken, v->statement[i], 1);
 }
 
 static bool is_of(const struct infer_example *x, uint32_t piece)
@@ -195,5 +205,24 @@ struct crash_update *crash_behaviour_example(const struct crash_behaviours *b, u
 		out[i] = (struct crash_update){ p.line, number, p.event,
 						until > p.event ? until : p.event + 1 };
 	}
+	return out;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+uint64_t *crash_behaviour_moments(const struct crash_update *u, size_t n, size_t *moments)
+{
+	uint64_t *out = xcalloc(n + 1, sizeof *out);
+	*moments = 0;
+	for (size_t i = 0; i < n; i++)
+		out[i] = u[i].until;
+	qsort(out, n, sizeof *out, by_number);
+	for (size_t i = 0; i < n; i++)
+		if (!*moments || out[*moments - 1] != out[i])
+			out[(*moments)++] = out[i];
 	return out;
 }

@@ -447,6 +447,17 @@ void crash_gen_lost(struct crash_gen *gen, struct crash_state *out)
 				 ((struct crash_at){ open[i], crash_gen_lo(gen, open[i]) }));
 }
 
+void crash_gen_lose_since(struct crash_gen *gen, struct crash_state *out, uint64_t event)
+{
+	size_t n;
+	const uint32_t *open = crash_gen_open(gen, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t lo = crash_gen_lo(gen, open[i]);
+		uint32_t then = crash_version_at(gen->w->h, open[i], event);
+		crash_gen_set(gen, out, open[i], then > lo ? then : lo);
+	}
+}
+
 uint64_t crash_gen_image(const struct crash_gen *gen, const struct crash_state *state)
 {
 	return crash_state_hash(state, &gen->w->cursor);

@@ -101,6 +101,8 @@ bool crash_gen_walk(struct crash_gen *, struct crash_walk *, enum crash_walk_kin
 /* Puts a line at a version; all open lines at lo. */
 void crash_gen_set(struct crash_gen *, struct crash_state *, uint32_t line, uint32_t version);
 void crash_gen_lost(struct crash_gen *, struct crash_state *);
+/* All open lines are as they were before an event, as far as that may be lost. */
+void crash_gen_lose_since(struct crash_gen *, struct crash_state *, uint64_t event);
 /* A number for the image of a state: the same for the same image. */
 uint64_t crash_gen_image(const struct crash_gen *, const struct crash_state *);
 /*
@@ -125,8 +127,9 @@ struct crash_behaviours *crash_gen_behaviours(struct crash_gen *);
 void crash_behaviours_free(struct crash_behaviours *);
 /* The behaviours of a group; NULL: there is none of that number. */
 const uint32_t *crash_behaviours_of(const struct crash_behaviours *, size_t group, size_t *n);
-const uint32_t *crash_behaviour_statements(const struct crash_behaviours *, uint32_t behaviour,
-					   size_t *n);
+/* It has statements that none which was taken has. */
+bool crash_behaviour_is_new(const struct crash_behaviours *, uint32_t behaviour);
+void crash_behaviour_take(struct crash_behaviours *, uint32_t behaviour);
 /* The pieces of an example, in order: the first, or a late one; malloc'ed, NULL: there is none. */
 struct crash_update {
 	uint32_t line, number; /* in its line, from 1 */
@@ -137,6 +140,8 @@ struct crash_update {
 };
 struct crash_update *crash_behaviour_example(const struct crash_behaviours *, uint32_t behaviour,
 					     bool late, size_t *n);
+/* All that `until` is of some pieces, sorted; malloc'ed. */
+uint64_t *crash_behaviour_moments(const struct crash_update *, size_t n, size_t *moments);
 
 /* What was asked for; 0 and false: nothing. */
 struct crash_wishes {

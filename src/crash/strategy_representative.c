@@ -31,6 +31,10 @@
 #define SHARE 256u     /* states of a larger one */
 #define MOST_LINES 32u /* of a behaviour, at a moment */
 
+/* Asking what recovery reads takes a run under the tracer, as long as hundreds of others. */
+#define FEW_STATES 1024u /* for which nobody is asked, where a moment has no more of them */
+#define MOST_ASKED 24u   /* states of one moment that it is asked of */
+
 /* A behaviour that is tested. */
 struct target {
 	uint32_t group, behaviour;
@@ -48,6 +52,15 @@ struct digit {
 	unsigned n;
 };
 
+/* What recovery reads of the lines of a behaviour in a state at distance 0 or 1: a bit for each digit. */
+struct reads {
+	uint32_t behaviour, mask;
+	bool late;
+	size_t moment;
+	unsigned leg;          /* pass and side */
+	unsigned digit, value; /* the one that differs; digit MOST_LINES: none does */
+};
+
 enum pass { REST_THERE, REST_LOST, PASSES };
 enum side { FROM_ALL, FROM_NOTHING, SIDES };
 
@@ -55,20 +68,20 @@ struct search {
 	struct crash_behaviours *all;
 	VEC(struct target) target; /* those of this round, by event; behind them, new ones */
 	size_t at, round_end;
-	struct hmap tested;   /* statements */
-	struct hmap followed; /* groups that failed */
-	VEC(uint32_t) failed; /* … that are not followed up yet */
-	VEC(uint32_t) group;  /* by state */
-	uint64_t heard;       /* verdicts */
-	bool rest;            /* those that nobody represents have been added */
-	uint64_t cut;         /* behaviours that have had their share */
+	struct hmap followed;    /* groups that failed */
+	VEC(uint32_t) failed;    /* … that are not followed up yet */
+	VEC(uint32_t) group;     /* by state */
+	uint64_t heard;          /* verdicts */
+	bool rest;               /* those that nobody represents have been added */
+	uint64_t cut;            /* behaviours that have had their share */
+	VEC(struct reads) reads; /* of all targets */
 	/* the target at hand */
 	bool loaded, begun; /* … and its choice below */
 	bool farther;       /* it has states at a larger distance */
 	struct crash_update *update;
 	size_t updates;
-	VEC(uint64_t) moment;
-	size_t m; /* which of them */
+	uint64_t *moment;
+	size_t moments, m; /* m: which of them */
 	enum pass pass;
 	enum side side;
 	struct digit digit[MOST_LINES];
@@ -79,22 +92,10 @@ struct search {
 
 /* ---- what to test ---- */
 
-static bool has_untested(const struct search *s, uint32_t behaviour)
-{
-	size_t n;
-	const uint32_t *statement = crash_behaviour_statements(s->all, behaviour, &n);
-	for (size_t i = 0; i < n; i++)
-		if (!hmap_get(&s->tested, statement[i], NULL))
-			return true;
-	return false;
-}
-
 static void add_target(struct search *s, size_t group, uint32_t behaviour)
 {
 	size_t n;
-	const uint32_t *statement = crash_behaviour_statements(s->all, behaviour, &n);
-	for (size_t i = 0; i < n; i++)
-		hmap_put(&s->tested, statement[i], 1);
+	crash_behaviour_take(s->all, behaviour);
 	for (int late = 0; late < 2; late++) {
 		struct crash_update *u = crash_behaviour_example(s->all, behaviour, late, &n);
 		if (u)
@@ -112,7 +113,7 @@ static void follow_up(struct search *s, size_t group)
 	size_t n;
 	const uint32_t *behaviour = crash_behaviours_of(s->all, group, &n);
 	for (size_t i = 0; i < n; i++)
-		if (has_untested(s, behaviour[i]))
+		if (crash_behaviour_is_new(s->all, behaviour[i]))
 			add_target(s, group, behaviour[i]);
 }
 
@@ -181,26 +182,13 @@ static void verdict(void *own, uint64_t k, bool failed)
 
 /* ---- a behaviour, and its moments ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void load(struct search *s)
 {
 	const struct target *t = &s->target.p[s->at];
-	size_t kept = 0;
 	free(s->update);
+	free(s->moment);
 	s->update = crash_behaviour_example(s->all, t->behaviour, t->late, &s->updates);
-	s->moment.n = 0;
-	for (size_t i = 0; i < s->updates; i++)
-		VEC_PUSH(&s->moment, s->update[i].until);
-	qsort(s->moment.p, s->moment.n, sizeof *s->moment.p, by_number);
-	for (size_t i = 0; i < s->moment.n; i++)
-		if (!kept || s->moment.p[kept - 1] != s->moment.p[i])
-			s->moment.p[kept++] = s->moment.p[i];
-	s->moment.n = kept;
+	s->moment = crash_behaviour_moments(s->update, s->updates, &s->moments);
 	s->m = 0;
 	s->pass = REST_THERE;
 	s->side = FROM_ALL;
@@ -245,25 +233,12 @@ static void set_digits(struct crash_gen *gen, struct search *s)
 	s->digits = 0;
 	for (size_t i = 0; i < s->updates && s->digits < MOST_LINES; i++) {
 		uint32_t line = s->update[i].line;
-		if (s->update[i].stored >= s->moment.p[s->m] || hmap_get(&seen, line, NULL))
+		if (s->update[i].stored >= s->moment[s->m] || hmap_get(&seen, line, NULL))
 			continue;
 		hmap_put(&seen, line, 1);
 		add_digit(gen, s, line);
 	}
 	hmap_free(&seen);
-}
-
-/* All open lines are as they were when the behaviour began, as far as that may be lost. */
-static void lose_rest(struct crash_gen *gen, const struct search *s, struct crash_state *out)
-{
-	size_t n;
-	const uint32_t *open = crash_gen_open(gen, &n);
-	uint64_t begin = s->update[0].stored;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t lo = crash_gen_lo(gen, open[i]);
-		uint32_t then = crash_gen_version_at(gen, open[i], begin);
-		crash_gen_set(gen, out, open[i], then > lo ? then : lo);
-	}
 }
 
 /* ---- subsets, by distance ---- */
@@ -323,7 +298,7 @@ static bool is_there(const struct search *s, const struct crash_gen *gen, unsign
  */
 static bool is_moment(const struct crash_gen *gen, const struct search *s, unsigned distance)
 {
-	uint64_t now = s->moment.p[s->m], last = 0, until = UINT64_MAX, want;
+	uint64_t now = s->moment[s->m], last = 0, until = UINT64_MAX, want;
 	for (size_t i = 0; i < s->updates && s->update[i].stored < now; i++) {
 		const struct crash_update *u = &s->update[i];
 		if (is_there(s, gen, distance, u))
@@ -332,14 +307,93 @@ static bool is_moment(const struct crash_gen *gen, const struct search *s, unsig
 			until = u->until;
 	}
 	want = until == UINT64_MAX || last > until ? last : until;
-	return now >= want && (!s->m || s->moment.p[s->m - 1] < want);
+	return now >= want && (!s->m || s->moment[s->m - 1] < want);
 }
+
+/* ---- what recovery reads ---- */
+
+/* All lines, where nobody was asked. `asked`: of how many states of this moment. */
+static uint32_t known_reads(const struct search *s, unsigned digit, unsigned value, size_t *asked)
+{
+	const struct target *t = &s->target.p[s->at];
+	uint32_t mask = UINT32_MAX;
+	*asked = 0;
+	for (size_t i = 0; i < s->reads.n; i++) {
+		const struct reads *r = &s->reads.p[i];
+		if (r->behaviour != t->behaviour || r->late != t->late || r->moment != s->m ||
+		    r->leg != s->pass * SIDES + s->side)
+			continue;
+		++*asked;
+		if (r->digit == digit && r->value == value)
+			mask = r->mask;
+	}
+	return mask;
+}
+
+static bool worth_asking(const struct crash_gen *gen, const struct search *s)
+{
+	uint64_t few = crash_gen_wishes(gen)->few, product = 1;
+	few = few ? few : FEW_STATES;
+	for (unsigned i = 0; i < s->digits && product <= few; i++)
+		product *= s->digit[i].n;
+	return product > few && !crash_gen_wishes(gen)->no_reduce;
+}
+
+/* Asks on the state at hand, which is at distance 0 or 1. */
+static void ask(struct crash_gen *gen, struct search *s, unsigned distance,
+		const struct crash_state *state)
+{
+	const struct target *t = &s->target.p[s->at];
+	struct reads r = { .behaviour = t->behaviour,
+			   .late = t->late,
+			   .moment = s->m,
+			   .leg = s->pass * SIDES + s->side,
+			   .digit = distance ? s->chosen[0] : MOST_LINES,
+			   .value = distance ? s->value[0] : 0 };
+	uint32_t *line = NULL, base;
+	size_t n = 0, asked;
+	base = known_reads(s, MOST_LINES, 0, &asked);
+	if (distance && !(base >> s->chosen[0] & 1))
+		r.mask = base; /* it does not see the difference */
+	else if (asked == MOST_ASKED || !crash_gen_reads(gen, state, &line, &n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < s->digits; k++)
+			if (s->digit[k].line == line[i])
+				r.mask |= 1u << k;
+	free(line);
+	VEC_PUSH(&s->reads, r);
+}
+
+/*
+ * Recovery does the same on two states that agree on what it reads in one of them. So a choice adds nothing if recovery, in
+ * the state where all or all but one of its lines are not changed, reads none of those that are.
+ */
+static bool is_redundant(const struct search *s, unsigned distance)
+{
+	uint32_t changed = 0;
+	size_t asked;
+	if (distance < 2 || !s->reads.n)
+		return false;
+	for (unsigned i = 0; i < distance; i++)
+		changed |= 1u << s->chosen[i];
+	if (!(changed & known_reads(s, MOST_LINES, 0, &asked)))
+		return true;
+	for (unsigned i = 0; i < distance; i++) {
+		uint32_t mask = known_reads(s, s->chosen[i], s->value[i], &asked);
+		if (!(changed & ~(1u << s->chosen[i]) & mask))
+			return true;
+	}
+	return false;
+}
+
+/* ---- from state to state ---- */
 
 static void set_state(struct crash_gen *gen, const struct search *s, unsigned distance,
 		      struct crash_state *out)
 {
 	if (s->pass == REST_LOST)
-		lose_rest(gen, s, out);
+		crash_gen_lose_since(gen, out, s->update[0].stored);
 	for (unsigned i = 0; i < s->digits; i++)
 		crash_gen_set(gen, out, s->digit[i].line, version_of(s, i, distance));
 }
@@ -348,7 +402,7 @@ static void set_state(struct crash_gen *gen, const struct search *s, unsigned di
 static bool next_leg(struct search *s)
 {
 	s->begun = false;
-	if (++s->m < s->moment.n)
+	if (++s->m < s->moments)
 		return true;
 	s->m = 0;
 	if (++s->side < SIDES)
@@ -366,7 +420,7 @@ static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance)
 	do {
 		more = s->begun ? next_choice(s, distance) : first_choice(s, distance);
 		s->begun = true;
-	} while (more && !is_moment(gen, s, distance));
+	} while (more && (is_redundant(s, distance) || !is_moment(gen, s, distance)));
 	return more;
 }
 
@@ -382,9 +436,11 @@ static bool in_target(struct crash_gen *gen, struct search *s, struct crash_stat
 		return false;
 	}
 	do {
-		crash_gen_go(gen, s->moment.p[s->m], out);
+		crash_gen_go(gen, s->moment[s->m], out);
 		if (in_leg(gen, s, t->distance)) {
 			set_state(gen, s, t->distance, out);
+			if (t->distance < 2 && worth_asking(gen, s))
+				ask(gen, s, t->distance, out);
 			t->states++;
 			VEC_PUSH(&s->group, t->group);
 			return true;
@@ -421,8 +477,8 @@ static void stop(void *own)
 	VEC_FREE(&s->target);
 	VEC_FREE(&s->failed);
 	VEC_FREE(&s->group);
-	VEC_FREE(&s->moment);
-	hmap_free(&s->tested);
+	free(s->moment);
+	VEC_FREE(&s->reads);
 	hmap_free(&s->followed);
 	free(s);
 }

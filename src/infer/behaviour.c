@@ -10,14 +10,13 @@ static void ended(void *arg, const struct infer_epoch *e)
 }
 
 struct infer_behaviours *infer_behaviours_read(const struct infer_updates *u,
-					       const struct trace_defs *defs,
-					       struct srcloc_trace *src)
+					       struct trace_reader *trace, struct srcloc_trace *src)
 {
 	struct infer_behaviours *b = xcalloc(1, sizeof *b);
 	struct infer_epochs epochs = { .ended = ended, .arg = b };
 	struct infer_part part[INFER_MOST_PARTS];
 	struct infer_update update;
-	infer_typer_init(&b->typer, u, &b->named, defs, src);
+	infer_typer_init(&b->typer, u, &b->named, trace, src);
 	infer_epochs_init(&epochs, u);
 	for (size_t i = 0; i < u->n; i++) {
 		size_t n = infer_typer_at(&b->typer, i, &update, part);

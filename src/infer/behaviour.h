@@ -12,6 +12,7 @@
 enum infer_typing_row {
 	INFER_BY_LVALUE,
 	INFER_BY_OVERLAP,
+	INFER_BY_ALLOCATION,
 	INFER_BY_FUNCTION,
 	INFER_BY_SITE,
 	INFER_TYPINGS
@@ -83,7 +84,8 @@ struct infer_typer {
 	const struct infer_updates *u;
 	struct infer_named *named;
 	struct infer_place_type *place;
-	struct infer_objects objects;
+	struct infer_objects objects, allocations;
+	bool allocates; /* libpmemobj stores: the trace may have its allocations */
 	uint64_t typed[INFER_TYPINGS];
 	struct infer_known_field *known;
 	struct burst {
@@ -91,8 +93,10 @@ struct infer_typer {
 		uint64_t low;
 	} burst; /* of one place, one after the other, to one object */
 };
+/* types_allocation.c: sets `allocations`. */
+void infer_types_allocations(struct infer_typer *, struct trace_reader *);
 void infer_typer_init(struct infer_typer *, const struct infer_updates *, struct infer_named *,
-		      const struct trace_defs *, struct srcloc_trace *);
+		      struct trace_reader *, struct srcloc_trace *);
 /* The parts of update i, the innermost object first; in the order of updates. Returns how many. */
 size_t infer_typer_at(struct infer_typer *, size_t i, struct infer_update *,
 		      struct infer_part out[INFER_MOST_PARTS]);

@@ -225,10 +225,10 @@ struct infer_group {
 	size_t members;
 };
 
-/* Reads the updates a few times; `src` has been fed with all events, or is NULL: there is no source. */
+/* Reads the updates a few times, and the trace once if it has allocations; `src` has been fed with all events, or is NULL: there is no source. */
 struct infer_behaviours;
-struct infer_behaviours *infer_behaviours_read(const struct infer_updates *,
-					       const struct trace_defs *, struct srcloc_trace *src);
+struct infer_behaviours *infer_behaviours_read(const struct infer_updates *, struct trace_reader *,
+					       struct srcloc_trace *src);
 void infer_behaviours_free(struct infer_behaviours *);
 /* Number i; NULL past the last. */
 const struct infer_type *infer_type_at(const struct infer_behaviours *, size_t i);

@@ -4,6 +4,7 @@
  *
  *	lvalue     "n->next = x;"          a struct node, whose next is at offset 8, lies 8 bytes before what was stored to
  *	overlap    memcpy(p, q, 16);       … to bytes of an object that another statement has shown
+ *	allocation what lies in an object that libpmemobj was asked for
  *	function   what a function stores  its lines are the fields
  *	site       what an instruction stores, by the offset in the line
  *
@@ -130,6 +131,15 @@ static void ask_lvalue(struct infer_named *named, struct srcloc_trace *src,
 	out->fixed = !lv.elements;
 }
 
+/* libpmemobj is part of the path. */
+static bool allocates(const struct finding_place *path)
+{
+	for (size_t i = 0; i < path->n; i++)
+		if (path->frame[i].module && strstr(path->frame[i].module, "/libpmemobj.so"))
+			return true;
+	return false;
+}
+
 static void ask_places(struct infer_typer *t, const struct trace_defs *defs,
 		       struct srcloc_trace *src)
 {
@@ -149,6 +159,7 @@ static void ask_places(struct infer_typer *t, const struct trace_defs *defs,
 		if (!hmap_get(&statements, key, &at))
 			hmap_put(&statements, key, at);
 		t->place[i].statement = (uint32_t)at;
+		t->allocates = t->allocates || allocates(&path[i]);
 		if (f)
 			ask_lvalue(t->named, src, f, &t->place[i]);
 	}
@@ -230,6 +241,32 @@ static bool by_overlap(struct infer_typer *t, size_t i, const struct infer_updat
 	return true;
 }
 
+/* A field by its offset, where nobody knows its name */
+static uint32_t field_by_offset(struct infer_typer *t, uint32_t type, uint64_t offset)
+{
+	struct infer_known_field *k = &t->known[hash_mix(offset, type) % KNOWN_FIELDS];
+	char name[64];
+	if (k->type == type + 1 && k->offset == offset)
+		return k->field;
+	snprintf(name, sizeof name, "+0x%" PRIx64, offset);
+	*k = (struct infer_known_field){ .offset = offset,
+					 .type = type + 1,
+					 .field = infer_named_field(t->named, type, name) };
+	return k->field;
+}
+
+static bool by_allocation(struct infer_typer *t, size_t i, const struct infer_update *u,
+			  struct infer_part *out)
+{
+	const struct infer_object *o = infer_objects_around(&t->allocations, u->byte);
+	(void)i;
+	if (!o)
+		return false;
+	*out = (struct infer_part){ o->type, field_by_offset(t, o->type, u->byte - o->base),
+				    o->base };
+	return true;
+}
+
 static bool by_function(struct infer_typer *t, size_t i, const struct infer_update *u,
 			struct infer_part *out)
 {
@@ -275,6 +312,8 @@ static const struct row {
 	[INFER_BY_LVALUE] = { { "lvalue", "what the statement assigns to" }, by_lvalue },
 	[INFER_BY_OVERLAP] = { { "overlap", "bytes of an object that another statement shows" },
 			       by_overlap },
+	[INFER_BY_ALLOCATION] = { { "allocation", "an object that libpmemobj was asked for" },
+				  by_allocation },
 	[INFER_BY_FUNCTION] = { { "function", "what a function stores, by its lines" },
 				by_function },
 	[INFER_BY_SITE] = { { "site", "the instruction, and the offset in the line" }, by_site },
@@ -288,7 +327,7 @@ const struct infer_typing *infer_typing_at(size_t i)
 /* ---- all updates ---- */
 
 void infer_typer_init(struct infer_typer *t, const struct infer_updates *u,
-		      struct infer_named *named, const struct trace_defs *defs,
+		      struct infer_named *named, struct trace_reader *trace,
 		      struct srcloc_trace *src)
 {
 	struct infer_update update;
@@ -298,7 +337,9 @@ void infer_typer_init(struct infer_typer *t, const struct infer_updates *u,
 	t->known = xcalloc(KNOWN_FIELDS, sizeof *t->known);
 	for (size_t i = 0; i < u->places; i++)
 		t->place[i].type = t->place[i].function = t->place[i].site = INFER_NO_TYPE;
-	ask_places(t, defs, src);
+	ask_places(t, trace_defs(trace), src);
+	if (t->allocates)
+		infer_types_allocations(t, trace);
 	for (size_t i = 0; src && i < u->n; i++) {
 		u->at(u->arg, i, &update);
 		const struct infer_place_type *p = &t->place[update.place];
@@ -357,6 +398,7 @@ size_t infer_typer_at(struct infer_typer *t, size_t i, struct infer_update *u,
 void infer_typer_free(struct infer_typer *t)
 {
 	infer_objects_free(&t->objects);
+	infer_objects_free(&t->allocations);
 	free(t->place);
 	free(t->known);
 }

@@ -177,3 +177,17 @@ of() {
 	crash_json r.json --fresh --strategy representative --only replace --recover "$BIN/behaviours $pool check" t
 	[ "$(jq -r '[.findings[].location.function] | unique | join(" ")' r.json)" = replace ]
 }
+
+@test "representative: of many subsets those that recovery cannot tell apart are left out" {
+	behave wide
+	jq -e '.findings == [] and .stats.generated < 150' r.json # of 2^11
+}
+
+@test "types: allocations of libpmemobj, by size and type number" {
+	${CC:-cc} -g -O0 -o "$BIN/objects" "$PROGRAMS/objects.c" -lpmemobj
+	holdfast record -q -o t -- "$BIN/objects" "$pool"
+	run -0 holdfast infer --types t
+	output_has "allocation of type 9, 40 bytes (allocation): 1 object, "
+	holdfast infer --types --json t >types.json
+	[ "$(jq -sr '[.[] | select(.type == "allocation of type 9") | .field] | sort | join(" ")' types.json)" = "+0x0 +0x10 +0x18 +0x20 +0x8" ]
+}

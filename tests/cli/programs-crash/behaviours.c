@@ -9,6 +9,7 @@
  *   replace           listing 4.2: the same to a new entry; the old one is no longer valid
  *   ordered N         listing 4.3: the key is persistent before the others are stored
  *   nested            stores to a struct inside another, by a pointer to it and by the outer one
+ *   wide              eleven words without any order, which check does not look at
  *   check             a valid entry has a key and a value
  */
 #include <fcntl.h>
@@ -46,10 +47,16 @@ struct outer {
 	ON_ITS_LINE uint64_t head;
 	struct inner inner;
 };
+struct wide {
+	struct {
+		ON_ITS_LINE uint64_t v;
+	} word[11];
+};
 struct pool {
 	struct x x;
 	struct y y;
 	struct outer outer;
+	struct wide wide;
 	struct entry entry[64];
 };
 
@@ -119,6 +126,13 @@ static void fill(struct inner *i)
 	flush(i, sizeof *i);
 }
 
+static void widen(struct wide *w)
+{
+	for (unsigned i = 0; i < 11; i++)
+		w->word[i].v = i + 1;
+	flush(w, sizeof *w);
+}
+
 static int check(const struct pool *p)
 {
 	for (size_t i = 0; i < sizeof p->entry / sizeof *p->entry; i++)
@@ -155,6 +169,8 @@ int main(int argc, char **argv)
 		replace(&p->entry[1], &p->entry[0]);
 		insert_ordered(&p->entry[2], 3);
 	}
+	if (!strcmp(mode, "wide"))
+		widen(&p->wide);
 	if (!strcmp(mode, "nested")) {
 		p->outer.head = 1;
 		fill(&p->outer.inner);
