@@ -104,6 +104,8 @@ struct cli_walk {
 	struct cli_option made;
 };
 const struct cli_option *cli_next_option(const struct cli_verb *, struct cli_walk *);
+/* By its long name, of which `len` bytes are looked at. */
+bool cli_find_option(const struct cli_verb *, const char *name, size_t len, struct cli_option *);
 /* "a|b|c", with the separator given; xmalloc'ed. */
 char *cli_choice_words(const struct cli_choices *, char separator);
 

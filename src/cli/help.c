@@ -25,6 +25,8 @@ const char *const cli_statuses[][2] = {
 const char *const cli_environment[][2] = {
 	{ "HOLDFAST_LIBEXEC", "folder with the tracer, instead of the one beside holdfast" },
 	{ "HOLDFAST_VALGRIND", "path of valgrind, instead of the first one on PATH" },
+	{ "HOLDFAST_OPTIONS",
+	  "options for every verb that has them, each written --NAME or --NAME=VALUE" },
 	{ "NO_COLOR", "set and not empty: no colour" },
 	{ NULL },
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast: finds the verb and runs it. */
-#include "cli/cli.h"
+#include "cli/project.h"
 
 #include <signal.h>
 #include <string.h>
@@ -45,6 +45,21 @@ static int help(int argc, char **argv)
 	return EXIT_NOTHING;
 }
 
+/* With the options that the environment has for it, before its own, which win. */
+static int run_verb(const struct cli_verb *verb, char **argv)
+{
+	struct project_words words = { 0 };
+	struct err err;
+	VEC_PUSH(&words, *argv);
+	if (cli_env_options(verb, &words, &err))
+		return cli_fail(&err);
+	for (char **w = argv + 1; *w; w++)
+		VEC_PUSH(&words, *w);
+	int argc = (int)words.n;
+	VEC_PUSH(&words, NULL);
+	return verb->run(argc, words.p); /* the words live as long as the process */
+}
+
 static int run(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
@@ -59,7 +74,7 @@ static int run(int argc, char **argv)
 		return EXIT_NOTHING;
 	}
 	const struct cli_verb *verb = cli_find(word);
-	return verb ? verb->run(argc - 1, argv + 1) : unknown(word);
+	return verb ? run_verb(verb, argv + 1) : unknown(word);
 }
 
 static void ignore(int sig)

@@ -30,8 +30,8 @@ static const char *next_name(const void *arg, size_t i)
 	return o ? o->name : NULL;
 }
 
-static bool find_long(const struct cli_verb *verb, const char *name, size_t len,
-		      struct cli_option *out)
+bool cli_find_option(const struct cli_verb *verb, const char *name, size_t len,
+		     struct cli_option *out)
 {
 	struct cli_walk walk = { 0 };
 	for (const struct cli_option *o; (o = cli_next_option(verb, &walk));)
@@ -180,7 +180,7 @@ static int take_long(struct cursor *c, const char *word)
 		return EXIT_NOTHING;
 	}
 	struct cli_option o;
-	if (find_long(c->verb, word, len, &o))
+	if (cli_find_option(c->verb, word, len, &o))
 		return take(c, &o, equals ? equals + 1 : NULL);
 	const char *near = cli_nearest(word, next_name, c->verb);
 	if (near)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of verbs. A row NAME is the struct verb_NAME of the file NAME.c. */
+/* The table of verbs. A row NAME is the struct verb_NAME of the file NAME.c; that of run is in run_named.c. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -19,7 +19,10 @@
 	X(fix)                                                                                     \
 	X(reads)                                                                                   \
 	X(dump)                                                                                    \
-	X(doctor)
+	X(doctor)                                                                                  \
+	X(run)                                                                                     \
+	X(ci)                                                                                      \
+	X(init)
 
 #define X(name) extern const struct cli_verb verb_##name;
 VERBS(X)
