@@ -153,6 +153,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What a store puts where nothing is persistent can be taken to be there; unless its line waits for something else. */
+static bool is_volatile(const struct build *b, uint32_t file, uint64_t off, uint64_t len)
+{
+	uint64_t at = model_file_byte(file, off);
+	const struct imap_item *it = imap_find(&b->volatiles, at);
+	uint32_t line = it && at + len <= it->hi ? crash_build_find_line(b->h, file, off) : NO_LINE;
+	return it && at + len <= it->hi &&
+	       (line == NO_LINE || b->unit.p[line].lo == b->unit.p[line].hi);
+}
+
 /* A store's bytes: pieces that do not cross a multiple of eight. */
 static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint8_t *src,
 			uint64_t n)
@@ -161,7 +171,9 @@ static void store_bytes(struct build *b, uint32_t file, uint64_t off, const uint
 		uint32_t unit = b->h->file.p[file].unit;
 		uint64_t most = CRASH_MOST_PIECES * 8u - off % 8;
 		uint64_t len = least(least(unit - off % unit, most), n);
-		crash_build_cover(b, add_record(b, file, off, src, len, false), b->effect);
+		enum model_effect effect =
+			is_volatile(b, file, off, len) ? MODEL_PERSISTS : b->effect;
+		crash_build_cover(b, add_record(b, file, off, src, len, false), effect);
 		off += len;
 		src += len;
 		n -= len;
@@ -290,6 +302,23 @@ static void map_event(struct build *b)
 	f->fixed = (e->flags & TRACE_F_FIXED) != 0;
 }
 
+/* A library takes part of a mapping back because it keeps a lock there, and all of it when it closes the pool. */
+static void declare_volatile(struct build *b, bool on)
+{
+	const struct trace_event *e = b->ev;
+	uint64_t off, len;
+	uint32_t file;
+	if (!e->arg[1] ||
+	    !trace_image_locate(b->h->initial, e->process, e->arg[0], &file, &off, &len) ||
+	    (e->kind == TRACE_HINT_UNMAP && off % MODEL_PAGE == 0 && e->arg[1] >= len))
+		return;
+	uint64_t from = model_file_byte(file, off), to = from + least(len, e->arg[1]);
+	if (on)
+		imap_set(&b->volatiles, from, to, 1);
+	else
+		imap_clear(&b->volatiles, from, to);
+}
+
 /* Recordings from before there were nodes have names as the program gave them. */
 static int check_rename(const struct build *b, struct err *err)
 {
@@ -340,9 +369,9 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_NODE_WRITE:
 	case TRACE_NODE_TRUNCATE:
 	case TRACE_NODE_ALLOCATE: return crash_build_node_event(b, err);
-	/* Ranges that are declared not to be persistent stay open like any other. */
 	case TRACE_MARK_VOLATILE:
-	case TRACE_HINT_UNMAP:
+	case TRACE_HINT_UNMAP: declare_volatile(b, true); return 0;
+	case TRACE_HINT_MAP: declare_volatile(b, false); return 0;
 	default: return 0;
 	}
 }
@@ -375,6 +404,7 @@ static void stop(struct build *b)
 	VEC_FREE(&b->dirty);
 	VEC_FREE(&b->listed);
 	VEC_FREE(&b->size);
+	imap_free(&b->volatiles);
 }
 
 static int too_long(struct err *err)

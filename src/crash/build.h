@@ -17,6 +17,8 @@ struct build {
 	VEC(uint32_t) dirty; /* lines with pieces that are not guaranteed, and perhaps others */
 	VEC(uint8_t) listed; /* per line: it is in `dirty` */
 	VEC(uint64_t) size;  /* per file, now */
+	struct imap
+		volatiles; /* bytes that are declared not to be persistent, as model_file_byte */
 	const struct trace_event *ev;
 	enum model_effect effect; /* its effect */
 	uint32_t who, where;      /* its thread and place */

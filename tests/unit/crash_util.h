@@ -204,6 +204,12 @@ static inline struct trace_event to_event(const struct tale *t, size_t number, c
 	case TRACE_STORE: e.flags = a->site == SITE_NT ? TRACE_F_NT : 0; /* fall through */
 	case TRACE_FLUSH: e.arg[0] = addr; break;
 	case TRACE_FENCE: e.arg[0] = 0; break;
+	case TRACE_MARK_VOLATILE:
+	case TRACE_HINT_UNMAP:
+	case TRACE_HINT_MAP:
+		e.arg[0] = addr;
+		e.arg[1] = a->len;
+		break;
 	case TRACE_SYNC:
 		e.arg[0] = addr;
 		e.arg[1] = a->len;
