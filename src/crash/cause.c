@@ -6,8 +6,6 @@
 
 #include "crash/internal.h"
 
-#define NEAR 20000u /* pieces to look back for a cause */
-
 void crash_cause_free(struct crash_cause *cause)
 {
 	crash_state_free(&cause->state);
@@ -72,7 +70,7 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 			    uint32_t example)
 {
 	const struct crash_history *h = c->h;
-	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
+	size_t i = c->searching.piece, least = i > CRASH_NEAR_PIECES ? i - CRASH_NEAR_PIECES : 0;
 	while (i-- > least && i > from)
 		if (is_of(c, (uint32_t)i, example) &&
 		    crash_number_of(h, (uint32_t)i) <=
@@ -81,10 +79,10 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 	return false;
 }
 
-/* The crash lies in the window that the cause is: opened and not closed. */
-static bool in_window(struct crash *c, const struct crash_cause *cause)
+bool crash_in_window(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
 {
-	size_t i = c->searching.piece, least = i > NEAR ? i - NEAR : 0;
+	crash_cursor_move(&c->searching, s->event);
+	size_t i = c->searching.piece, least = i > CRASH_NEAR_PIECES ? i - CRASH_NEAR_PIECES : 0;
 	while (i-- > least) {
 		if (cause->persisted != UINT32_MAX && is_of(c, (uint32_t)i, cause->persisted))
 			return true;
@@ -96,9 +94,9 @@ static bool in_window(struct crash *c, const struct crash_cause *cause)
 
 bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
 {
-	crash_cursor_move(&c->searching, s->event);
 	if (cause->prefix)
-		return s->at.n == 0 && in_window(c, cause);
+		return s->at.n == 0 && crash_in_window(c, cause, s);
+	crash_cursor_move(&c->searching, s->event);
 	for (size_t i = 0; i < s->at.n; i++) {
 		uint32_t lost = lost_in(c, &s->at.p[i], cause->lost.p[0]);
 		if (lost != UINT32_MAX && (cause->persisted == UINT32_MAX ||

@@ -323,6 +323,8 @@ static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 			break;
 		}
 		size_t ticket = note_progress(c);
+		if (gen->strategy->heal)
+			crash_heal_known(c, &s, c->seq);
 		uint64_t hash = crash_gen_image(gen, &s);
 		bad = take_state(c, &s, hash, ticket, err) || tick(c, err);
 		crash_feedback_add(c, gen->w, &s, hash);
@@ -349,7 +351,8 @@ static struct crash_world look_at(struct crash *c)
 		.wishes = { .random = c->opts.random,
 			    .few = c->opts.few,
 			    .no_reduce = c->opts.no_reduce,
-			    .budget = c->opts.budget_states || c->opts.budget_seconds > 0 },
+			    .budget = c->opts.budget_states || c->opts.budget_seconds > 0,
+			    .narrow = c->opts.nonly || c->opts.after },
 		.seed = c->opts.seed,
 		.suspects = &c->suspects,
 		.breaches = &c->breaches,

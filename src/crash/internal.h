@@ -205,10 +205,10 @@ struct crash_cause {
 	struct crash_verdict verdict;
 	char *output, *backtrace;
 	uint64_t count;      /* failing states that it explains */
-	uint64_t reduced;    /* … of which so many were reduced to it */
 	uint64_t recoveries; /* it took to find it */
+	uint64_t beside;     /* a window: states that were tried outside of it */
 	bool flaky;
-	uint64_t sure; /* the job with which it was seen for the third time; 0: not yet */
+	uint64_t sure; /* the job with which it was seen CRASH_SURE times; 0: not yet */
 };
 
 struct crash_job {
@@ -374,10 +374,19 @@ bool crash_reads_lines(void *crash, const struct crash_state *, uint32_t **line,
 /* minimise.c: finds the cause of a failing state, or counts it for a known one. */
 int crash_explain_state(struct crash *, const struct crash_state *, struct crash_verdict,
 			struct err *);
+/* recognise.c. A cause is added to those that are known, or is one of them: its number. */
+size_t crash_cause_add(struct crash *, struct crash_cause *);
+void crash_cause_count(struct crash *, size_t cause); /* it is seen once more */
+#define CRASH_SURE 3u                                 /* so often: it is established */
+bool crash_cause_fails_so(const struct crash_cause *, struct crash_verdict);
 /* A cause of a hang that was established well before job `seq` is in this state: it need not be
- * run. */
+ * run. The other takes all causes out of the state that were established by then. */
 #define CRASH_WINDOW 64u /* states generated ahead of the oldest without a verdict */
 bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t seq);
+void crash_heal_known(struct crash *, struct crash_state *, uint64_t seq);
+/* A state in a window as it is when the window has just closed; false: nothing is lost then, or it never does. */
+bool crash_leave_window(struct crash *, const struct crash_cause *window,
+			const struct crash_state *, struct crash_state *out);
 
 /* cause.c: do they fail for the same reason? Of what is said, in the same line and way; between other operations
  * that line may have another number. */
@@ -385,6 +394,9 @@ bool crash_same_way(const struct crash_verdict *, const struct crash_verdict *);
 /* Is this cause in a state? The other makes `out` the same with the cause's lost lines
  * up to date; false if there are none. */
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
+#define CRASH_NEAR_PIECES 20000u /* that are looked at for a cause */
+/* The crash lies in the window that the cause is: opened and not closed. */
+bool crash_in_window(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */

@@ -13,7 +13,9 @@
 
 #include "crash/internal.h"
 
-#define FAR 200000u /* pieces to look at for the end of a window */
+#define FAR 200000u     /* pieces to look at for the end of a window */
+#define MOST_RUNS 40u   /* recoveries for one cause; what is not known by then stays unknown */
+#define MOST_BESIDE 16u /* states in a window that are tried outside of it */
 
 /* The search for one cause. */
 struct search {
@@ -25,17 +27,24 @@ struct search {
 	bool broken;
 };
 
+/* It must make do with what it knows: from now on nothing is run, and everything seems fine. */
+static bool is_spent(const struct search *s)
+{
+	return s->runs >= MOST_RUNS;
+}
+
 /* Does it fail, for whatever reason? */
 static bool fails_how(struct search *s, const struct crash_state *state, struct crash_verdict *v)
 {
-	uint64_t before = s->c->counts.tested;
-	if (s->broken)
+	uint64_t before = s->c->counts.tested, known = s->c->counts.resumed;
+	if (s->broken || is_spent(s))
 		return false;
-	s->runs++;
 	if (crash_try(s->c, state, false, v, NULL, s->err)) {
 		s->broken = true;
 		return false;
 	}
+	/* what an earlier run of the campaign knows counts as if it were run now */
+	s->runs += s->c->counts.tested - before + s->c->counts.resumed - known;
 	s->c->counts.minimising += s->c->counts.tested > before;
 	return crash_failed(s->c, state, *v);
 }
@@ -65,12 +74,12 @@ static uint64_t moment(const struct crash_history *h, size_t n)
 
 /*
  * Pieces [0, n) are there in a prefix. From one n to another, of which exactly one fails, find
- * neighbouring events between which it changes. Returns the first piece of the later event.
+ * neighbouring events between which it changes. Returns the first piece of the later event; UINT32_MAX: not known.
  */
 static size_t boundary(struct search *s, size_t good, size_t bad)
 {
 	const struct crash_history *h = s->c->h;
-	for (;;) {
+	while (!is_spent(s)) {
 		size_t lo = good < bad ? good : bad, hi = good < bad ? bad : good;
 		size_t mid = crash_event_begin(h, lo + (hi - lo) / 2);
 		if (mid <= lo)
@@ -82,6 +91,7 @@ static size_t boundary(struct search *s, size_t good, size_t bad)
 		else
 			good = mid;
 	}
+	return UINT32_MAX;
 }
 
 static uint32_t window_begin(struct search *s, size_t n)
@@ -282,11 +292,13 @@ static uint32_t move_back(struct search *s)
 		crash_state_free(&back);
 		return UINT32_MAX;
 	}
-	for (;;) {
+	bool close = false; /* nothing lies between the two */
+	while (!is_spent(s)) {
 		size_t mid = crash_event_begin(h, good + (bad - good) / 2);
 		if (mid <= good)
 			mid = crash_event_end(h, good);
-		if (mid >= bad)
+		close = mid >= bad;
+		if (close)
 			break;
 		if (earlier(s, moment(h, mid), &back) && fails(s, &back))
 			bad = mid;
@@ -294,7 +306,8 @@ static uint32_t move_back(struct search *s)
 			good = mid;
 	}
 	/* where an operation must have ended first, it does not fail that early */
-	bool early = earlier(s, moment(h, bad), &back) && (!s->c->opts.listen || fails(s, &back));
+	bool early = close && earlier(s, moment(h, bad), &back) &&
+		     (!s->c->opts.listen || fails(s, &back));
 	if (early)
 		crash_state_copy(&s->state, &back);
 	crash_state_free(&back);
@@ -351,82 +364,43 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 		cause->neither = prefix_fails(s, crash_piece_at(s->c->h, cause->persisted).event);
 }
 
-/* ---- known and new causes ---- */
-
-/* Stores that the same statement flushes are one object: losing any of them is one cause. */
-static bool same_lost(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
-{
-	uint32_t fa, fb;
-	if (!a->lost.n || !b->lost.n)
-		return a->lost.n == b->lost.n;
-	if (crash_same_statement(c, crash_piece_at(c->h, a->lost.p[0]).place,
-				 crash_piece_at(c->h, b->lost.p[0]).place))
-		return true;
-	fa = crash_flush_of(c->h, a->lost.p[0]);
-	fb = crash_flush_of(c->h, b->lost.p[0]);
-	return !a->prefix && fa != UINT32_MAX && fb != UINT32_MAX &&
-	       crash_same_statement(c, fa, fb);
-}
-
-static bool same_persisted(struct crash *c, const struct crash_cause *a,
-			   const struct crash_cause *b)
-{
-	if (a->persisted == UINT32_MAX || b->persisted == UINT32_MAX)
-		return a->persisted == b->persisted;
-	return crash_same_statement(c, crash_piece_at(c->h, a->persisted).place,
-				    crash_piece_at(c->h, b->persisted).place);
-}
-
-static bool same_failure(const struct crash_cause *a, struct crash_verdict v)
-{
-	return a->verdict.verdict == v.verdict && a->verdict.status == v.status;
-}
-
-static void add_cause(struct crash *c, struct crash_cause *cause)
-{
-	for (size_t i = 0; i < c->cause.n; i++) {
-		struct crash_cause *old = &c->cause.p[i];
-		if (old->prefix == cause->prefix && same_failure(old, cause->verdict) &&
-		    same_lost(c, old, cause) && same_persisted(c, old, cause)) {
-			if (++old->count == 3)
-				old->sure = c->settling + 1;
-			old->reduced++;
-			old->recoveries += cause->recoveries;
-			crash_cause_free(cause);
-			return;
-		}
-	}
-	VEC_PUSH(&c->cause, *cause);
-	c->counts.causes = c->cause.n;
-}
+/* ---- known causes ---- */
 
 /*
- * Is it a known cause again? If it contains one, and no longer fails when that one's lost
- * lines are up to date, it is. `rest` is then what is left to explain otherwise.
+ * Is it a known cause again? If it contains one, and no longer fails when that one's lost lines are up to date, it is:
+ * its number, or SIZE_MAX. The search then has what is left to explain otherwise.
  */
-static struct crash_cause *recognise(struct search *s)
+static size_t recognise(struct search *s)
 {
 	struct crash *c = s->c;
 	struct crash_state healed = { 0 };
-	for (size_t i = 0; i < c->cause.n && !s->broken; i++) {
-		struct crash_cause *cause = &c->cause.p[i];
-		if (!same_failure(cause, s->verdict) || cause->reduced < 2 ||
-		    !crash_cause_in(c, cause, &s->state))
+	size_t found = SIZE_MAX;
+	for (size_t i = 0; i < c->cause.n && found == SIZE_MAX && !s->broken; i++) {
+		const struct crash_cause *cause = &c->cause.p[i];
+		struct crash_verdict v;
+		if (!crash_cause_fails_so(cause, s->verdict))
 			continue;
-		if (cause->prefix ? s->state.at.n == 0 : crash_heal(c, cause, &s->state, &healed)) {
-			struct crash_verdict v;
-			if (cause->prefix || !fails_how(s, &healed, &v) ||
-			    !same_failure(cause, v)) {
-				crash_state_free(&healed);
-				return cause;
-			}
-			crash_state_copy(&s->state, &healed);
-			s->verdict = v;
+		if (cause->prefix) {
+			if (crash_in_window(c, cause, &s->state) &&
+			    (!s->state.at.n || prefix_fails(s, s->state.event)))
+				found = i;
+			continue;
 		}
+		if (!crash_cause_in(c, cause, &s->state) ||
+		    !crash_heal(c, cause, &s->state, &healed))
+			continue;
+		if (!fails_how(s, &healed, &v) || !crash_cause_fails_so(cause, v)) {
+			found = i;
+			continue;
+		}
+		crash_state_copy(&s->state, &healed);
+		s->verdict = v;
 	}
 	crash_state_free(&healed);
-	return NULL;
+	return found;
 }
+
+/* ---- all together ---- */
 
 static int confirm(struct search *s, struct crash_cause *cause)
 {
@@ -451,42 +425,60 @@ static char *backtrace(struct search *s, const struct crash_cause *cause)
 	return runner_backtrace(s->c->runner, (unsigned)cell, s->err);
 }
 
+/* Finds the cause, and adds it to what is known: its number, or SIZE_MAX: it is broken. */
+static size_t find_cause(struct search *s)
+{
+	struct crash_cause cause = { .verdict = s->verdict, .count = 1 };
+	if (!s->state.at.n || prefix_fails(s, s->state.event))
+		find_window(s, &cause);
+	else
+		find_pair(s, &cause);
+	cause.state = s->state;
+	s->state = (struct crash_state){ 0 };
+	cause.recoveries = s->runs;
+	if (s->broken || confirm(s, &cause)) {
+		s->broken = true;
+		crash_cause_free(&cause);
+		return SIZE_MAX;
+	}
+	if (s->verdict.verdict == RUNNER_CRASHED && !cause.flaky)
+		cause.backtrace = backtrace(s, &cause);
+	return crash_cause_add(s->c, &cause);
+}
+
+static size_t explain(struct search *s)
+{
+	size_t known = recognise(s);
+	if (s->broken || known == SIZE_MAX)
+		return s->broken ? SIZE_MAX : find_cause(s);
+	crash_cause_count(s->c, known);
+	return known;
+}
+
+/* Is there more than the window in a state that loses something? */
+static int look_beside(struct crash *c, size_t window, const struct crash_state *state,
+		       struct err *err)
+{
+	struct search s = { .c = c, .err = err };
+	struct crash_cause *cause = &c->cause.p[window];
+	if (cause->beside < MOST_BESIDE && crash_leave_window(c, cause, state, &s.state)) {
+		cause->beside++;
+		if (fails_how(&s, &s.state, &s.verdict) && !prefix_fails(&s, s.state.event))
+			explain(&s);
+	}
+	crash_state_free(&s.state);
+	return s.broken ? -1 : 0;
+}
+
 int crash_explain_state(struct crash *c, const struct crash_state *state, struct crash_verdict v,
 			struct err *err)
 {
 	struct search s = { .c = c, .verdict = v, .err = err };
-	struct crash_cause cause = { .verdict = v, .count = 1, .reduced = 1 }, *old;
+	size_t cause;
 	crash_state_copy(&s.state, state);
-	old = recognise(&s);
-	if (old) {
-		if (++old->count == 3)
-			old->sure = c->settling + 1;
-		crash_state_free(&s.state);
-		return s.broken ? -1 : 0;
-	}
-	if (!s.state.at.n || prefix_fails(&s, s.state.event))
-		find_window(&s, &cause);
-	else
-		find_pair(&s, &cause);
-	cause.state = s.state;
-	cause.recoveries = s.runs;
-	if (s.broken || confirm(&s, &cause)) {
-		crash_cause_free(&cause);
+	cause = explain(&s);
+	crash_state_free(&s.state);
+	if (s.broken)
 		return -1;
-	}
-	if (v.verdict == RUNNER_CRASHED && !cause.flaky)
-		cause.backtrace = backtrace(&s, &cause);
-	add_cause(c, &cause);
-	return 0;
-}
-
-bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t seq)
-{
-	for (size_t i = 0; i < c->cause.n; i++) {
-		const struct crash_cause *cause = &c->cause.p[i];
-		if (cause->verdict.verdict == RUNNER_HUNG && cause->sure &&
-		    cause->sure + CRASH_WINDOW < seq && crash_cause_in(c, cause, s))
-			return true;
-	}
-	return false;
+	return state->at.n && c->cause.p[cause].prefix ? look_beside(c, cause, state, err) : 0;
 }

@@ -33,6 +33,7 @@ struct crash_news {
 
 struct crash_strategy {
 	const char *name, *about;
+	bool heal; /* what is known to be fatal by now is taken out of its states before they are tested */
 	void *(*start)(struct crash_gen *); /* memory of its own; may be NULL */
 	/* The next state; false: there are no more, unless verdicts are to come. `out` is empty: every line is at hi. */
 	bool (*next)(struct crash_gen *, void *own, struct crash_state *out);
@@ -149,6 +150,7 @@ struct crash_wishes {
 	uint64_t few;    /* so many states at a point are all tested */
 	bool no_reduce;  /* test states that recovery cannot tell apart, too */
 	bool budget;     /* something ends the campaign */
+	bool narrow;     /* only some of the points are wanted */
 };
 const struct crash_wishes *crash_gen_wishes(const struct crash_gen *);
 

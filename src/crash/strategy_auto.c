@@ -53,9 +53,10 @@ struct arm {
 	uint32_t tested;
 	bool done;
 };
-/* One that goes through the run by its own plan. */
+/* One that goes through the run by a plan of its own. It may have no more until it knows the verdicts of a round. */
 struct plan {
 	struct crash_gen *gen;
+	uint64_t made; /* in this round */
 	bool done;
 };
 /* An arm's share of a round. */
@@ -78,6 +79,11 @@ struct scheduler {
 };
 
 /* ---- from start to stop ---- */
+
+static void add_plan(struct crash_gen *gen, struct scheduler *s, const char *name)
+{
+	VEC_PUSH(&s->plan, ((struct plan){ .gen = crash_gen_part(gen, name), .made = 1 }));
+}
 
 static void *start(struct crash_gen *gen)
 {
@@ -102,7 +108,9 @@ static void *start(struct crash_gen *gen)
 	s->share = xcalloc(s->paths + 1, sizeof *s->share);
 	s->round = ROUND + crash_gen_length(gen) / LONG;
 	if (crash_gen_breaches(gen))
-		VEC_PUSH(&s->plan, ((struct plan){ crash_gen_part(gen, "invariants"), false }));
+		add_plan(gen, s, "invariants");
+	if (!crash_gen_wishes(gen)->narrow) /* its states are not at points */
+		add_plan(gen, s, "representative");
 	return s;
 }
 
@@ -200,10 +208,14 @@ static bool choose_round(struct crash_gen *gen, struct scheduler *s)
 	s->turn.n = s->at = 0;
 	weigh(gen, s);
 	keep_best(s);
-	for (size_t i = 0; i < s->plan.n; i++)
-		if (!s->plan.p[i].done)
+	for (size_t i = 0; i < s->plan.n; i++) {
+		struct plan *p = &s->plan.p[i];
+		p->done = p->done || !p->made;
+		p->made = 0;
+		if (!p->done)
 			VEC_PUSH(&s->turn, ((struct turn){ .arm = s->points * PARTS + i,
 							   .left = (unsigned)s->round / 2 }));
+	}
 	s->rounds++;
 	return s->turn.n > 0;
 }
@@ -224,8 +236,9 @@ static bool make(struct crash_gen *gen, struct scheduler *s, size_t i, struct cr
 {
 	size_t arms = s->points * PARTS;
 	if (i >= arms) {
-		s->plan.p[i - arms].done = !crash_gen_next(s->plan.p[i - arms].gen, out);
-		return !s->plan.p[i - arms].done;
+		bool made = crash_gen_next(s->plan.p[i - arms].gen, out);
+		s->plan.p[i - arms].made += made;
+		return made;
 	}
 	struct arm *arm = &s->arm[i];
 	if (begin(gen, arm, i / PARTS, &parts[i % PARTS]) && crash_gen_next(arm->gen, out))
@@ -291,6 +304,7 @@ const struct crash_strategy crash_strategy_auto = {
 	.about =
 		"prefix, lost, behind, ahead and random side by side, in rounds, each where it promises most; where "
 		"dependences were recorded, invariants as well",
+	.heal = true,
 	.start = start,
 	.next = next,
 	.stop = stop,

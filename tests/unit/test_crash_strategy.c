@@ -168,7 +168,7 @@ static void ahead_and_behind_are_one_line_off(void **state)
 	tear_down(&b);
 }
 
-/* `auto` makes what five of them make, side by side. */
+/* `auto` makes what five of them make, side by side, and `representative`. */
 static void auto_is_all_of_them(void **state)
 {
 	static const struct {
@@ -177,7 +177,7 @@ static void auto_is_all_of_them(void **state)
 	} parts[] = {
 		{ "prefix", 1 }, { "lost", 1 }, { "ahead", 6 }, { "behind", 5 }, { "random", 32 }
 	};
-	size_t made[5] = { 0 }, n = 0;
+	size_t made[5] = { 0 }, n = 0, rest = 0;
 	struct crash_state none = { 0 };
 	struct crash_progress p;
 	struct crash_gen *gen;
@@ -189,10 +189,13 @@ static void auto_is_all_of_them(void **state)
 		crash_gen_progress(gen, &p);
 		for (size_t i = 0; i < 5; i++)
 			made[i] += !strcmp(p.strategy, parts[i].name);
+		rest += !strcmp(p.strategy, "representative");
 		assert_true(n >= 12 || made[4] < 8); /* random is not before the others */
 	}
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(made[i], parts[i].states);
+	assert_int_equal(rest, run(&b, "representative", NULL));
+	assert_int_equal(n, 45 + rest);
 	crash_gen_free(gen);
 	crash_state_free(&none);
 	tear_down(&b);
@@ -211,7 +214,7 @@ static void joined_strategies_take_turns(void **state)
 	assert_versions(&b, &seen, want, 7);
 	forget_seen(&seen);
 	assert_int_equal(run(&b, "random+random", NULL), 64);
-	assert_int_equal(run(&b, "auto+exhaustive", NULL), 45 + 12);
+	assert_int_equal(run(&b, "auto+exhaustive", NULL), run(&b, "auto", NULL) + 12);
 	tear_down(&b);
 }
 
@@ -441,6 +444,7 @@ static void states_are_allowed_whatever_happens(void **state)
 		b.world.wishes.random = 9;
 		for (unsigned i = 0; i < 100; i++) {
 			tale_points(b.batch.tale.p[i], 12, &b.points);
+			b.world.wishes.narrow = i > 0; /* auto goes without representative, then */
 			for (size_t k = 0; (name = crash_strategy_at(k, &about)); k++)
 				/* the last one does not go by the points */
 				if (strcmp(name, "exhaustive") != 0 &&

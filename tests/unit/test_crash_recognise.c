@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Known causes in states that are yet to be tested, and what lies beside a window. */
+#include "crash_util.h"
+
+enum { LOST = SITE_STORE, OPENS = SITE_NT, CLOSES = SITE_CLWB, OTHER = SITE_SFENCE };
+
+struct bench {
+	struct batch batch;
+	struct tale *tale;
+	struct crash c;
+	struct crash_state out;
+};
+
+static void store(struct bench *b, unsigned site, uint32_t line)
+{
+	add_store(b->tale, line * 64, 8, 1);
+	b->tale->act.p[b->tale->act.n - 1].site = (uint8_t)site;
+}
+
+static void set_up(struct bench *b)
+{
+	*b = (struct bench){ .batch = { .model = model_find("adr") } };
+	b->tale = add_tale(&b->batch, 4);
+}
+
+/* Every place is a statement of its own. */
+static void open_bench(struct bench *b)
+{
+	open_batch(&b->batch);
+	b->c.h = b->batch.h;
+	crash_cursor_init(&b->c.searching, b->batch.h);
+	for (size_t i = 0; i < b->batch.h->place.n; i++)
+		VEC_PUSH(&b->c.statement, i + 1);
+}
+
+static void tear_down(struct bench *b)
+{
+	for (size_t i = 0; i < b->c.cause.n; i++)
+		crash_cause_free(&b->c.cause.p[i]);
+	VEC_FREE(&b->c.cause);
+	VEC_FREE(&b->c.statement);
+	crash_state_free(&b->out);
+	crash_cursor_free(&b->c.searching);
+	free_batch(&b->batch);
+}
+
+/* The crash comes before that act, and a line lacks everything. */
+static struct crash_state state_at(struct bench *b, size_t act, uint32_t line)
+{
+	struct crash_state s = { .event = b->tale->first + act };
+	VEC_PUSH(&s.at, ((struct crash_at){ b->tale->id[line], 0 }));
+	return s;
+}
+
+/* The window is between the second store and the third; `persists`: the first is persisted in it. */
+static bool leave(struct bench *b, bool persists)
+{
+	struct crash_cause window = { .prefix = true, .persisted = 1 };
+	set_up(b);
+	store(b, LOST, 0);
+	store(b, OPENS, 1);
+	if (persists)
+		add_persist(b->tale, 0);
+	store(b, CLOSES, 2);
+	store(b, OTHER, 3);
+	open_bench(b);
+	VEC_PUSH(&window.lost, 2);
+	struct crash_state s = state_at(b, 2, 0);
+	bool left = crash_leave_window(&b->c, &window, &s, &b->out);
+	crash_state_free(&s);
+	crash_cause_free(&window);
+	return left;
+}
+
+static void a_window_is_left_where_it_closes(void **state)
+{
+	struct bench b;
+	(void)state;
+	assert_true(leave(&b, false));
+	assert_int_equal(b.out.event, b.tale->first + 3);
+	assert_int_equal(b.out.at.n, 1);
+	assert_int_equal(b.out.at.p[0].line, b.tale->id[0]);
+	assert_int_equal(b.out.at.p[0].version, 0);
+	tear_down(&b);
+	assert_false(leave(&b, true)); /* nothing is lost there any more */
+	tear_down(&b);
+}
+
+/* Established causes are healed, and nothing else is. */
+static void what_is_established_is_healed(void **state)
+{
+	struct crash_cause cause = { .persisted = UINT32_MAX, .sure = 10 };
+	struct bench b;
+	(void)state;
+	set_up(&b);
+	store(&b, LOST, 0);
+	store(&b, OTHER, 1);
+	open_bench(&b);
+	VEC_PUSH(&cause.lost, 0);
+	VEC_PUSH(&b.c.cause, cause);
+	struct crash_state s = state_at(&b, 2, 0);
+	VEC_PUSH(&s.at, ((struct crash_at){ b.tale->id[1], 0 }));
+	crash_heal_known(&b.c, &s, 10 + CRASH_WINDOW); /* its verdict may not be there yet */
+	assert_int_equal(s.at.n, 2);
+	crash_heal_known(&b.c, &s, 11 + CRASH_WINDOW);
+	assert_int_equal(s.at.n, 1);
+	assert_int_equal(s.at.p[0].line, b.tale->id[1]);
+	crash_heal_known(&b.c, &s, 11 + CRASH_WINDOW);
+	assert_int_equal(s.at.n, 1);
+	crash_state_free(&s);
+	tear_down(&b);
+}
+
+/* The third time makes it sure. */
+static void three_times_are_sure(void **state)
+{
+	struct bench b;
+	(void)state;
+	set_up(&b);
+	store(&b, LOST, 0);
+	store(&b, OTHER, 1);
+	open_bench(&b);
+	b.c.settling = 41;
+	for (unsigned i = 1; i <= 4; i++) {
+		struct crash_cause same = { .persisted = 1, .count = 1 };
+		VEC_PUSH(&same.lost, 0);
+		assert_int_equal(crash_cause_add(&b.c, &same), 0);
+		assert_int_equal(b.c.cause.p[0].count, i);
+		assert_int_equal(b.c.cause.p[0].sure, i < 3 ? 0 : 42);
+	}
+	struct crash_cause other = { .persisted = 1, .count = 1, .verdict = { .status = 3 } };
+	VEC_PUSH(&other.lost, 0);
+	assert_int_equal(crash_cause_add(&b.c, &other), 1);
+	assert_int_equal(b.c.counts.causes, 2);
+	tear_down(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_is_left_where_it_closes),
+		cmocka_unit_test(what_is_established_is_healed),
+		cmocka_unit_test(three_times_are_sure),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
