@@ -5,7 +5,8 @@
  * A statement's stores are forgotten if none of them is ever persisted on purpose, and the program's
  * own flushes that do cover them are made for other stores in the line, by functions that have
  * nothing to do with it, after the thread has gone through a fence with the store still open. Where
- * a function that has to do with both is on the way to the flush, it may rely on the line.
+ * a function that has to do with both is on the way to the flush, it may rely on the line; unless a fence right after
+ * the store waits for nothing, and the function that stored does not flush the line at all: it is its own flush that is missing.
  */
 #include "check/internal.h"
 
@@ -63,16 +64,48 @@ static uint64_t near_bytes(struct oracle_state *u, const struct model_step *s)
 	return near;
 }
 
-/*
- * What the flush is made for. Where some of the near bytes were stored since the thread's newest fence, it is made for these:
- * what an earlier fence has passed by was left open then, by the same functions.
- */
-static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
+/* The two stores are made by one function. */
+static bool are_kin(struct oracle_state *u, model_where a, model_where b)
 {
-	uint64_t near = near_bytes(u, s), recent = 0, first = UINT64_MAX, last = 0, when;
+	struct pair *p = check_pair_hit(&u->kin, a, b, 1);
+	if (!p->near) {
+		const struct srcloc_frame *f = finding_main_frame(check_place(u->check, a));
+		const struct srcloc_frame *g = finding_main_frame(check_place(u->check, b));
+		p->near = f && g && check_same_function(f, g) ? 2 : 1;
+	}
+	return p->near == 2;
+}
+
+/* The function that stored the word has stored one of these as well. */
+static bool has_kin(struct oracle_state *u, const struct model_line *l, unsigned w, uint64_t words)
+{
+	MODEL_EACH_WORD (k, words)
+		if (are_kin(u, l->store[w], l->store[k]))
+			return true;
+	return false;
+}
+
+/*
+ * Where some of the near bytes were stored since the thread's newest fence, the flush is made for these: what an
+ * earlier fence has passed by was left open then. But a function that stores to a line, fences, stores to it again and
+ * flushes it once relies on the order of stores in a line, and means all of them.
+ */
+static uint64_t recent_words(struct oracle_state *u, const struct model_step *s, uint64_t near)
+{
+	uint64_t recent = 0, kin = 0;
 	MODEL_EACH_WORD (w, near)
 		recent |= was_passed_by(u->check, s, w) ? 0 : near & 0xffull << (w * 8);
-	near = recent ? recent : near;
+	MODEL_EACH_WORD (w, recent ? near & ~recent : 0)
+		if (has_kin(u, s->line, w, recent))
+			kin |= near & 0xffull << (w * 8);
+	return recent ? recent | kin : near;
+}
+
+/* What the flush is made for. */
+static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
+{
+	uint64_t near = recent_words(u, s, near_bytes(u, s));
+	uint64_t first = UINT64_MAX, last = 0, when;
 	MODEL_EACH_WORD (w, near) {
 		when = model_when(s->line->when[w], s->ev->num);
 		first = when < first ? when : first;
@@ -82,7 +115,7 @@ static uint64_t near_words(struct oracle_state *u, const struct model_step *s)
 	 * store that it is in another inlined function. */
 	for (int w = 0; w < MODEL_WORDS; w++) {
 		when = model_when(s->line->when[w], s->ev->num);
-		if (when > first && when < last && !check_fenced_since(u->check, s, w))
+		if (when > first && when < last && !was_passed_by(u->check, s, (unsigned)w))
 			near |= s->mask & 0xffull << (w * 8);
 	}
 	return near;
@@ -136,23 +169,33 @@ const struct srcloc_frame *check_by_chance(struct oracle_state *u, const struct 
 	return NULL;
 }
 
-bool check_is_stray(struct oracle_state *u, const struct model_step *s, int w, uint64_t purpose)
+bool check_is_stray(struct oracle_state *u, const struct model_step *s, unsigned w,
+		    uint64_t purpose)
 {
 	const struct model_line *l = s->line;
 	return purpose && l->flush_when &&
 	       check_persister(u->check, l->flush) == CHECK_BY_PROGRAM &&
-	       check_fenced_since(u->check, s, w) && !check_by_pmdk(u->check, l->store[w]);
+	       was_passed_by(u->check, s, w) && !check_by_pmdk(u->check, l->store[w]);
 }
 
-bool check_was_forgotten(struct oracle_state *u, const struct check_group *g)
+/* The flush is made in the very function that stores, or, if nothing waits for it there, on behalf of that. */
+static bool may_be_meant(struct check *c, const struct pair *p, bool awaited)
+{
+	if (!check_shares_path(c, p->a, p->b))
+		return false;
+	const struct srcloc_frame *f = finding_main_frame(check_place(c, p->a));
+	const struct srcloc_frame *g = finding_main_frame(check_place(c, p->b));
+	return !awaited || !f || !g || check_same_function(f, g);
+}
+
+bool check_was_forgotten(struct oracle_state *u, const struct check_group *g, bool awaited)
 {
 	const uint32_t *statement = u->check->statement.p;
 	if (g->tally[PERSISTED] || g->tally[BY_CHANCE])
 		return false;
 	for (size_t i = 0; i < u->pairs.v.n; i++) {
 		const struct pair *p = &u->pairs.v.p[i];
-		if (statement[p->a] == statement[g->k.where] &&
-		    check_shares_path(u->check, p->a, p->b))
+		if (statement[p->a] == statement[g->k.where] && may_be_meant(u->check, p, awaited))
 			return false;
 	}
 	return true;

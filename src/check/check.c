@@ -118,8 +118,10 @@ void check_free(struct check *c)
 		check_pairs_free(&c->state[i].writers);
 		check_pairs_free(&c->state[i].awaited);
 		check_pairs_free(&c->state[i].replaced);
+		check_pairs_free(&c->state[i].kin);
 		hmap_free(&c->state[i].atomics);
 		hmap_free(&c->state[i].atom);
+		VEC_FREE(&c->state[i].atoms);
 		hmap_free(&c->state[i].storing);
 		VEC_FREE(&c->state[i].tally);
 	}
@@ -134,6 +136,7 @@ void check_free(struct check *c)
 	VEC_FREE(&c->place);
 	VEC_FREE(&c->statement);
 	VEC_FREE(&c->user);
+	VEC_FREE(&c->author);
 	VEC_FREE(&c->wanted);
 	VEC_FREE(&c->persisted);
 	VEC_FREE(&c->flags);

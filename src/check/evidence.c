@@ -30,10 +30,26 @@ static bool left_out(const struct check_facts *f)
 	return (f->published || f->perhaps) && f->object;
 }
 
+static bool flushed(const struct check_facts *f)
+{
+	return f->flushed;
+}
+
+/* Data are written once, mostly; locks, counters and hints again and again. */
+static bool once(const struct check_facts *f)
+{
+	return f->once && !f->data && !f->published && !f->perhaps && !f->header;
+}
+
+static bool followed(const struct check_facts *f)
+{
+	return f->followed && once(f);
+}
+
 /* What a flush for something else covers again and again is likely to be part of the same object. */
 static bool beside(const struct check_facts *f)
 {
-	return f->beside && (f->stray || f->replaced) && !f->published && !f->perhaps;
+	return f->beside && (f->stray || f->replaced || once(f)) && !f->published && !f->perhaps;
 }
 
 static bool perhaps(const struct check_facts *f)
@@ -70,6 +86,11 @@ static bool offset(const struct check_facts *f)
 static bool data(const struct check_facts *f)
 {
 	return f->data;
+}
+
+static bool header(const struct check_facts *f)
+{
+	return f->header && !f->published && !f->perhaps;
 }
 
 static bool by_chance(const struct check_facts *f)
@@ -116,6 +137,7 @@ static const struct row {
 	{ "same-bytes", same_bytes, 3, "the program persists these bytes at other times" },
 	{ "same-statement", same_statement, 3,
 	  "the program persists other stores of this statement" },
+	{ "flushed", flushed, 3, "the program flushes it on purpose, and no fence follows" },
 	{ "published", published, 3,
 	  "a pointer in persistent memory leads to the object, of which nothing is persisted" },
 	{ "left-out", left_out, 2, "the program persists other fields of the same object" },
@@ -136,6 +158,11 @@ static const struct row {
 	  "an atomic instruction stores what may be an offset, as into the ends of a queue" },
 	{ "data", data, 2,
 	  "it is written once, to lines of its own, by code that persists what else it stores" },
+	{ "once", once, 1, "it is written once at each place, as data are" },
+	{ "followed", followed, 1,
+	  "the same code goes on to store something else, and persists that" },
+	{ "header", header, 2,
+	  "it is a block at the beginning of the file, where the program persists other things" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },

@@ -37,6 +37,17 @@ static bool is_awaited(struct oracle_state *u, uint32_t statement)
 	return false;
 }
 
+/* Something between the two locations, in the same file, is persisted on purpose. */
+static bool is_meant_between(struct check *c, uint64_t lo, uint64_t hi)
+{
+	bool meant = false;
+	for (uint64_t at = lo / TRACE_LINE; at <= hi / TRACE_LINE && !meant; at++) {
+		const struct model_line *l = model_line_of_key(c->model, at);
+		meant = l && l->meant;
+	}
+	return meant;
+}
+
 /* Is the object that holds the example's bytes pointed to, and is something of it persisted? */
 static void look_at_object(struct check *c, const struct cause *k, struct check_facts *f)
 {
@@ -46,10 +57,7 @@ static void look_at_object(struct check *c, const struct cause *k, struct check_
 				       check_targets_find(c, loc, FAR, &target));
 	if (!f->published && !f->perhaps)
 		return;
-	for (uint64_t at = target / TRACE_LINE; at <= loc / TRACE_LINE; at++) {
-		const struct model_line *l = model_line_of_key(c->model, at);
-		f->object |= l && l->meant;
-	}
+	f->object = is_meant_between(c, target, loc);
 }
 
 /* Is a word persisted that touches the example's? */
@@ -58,6 +66,18 @@ static bool is_beside(struct check *c, const struct cause *k)
 	const struct model_line *l = model_line_of_key(c->model, k->key);
 	uint64_t word = 0xffull << k->byte / 8 * 8;
 	return l && l->meant & (word << 8 | word >> 8) & ~word;
+}
+
+/*
+ * A restart finds what a file begins with without any pointer to it: a header, a superblock. A block there that is not
+ * persisted, beside what is, was forgotten.
+ */
+static bool is_header(struct check *c, const struct cause *k)
+{
+	uint64_t loc = k->key * TRACE_LINE + k->byte;
+	uint64_t begin = loc >> MODEL_FILE_SHIFT << MODEL_FILE_SHIFT;
+	return k->whole * 2 > k->count && loc - begin < REACH &&
+	       is_meant_between(c, begin, begin + REACH - 1);
 }
 
 /*
@@ -73,6 +93,44 @@ static bool is_data(struct oracle_state *u, const struct check_group *g)
 	for (model_where w = 0; w < model_places(u->check->model); w++)
 		if (of[w] && of[w] != of[k->where] && oracle_tally(u, w)[PERSISTED] &&
 		    check_related(u->check, w, k->where))
+			return true;
+	return false;
+}
+
+/* The frame of the statement, or, in a setter, of the one that uses it; *n: frames from there on. */
+static const struct srcloc_frame *author_of(struct check *c, model_where w, size_t *n)
+{
+	const struct finding_place *p = check_place(c, w);
+	const struct srcloc_frame *f = finding_main_frame(p), *end = p->frame + p->n;
+	if (f && c->user.p[w])
+		do
+			f++;
+		while (f < end && finding_is_library(f));
+	*n = f ? (size_t)(end - f) : 0;
+	return f;
+}
+
+#define CLOSE 2u /* the function that stores, and its caller */
+
+/* On the paths of both there is a function, close to both and not the outermost, which comes to the second later. */
+static bool is_before(struct check *c, model_where a, model_where b)
+{
+	size_t n, k;
+	const struct srcloc_frame *f = author_of(c, a, &n), *g = author_of(c, b, &k);
+	for (size_t i = 0; i < CLOSE && i + 1 < n; i++)
+		for (size_t j = 0; j < k && g[j].line; j++)
+			if (check_same_function(&f[i], &g[j]))
+				return f[i].line < g[j].line;
+	return false;
+}
+
+/* What the same code stores next, elsewhere, is persisted: as an object is filled first and then linked. */
+static bool is_followed(struct oracle_state *u, const struct check_group *g)
+{
+	const uint32_t *author = u->check->author.p;
+	for (model_where w = 0; w < model_places(u->check->model); w++)
+		if (author[w] != author[g->k.where] && oracle_tally(u, w)[PERSISTED] &&
+		    is_before(u->check, g->k.where, w))
 			return true;
 	return false;
 }
@@ -117,8 +175,12 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.awaited = is_awaited(u, statement),
 		.beside = is_beside(u->check, &g->k),
 		.data = is_data(u, g),
+		.flushed = g->k.kind == FINDING_MISSING_FENCE && g->k.wanted,
+		.once = g->k.once * 2 > g->k.count,
+		.header = is_header(u->check, &g->k),
 		.covered = is_covered(u, statement),
 	};
+	f.followed = f.once && is_followed(u, g);
 	look_at_atomic(u, g, &f);
 	look_at_object(u->check, &g->k, &f);
 	return f;

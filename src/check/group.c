@@ -121,6 +121,21 @@ static void note_setters(struct check *c, struct hmap *setters)
 	}
 }
 
+/* Statements, those of setters once for each that uses them. */
+static void number_authors(struct check *c)
+{
+	struct hmap seen = { 0 };
+	c->author.n = 0;
+	c->authors = 0;
+	for (model_where w = 0; w < model_places(c->model); w++) {
+		uint64_t key = hash_mix(c->statement.p[w], c->user.p[w]), number;
+		if (!hmap_get(&seen, key, &number))
+			hmap_put(&seen, key, number = ++c->authors);
+		VEC_PUSH(&c->author, (uint32_t)number);
+	}
+	hmap_free(&seen);
+}
+
 /*
  * A setter does nothing to PM but store with one statement, and its callers flush, or do not: that some of them
  * persist what it stored says nothing of the others. So what is counted for its statement is counted
@@ -143,6 +158,7 @@ static void find_users(struct check *c)
 		VEC_PUSH(&c->user, user);
 	}
 	hmap_free(&setters);
+	number_authors(c);
 }
 
 void check_statements(struct check *c)
@@ -167,14 +183,12 @@ void check_statements(struct check *c)
 	find_users(c);
 }
 
-/* The counters of all places of each statement. */
-static uint32_t *add_tallies(const struct oracle_state *o)
+uint32_t *check_tallies(const struct oracle_state *o, const uint32_t *number, uint32_t most)
 {
-	const struct check *c = o->check;
-	uint32_t *sum = xcalloc((size_t)c->statements + 1, TALLY * sizeof *sum);
+	uint32_t *sum = xcalloc((size_t)most + 1, TALLY * sizeof *sum);
 	for (size_t w = 0; w < o->tally.n / TALLY; w++)
 		for (size_t i = 0; i < TALLY; i++)
-			sum[c->statement.p[w] * TALLY + i] += o->tally.p[w * TALLY + i];
+			sum[number[w] * TALLY + i] += o->tally.p[w * TALLY + i];
 	return sum;
 }
 
@@ -200,7 +214,8 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	struct check_member member = { k->where, k->count };
 	uint64_t count = g->k.count + k->count, extra = g->k.extra + k->extra;
 	uint64_t runtime = g->k.runtime + k->runtime, fenced = g->k.fenced + k->fenced;
-	uint64_t blocks = g->k.blocks + k->blocks;
+	uint64_t blocks = g->k.blocks + k->blocks, whole = g->k.whole + k->whole;
+	uint64_t once = g->k.once + k->once, wanted = g->k.wanted + k->wanted;
 	bool elsewhere = g->k.elsewhere | k->elsewhere |
 			 (g->member.n && (g->k.key != k->key || g->k.byte / 8 != k->byte / 8));
 	if (!g->member.n || (k->extra && !g->k.extra) ||
@@ -211,6 +226,9 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	g->k.runtime = runtime;
 	g->k.fenced = fenced;
 	g->k.blocks = blocks;
+	g->k.whole = whole;
+	g->k.once = once;
+	g->k.wanted = wanted;
 	g->k.elsewhere = elsewhere;
 	g->most = k->extra > g->most ? k->extra : g->most;
 	VEC_PUSH(&g->member, member);
@@ -220,7 +238,7 @@ check_groups check_group(struct oracle_state *o)
 {
 	check_groups groups = { 0 };
 	struct hmap at = { 0 };
-	uint32_t *tally = add_tallies(o);
+	uint32_t *tally = check_tallies(o, o->check->statement.p, o->check->statements);
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
 		uint32_t statement = o->check->statement.p[k->where];

@@ -21,6 +21,9 @@ struct cause {
 	uint64_t fenced;  /* instances that a fence followed */
 	uint64_t runtime; /* flushes that only a lock of the runtime completed */
 	uint64_t blocks;  /* instances that are part of a block which was written once */
+	uint64_t whole;   /* … of a block that one statement stores */
+	uint64_t once;    /* instances that nobody else, nor this place again, has stored to */
+	uint64_t wanted;  /* flushes that are made on purpose, and never fenced */
 	bool elsewhere;   /* instances are of more than one word */
 	model_where runtime_where;
 	uint64_t key;      /* the line, 0: none */
@@ -92,6 +95,8 @@ struct check {
 	uint32_t statements;
 	VEC(uint64_t)
 	user; /* by model_where: the statement that uses the setter it is in; 0: in none */
+	VEC(uint32_t) author; /* … and a number for both, from 1 */
+	uint32_t authors;
 	VEC(model_where) wanted;       /* places that findings will name */
 	VEC(uint64_t) persisted;       /* files of which something became persistent */
 	VEC(uint8_t) persister;        /* by model_where: what foreign.c knows; 0: not known yet */
@@ -133,10 +138,12 @@ uint64_t check_purpose(struct oracle_state *, const struct model_step *);
 /* Has the storing thread fenced since it stored this word? */
 bool check_fenced_since(struct check *, const struct model_step *, int word);
 /* A word that becomes persistent by chance, while those of `purpose` do on purpose: was it forgotten? */
-bool check_is_stray(struct oracle_state *, const struct model_step *, int word, uint64_t purpose);
-/* All the statement's stores were forgotten, as far as can be told from who flushed them. */
+bool check_is_stray(struct oracle_state *, const struct model_step *, unsigned word,
+		    uint64_t purpose);
+/* All the statement's stores were forgotten, as far as can be told from who flushed them; awaited: a fence that has
+ * nothing to wait for follows it. */
 struct check_group;
-bool check_was_forgotten(struct oracle_state *, const struct check_group *);
+bool check_was_forgotten(struct oracle_state *, const struct check_group *, bool awaited);
 /* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
 void check_note_replaced(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
@@ -154,20 +161,32 @@ static inline uint64_t check_function_key(const struct srcloc_frame *f)
 	return hash_mix((uintptr_t)f->function, (uintptr_t)f->file);
 }
 
+/* A location that atomic instructions store to: lock.c. Values are hashes; 0: not known. */
+struct check_atom {
+	uint16_t was, is; /* the newest change by such an instruction */
+	uint16_t now;     /* what it holds */
+	uint32_t when;    /* the newest store's event, modulo 2^32 */
+	model_where where;
+};
+
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
 #define TALLY 8
+#define CHECK_ATOM_BITS 1024
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, writers;
 	struct pairs awaited;  /* a store, the fence in vain that follows it */
+	struct pairs kin;      /* two stores to one line: chance.c */
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
 	struct hmap
 		atomics; /* places of atomic instructions -> what sort of values they stored: lock.c */
 	uint64_t newest;     /* the line of the newest store */
 	struct hmap storing; /* functions that store to PM, as far as places were looked at */
 	model_where places;  /* … so many */
-	struct hmap atom;    /* word -> its newest change by an atomic instruction */
+	struct hmap atom;    /* location -> index in atoms */
+	VEC(struct check_atom) atoms;
+	uint64_t atom_bits[CHECK_ATOM_BITS]; /* a filter: most stores are to none of them */
 	struct check_handed {
 		uint64_t lo, hi, num; /* locations; the event */
 		model_where where;
@@ -241,6 +260,8 @@ struct check_group {
 };
 typedef VEC(struct check_group) check_groups;
 check_groups check_group(struct oracle_state *);
+/* The TALLY counters of all places that have the same number, by that, up to `most`; to be freed. */
+uint32_t *check_tallies(const struct oracle_state *, const uint32_t *number, uint32_t most);
 void check_groups_free(check_groups *);
 /* check_cause_finding for a group, with all its call paths. */
 struct finding *check_group_finding(struct check *, const struct check_group *, const char *fmt,
@@ -294,9 +315,13 @@ struct check_facts {
 	bool by_chance; /* some were persisted, but together with something else or by a library */
 	bool offset;    /* … nothing but what may be offsets in the file */
 	bool data;      /* blocks that are written once, by code that persists something else */
-	bool stray;     /* … all of them, after fences, with what was stored since */
-	bool covered;   /* … but flushes of the line by functions that have */
-	bool replaced;  /* fences passed it by, and others overwrote it */
+	bool flushed;   /* it is flushed on purpose: only the fence is missing */
+	bool once;      /* each is written once */
+	bool followed;  /* … and what the same code stores next is persisted */
+	bool header; /* blocks in the first object of a file, of which something else is persisted */
+	bool stray;  /* … all of them, after fences, with what was stored since */
+	bool covered;  /* … but flushes of the line by functions that have */
+	bool replaced; /* fences passed it by, and others overwrote it */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;

@@ -9,6 +9,7 @@
  * its log: its oracles say so.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "check/internal.h"
 
@@ -80,41 +81,32 @@ static void op_end(struct oracle_state *l, const struct model_step *s)
 	}
 }
 
-/* The statement of the place is in time more often than not. */
-static bool is_in_time(struct oracle_state *l, model_where w)
+/* By author: the place + 1 of another one who stores the same words, and is in time; 0: there is none. */
+static uint64_t *others(struct oracle_state *l)
 {
-	const uint32_t *of = l->check->statement.p;
-	uint64_t late = 0, in_time = 0;
-	for (model_where i = 0; i < model_places(l->check->model); i++) {
-		const uint32_t *t = of[i] == of[w] ? oracle_tally(l, i) : NULL;
-		late += t ? t[LATE] : 0;
-		in_time += t ? t[IN_TIME] : 0;
+	const struct check *c = l->check;
+	const uint32_t *of = c->author.p;
+	uint32_t *sum = check_tallies(l, of, c->authors);
+	uint64_t *other = xcalloc((size_t)c->authors + 1, sizeof *other);
+	for (size_t i = 0; i < 2 * l->pairs.v.n; i++) {
+		const struct pair *p = &l->pairs.v.p[i / 2];
+		model_where mine = i % 2 ? p->b : p->a, with = i % 2 ? p->a : p->b;
+		const uint32_t *t = sum + (size_t)of[with] * TALLY;
+		if (of[mine] != of[with] && !other[of[mine]] && t[IN_TIME] > t[LATE])
+			other[of[mine]] = (uint64_t)with + 1;
 	}
-	return in_time > late;
-}
-
-/* Another statement, which is in time, stores what this one stores late: its place + 1; 0: none does. */
-static uint64_t other(struct oracle_state *l, const struct check_group *g)
-{
-	const uint32_t *of = l->check->statement.p;
-	for (size_t i = 0; i < l->pairs.v.n; i++) {
-		const struct pair *p = &l->pairs.v.p[i];
-		bool first = of[p->a] == of[g->k.where], second = of[p->b] == of[g->k.where];
-		model_where with = first ? p->b : p->a;
-		if (first != second && is_in_time(l, with))
-			return (uint64_t)with + 1;
-	}
-	return 0;
+	free(sum);
+	return other;
 }
 
 /* What speaks against it being a habit; NULL: nothing. */
-static struct finding *judge(struct oracle_state *l, const struct check_group *g,
+static struct finding *judge(struct oracle_state *l, const struct check_group *g, uint64_t other,
 			     const struct finding_set *found)
 {
 	static const char text[] = "the operation ended before the store was persistent";
 	uint32_t late = g->tally[LATE], in_time = g->tally[IN_TIME];
 	bool handed = g->tally[HANDED] == late;
-	uint64_t with = handed ? (uint64_t)l->handed.where + 1 : other(l, g);
+	uint64_t with = handed ? (uint64_t)l->handed.where + 1 : other;
 	struct finding *f;
 	if (g->tally[IN_TX] && l->check->library & CHECK_PMEMOBJ)
 		return NULL;
@@ -135,13 +127,19 @@ static struct finding *judge(struct oracle_state *l, const struct check_group *g
 static void report(struct oracle_state *l, struct finding_set *out)
 {
 	check_groups groups = check_group(l);
+	uint64_t *other = others(l);
 	for (size_t i = 0; i < groups.n; i++) {
-		struct finding *f = judge(l, &groups.p[i], out);
+		const struct check_group *g = &groups.p[i];
+		uint64_t with = 0;
+		for (size_t k = 0; k < g->member.n && !with; k++)
+			with = other[l->check->author.p[g->member.p[k].where]];
+		struct finding *f = judge(l, g, with, out);
 		if (!f)
 			continue;
 		f->advice = xstrdup(check_advice(l->check, FINDING_LATE_PERSIST));
 		finding_add(out, f);
 	}
+	free(other);
 	check_groups_free(&groups);
 }
 

@@ -26,40 +26,87 @@ static void note_sort(struct oracle_state *u, model_where w, unsigned sort)
 		hmap_put(&u->atomics, w, old | sort);
 }
 
+/* The bit that says of a location whether atomic instructions store there; some others share it. */
+static uint64_t bit_of(uint64_t loc, size_t *word)
+{
+	uint64_t hash = hash_mix(loc, 0);
+	*word = hash / 64 % CHECK_ATOM_BITS;
+	return 1ull << hash % 64;
+}
+
+static bool may_be_atomic(const struct oracle_state *u, uint64_t loc)
+{
+	size_t i;
+	uint64_t bit = bit_of(loc, &i);
+	return u->atom_bits[i] & bit;
+}
+
+/* What the bytes held before; 0 if it is not known. Where nobody has stored yet, a file is mostly zero. */
+static uint16_t value_before(const struct model_step *s, unsigned w)
+{
+	static const uint8_t zeros[TRACE_LINE];
+	uint16_t zero = model_value_hash(s->mask, zeros, w), newest = s->line->newest[w];
+	return !newest || newest == zero ? zero : 0;
+}
+
+/* What is known of the location; an atomic instruction makes it known. */
+static struct check_atom *atom_at(struct oracle_state *u, const struct model_step *s, uint64_t loc)
+{
+	uint64_t index;
+	size_t i;
+	if (hmap_get(&u->atom, loc, &index))
+		return &u->atoms.p[index];
+	if (!(s->ev->flags & TRACE_F_ATOMIC))
+		return NULL;
+	uint64_t bit = bit_of(loc, &i);
+	struct check_atom new = { .now = value_before(s, loc % TRACE_LINE / 8),
+				  .when = (uint32_t)s->ev->num,
+				  .where = s->where };
+	u->atom_bits[i] |= bit;
+	hmap_put(&u->atom, loc, u->atoms.n);
+	VEC_PUSH(&u->atoms, new);
+	return &u->atoms.p[u->atoms.n - 1];
+}
+
 /*
  * A lock goes back to its old value: an atomic instruction changes it from A to B, its thread stores
  * something else meanwhile, and an atomic or a plain store makes it A again; or the very same change
  * is made once more. A head or an index, which goes back now and then as well, mostly goes on to
- * other values. `atom` keeps the newest atomic change of each word, as hashes of A and B.
+ * other values. Whatever else is in the same word, a version say, has no part in it.
  */
-static void note_turn(struct oracle_state *u, const struct model_step *s, unsigned w)
+static void note_turn(struct oracle_state *u, const struct model_step *s, struct check_atom *a,
+		      uint16_t to)
 {
-	uint64_t word = s->line->key * MODEL_WORDS + w, old = 0;
-	uint16_t from = s->line->newest[w], to = model_value_hash(s->mask, s->ev->data, w);
-	bool known = hmap_get(&u->atom, word, &old);
-	uint16_t was = (uint16_t)(old >> 16), is = (uint16_t)old;
-	bool back = known && to == was, again = known && from == was && to == is;
-	bool worked = s->thread->store_num > model_when(s->line->when[w], s->ev->num) + 1;
+	bool known = a->now != 0, back = known && to == a->was;
+	bool again = known && to == a->is && (a->now == a->was || (!a->was && a->now != to));
+	bool worked = s->thread->store_num > model_when(a->when, s->ev->num) + 1;
 	if (again || (back && worked)) {
 		oracle_tally(u, s->where)[TURNS]++;
-		if (s->line->store[w] != s->where)
-			oracle_tally(u, s->line->store[w])[TURNS]++;
-	} else if (known && !back) {
+		if (a->where != s->where)
+			oracle_tally(u, a->where)[TURNS]++;
+	} else if (a->was && !back) {
 		oracle_tally(u, s->where)[ONWARD]++;
 	}
-	if (s->ev->flags & TRACE_F_ATOMIC)
-		hmap_put(&u->atom, word, (uint64_t)from << 16 | to);
+	if (s->ev->flags & TRACE_F_ATOMIC) {
+		a->was = a->now;
+		a->is = to;
+	}
+	a->now = to;
+	a->when = (uint32_t)s->ev->num;
+	a->where = s->where;
 }
 
 void check_note_lock(struct oracle_state *u, const struct model_step *s)
 {
-	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
-	bool atomic = (s->ev->flags & TRACE_F_ATOMIC) != 0;
-	uint8_t last = model_place(u->check->model, s->line->store[w])->class;
-	if (!s->ev->data || !(atomic || last == TRACE_SITE_ATOMIC))
+	unsigned byte = (unsigned)__builtin_ctzll(s->mask);
+	uint64_t loc = s->line->key * TRACE_LINE + byte;
+	if (!s->ev->data || !(s->ev->flags & TRACE_F_ATOMIC || may_be_atomic(u, loc)))
+		return;
+	struct check_atom *a = atom_at(u, s, loc);
+	if (!a)
 		return;
 	unsigned sort = sort_of(u->check, s->ev);
 	note_sort(u, s->where, sort);
-	if (sort != CHECK_WIDE && (s->line->open | s->line->ever))
-		note_turn(u, s, w);
+	if (sort != CHECK_WIDE)
+		note_turn(u, s, a, model_value_hash(s->mask, s->ev->data, byte / 8));
 }

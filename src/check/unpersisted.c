@@ -139,7 +139,7 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		}
 		bool on_purpose = (purpose & word) != 0;
 		bool is_stray =
-			!on_purpose && word & ~flight.same && check_is_stray(u, s, (int)w, purpose);
+			!on_purpose && word & ~flight.same && check_is_stray(u, s, w, purpose);
 		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
 					     : is_stray ? STRAY
 							: BY_CHANCE]++;
@@ -182,6 +182,34 @@ static bool is_block(struct oracle_state *u, const struct model_step *s, model_w
 	return once && __builtin_popcountll(s->line->open & ~flight->same) >= BLOCK;
 }
 
+/* One statement stored a whole block of what is lost in this line: a structure, say. Locks and counters are words. */
+static bool is_whole(struct oracle_state *u, const struct model_step *s, model_where where)
+{
+	struct check *c = u->check;
+	uint64_t lost = s->line->open & ~model_flight(c->model, s->line)->same, own = s->mask;
+	const struct srcloc_frame *f = finding_main_frame(check_place(c, where));
+	MODEL_EACH_WORD (w, lost & ~s->mask) {
+		const struct srcloc_frame *g =
+			finding_main_frame(check_place(c, s->line->store[w]));
+		if (f && g && f->line && check_same_function(f, g) && f->line == g->line)
+			own |= lost & 0xffull << (w * 8);
+	}
+	return __builtin_popcountll(own) >= BLOCK;
+}
+
+/* Nobody has stored to these bytes before. */
+static bool is_once(struct oracle_state *u, const struct model_step *s, model_where where)
+{
+	struct model *m = u->check->model;
+	size_t n;
+	const struct model_writer *writer = model_writers(m, s->line, &n);
+	bool once = !(s->line->ever & s->mask) &&
+		    !model_again(model_flight(m, s->line), __builtin_ctzll(s->mask) / 8);
+	for (size_t i = 0; i < n; i++)
+		once &= !(writer[i].mask & s->mask) || writer[i].where == where;
+	return once;
+}
+
 static void lose(struct oracle_state *u, const struct model_step *s, model_where where)
 {
 	if (check_by_pmdk(u->check, where))
@@ -192,8 +220,12 @@ static void lose(struct oracle_state *u, const struct model_step *s, model_where
 	struct cause *k = hit(u, flushed ? FINDING_MISSING_FENCE : FINDING_MISSING_FLUSH, s, where);
 	k->fenced += check_fenced_since(u->check, s, w);
 	k->blocks += is_block(u, s, where);
-	if (flushed)
+	k->whole += is_whole(u, s, where);
+	k->once += is_once(u, s, where);
+	if (flushed) {
+		k->wanted += check_near(u, where, s->line->flush);
 		note_runtime(u, s, k);
+	}
 }
 
 /* The bytes of the words that nobody excuses, without those that lose nothing. */
@@ -368,7 +400,8 @@ static struct finding *forgotten(struct oracle_state *u, const check_groups *gro
 				 struct check_group *g)
 {
 	struct check_facts facts = check_facts_of(u, g);
-	if (is_said(u, groups, g) || !check_was_forgotten(u, g) || facts.lock || facts.atomic)
+	if (is_said(u, groups, g) || !check_was_forgotten(u, g, facts.awaited) || facts.lock ||
+	    facts.atomic)
 		return NULL;
 	check_recovery_look(u->check, &g->k, &facts);
 	if (check_evidence(&facts) == CHECK_TRANSIENT)

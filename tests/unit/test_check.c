@@ -7,6 +7,7 @@
  *   nA@X    non-temporal store       fA@X  clwb       cA@X  clflush
  *   F@X     sfence                   M@X   mfence     L@X   what a LOCK prefix implies
  *   yA@X    msync and wait           aA@X  … without waiting
+ *   lA@X    atomic store of 1 in 4 bytes   uA@X  plain one of 0   wA@X  plain one to the 4 bytes behind
  *   vA@X    clwb of volatile memory  ( ) operation begins, ends    U  unmap    S  signal
  *   2sA@X   by thread 2
  *
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -69,21 +71,38 @@ static struct trace_event map_event(void)
 	return e;
 }
 
+/* What a verb does otherwise than its kind. */
+static void adjust(struct trace_event *e, char verb)
+{
+	static const uint8_t zeros[8], one[8] = { 1 };
+	if (strchr("luw", verb))
+		e->size = 4;
+	if (verb == 'w')
+		e->arg[0] += 4;
+	if (verb == 'z' || verb == 'u')
+		e->data = zeros;
+	if (verb == 'l')
+		e->data = one;
+	if (verb == 'v')
+		e->arg[0] = 0x7000;
+}
+
 /* Reads one step of a history; returns the rest. */
 static const char *parse(const char *p, struct trace_event *e)
 {
-	static const char verbs[] = "sncfvFML()USzxya";
+	static const char verbs[] = "sncfvFML()USzxyaluw";
 	static const uint8_t kind[] = { TRACE_STORE,    TRACE_STORE,  TRACE_FLUSH, TRACE_FLUSH,
 					TRACE_FLUSH,    TRACE_FENCE,  TRACE_FENCE, TRACE_FENCE,
 					TRACE_OP_BEGIN, TRACE_OP_END, TRACE_UNMAP, TRACE_SIGNAL,
-					TRACE_STORE,    TRACE_STORE,  TRACE_SYNC,  TRACE_SYNC };
-	static const uint8_t class[] = { TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH,
-					 TRACE_SITE_CLWB,   TRACE_SITE_CLWB,     TRACE_SITE_SFENCE,
-					 TRACE_SITE_MFENCE, TRACE_SITE_ATOMIC,   TRACE_SITE_OTHER,
-					 TRACE_SITE_OTHER,  TRACE_SITE_SYSCALL,  TRACE_SITE_OTHER,
-					 TRACE_SITE_STORE,  TRACE_SITE_ATOMIC,   TRACE_SITE_SYSCALL,
-					 TRACE_SITE_SYSCALL };
-	static const uint8_t zeros[8];
+					TRACE_STORE,    TRACE_STORE,  TRACE_SYNC,  TRACE_SYNC,
+					TRACE_STORE,    TRACE_STORE,  TRACE_STORE };
+	static const uint8_t class[] = {
+		TRACE_SITE_STORE,  TRACE_SITE_NT_STORE, TRACE_SITE_CLFLUSH, TRACE_SITE_CLWB,
+		TRACE_SITE_CLWB,   TRACE_SITE_SFENCE,   TRACE_SITE_MFENCE,  TRACE_SITE_ATOMIC,
+		TRACE_SITE_OTHER,  TRACE_SITE_OTHER,    TRACE_SITE_SYSCALL, TRACE_SITE_OTHER,
+		TRACE_SITE_STORE,  TRACE_SITE_ATOMIC,   TRACE_SITE_SYSCALL, TRACE_SITE_SYSCALL,
+		TRACE_SITE_ATOMIC, TRACE_SITE_STORE,    TRACE_SITE_STORE
+	};
 	*e = (struct trace_event){ .thread = 1, .data = (const uint8_t *)&value };
 	value += 0x10001;
 	if (*p >= '1' && *p <= '9')
@@ -99,15 +118,12 @@ static const char *parse(const char *p, struct trace_event *e)
 		letter = p[1], p += 2;
 	e->site = site(letter, (enum trace_site) class[v - verbs]);
 	e->ip = 0x400000 + (uint64_t)letter;
-	e->flags = verb == 'n'                  ? TRACE_F_NT
-		   : verb == 'L' || verb == 'x' ? TRACE_F_ATOMIC
-		   : verb == 'v'                ? TRACE_F_VOLATILE
-						: 0;
+	e->flags = verb == 'n'           ? TRACE_F_NT
+		   : strchr("Lxl", verb) ? TRACE_F_ATOMIC
+		   : verb == 'v'         ? TRACE_F_VOLATILE
+					 : 0;
 	e->size = e->kind == TRACE_STORE ? 8 : 0;
-	if (verb == 'z')
-		e->data = zeros;
-	if (verb == 'v')
-		e->arg[0] = 0x7000;
+	adjust(e, verb);
 	if (verb == 'U')
 		e->arg[1] = SIZE;
 	if (e->kind == TRACE_SYNC) {
@@ -260,6 +276,42 @@ static void late_where_others_are_in_time(void **state)
 	       ""); /* mostly */
 }
 
+/* One word, stored to by K statements, each after each other: K * K pairs. All are late. */
+static void judging_who_is_late_takes_less_than_watching(void **state)
+{
+	enum { K = 400, FIRST = 1000 };
+	struct check_opts o = { .model = model_find("adr") };
+	struct finding_set set = { 0 };
+	struct err err;
+	struct trace_event e = map_event();
+	struct check *c = check_new(&o, &defs, &err);
+	uint64_t num = 0;
+	(void)state;
+	assert_non_null(c);
+	check_feed(c, &e);
+	clock_t begin = clock();
+	for (int i = 0; i < K * K; i++)
+		for (const char *p = i / K == i % K ? "" : "(sA@a) (fA@b F@c) (sA@d) (fA@b F@c)";
+		     *p;) {
+			p = parse(p, &e);
+			e.num = ++num;
+			if (e.kind == TRACE_STORE) {
+				struct trace_site_def d = { .class = TRACE_SITE_STORE, .size = 8 };
+				e.site = FIRST + (uint32_t)(e.ip == 0x400000 + 'a' ? i / K : i % K);
+				d.ip = e.ip = 0x500000 + e.site;
+				trace_defs_site(&defs, 0, e.site, &d);
+			}
+			check_feed(c, &e);
+		}
+	clock_t watched = clock();
+	check_report(c, &set);
+	clock_t judged = clock();
+	assert_int_equal(set.v.n, 0);
+	assert_true(judged - watched < watched - begin);
+	finding_set_free(&set);
+	check_free(c);
+}
+
 /* To hand a range to the kernel and not to wait is late, however often it is done. */
 static void late_where_nobody_waits(void **state)
 {
@@ -267,6 +319,15 @@ static void late_where_nobody_waits(void **state)
 	expect_model("(sA@a aA@b) (sA@a aA@b) yA@c", "msync", false, "late-persist@a");
 	expect_model("(sA@a) (sA@a) aA@b yA@c", "msync", false, "");
 	expect_model("(sA@a aA@b yA@c) (sA@a aA@b yA@c)", "msync", false, "");
+}
+
+/* A lock that shares its word with a version is one all the same. */
+static void locks_that_share_a_word(void **state)
+{
+	(void)state;
+	expect("(lA@l wA@w fA@b F@c wA@w uA@u) (lA@l wA@w fA@b F@c wA@w uA@u fA@d F@e) "
+	       "(lA@l wA@w fA@b F@c uA@u)",
+	       "transient-data@u");
 }
 
 static void overwriting_again_and_again(void **state)
@@ -336,6 +397,8 @@ int main(void)
 		cmocka_unit_test(late_only_where_it_is_not_the_habit),
 		cmocka_unit_test(late_where_others_are_in_time),
 		cmocka_unit_test(late_where_nobody_waits),
+		cmocka_unit_test(judging_who_is_late_takes_less_than_watching),
+		cmocka_unit_test(locks_that_share_a_word),
 		cmocka_unit_test(overwriting_again_and_again),
 		cmocka_unit_test(data_that_is_never_persisted),
 		cmocka_unit_test(flushes_in_vain),
