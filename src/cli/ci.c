@@ -99,13 +99,15 @@ static void set_sarif(struct ci_cli *o)
 
 static int run_all(const struct ci_cli *o, const struct project *p, char **names)
 {
-	struct ci ci = { .o = o, .p = p, .folder = "/tmp/holdfast-ci.XXXXXX" };
+	const char *tmp = getenv("TMPDIR");
+	struct ci ci = { .o = o, .p = p };
 	struct err err;
 	int bad = 0;
 	for (size_t i = 0; !bad && report_format_at(i); i++)
 		bad = o->file[i] && report_check_path(o->file[i], &err);
+	ci.folder = xasprintf("%s/holdfast-ci.XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
 	if (!bad && !mkdtemp(ci.folder))
-		bad = err_errno(&err, EXIT_INTERNAL, "cannot make a folder in /tmp");
+		bad = err_errno(&err, EXIT_INTERNAL, "cannot make %s", ci.folder);
 	if (!bad) {
 		bad = go(&ci, names, &err);
 		rmdir(ci.folder);
@@ -114,6 +116,7 @@ static int run_all(const struct ci_cli *o, const struct project *p, char **names
 	for (size_t i = 0; i < ci.note.n; i++)
 		free(ci.note.p[i]);
 	VEC_FREE(&ci.note);
+	free(ci.folder);
 	project_words_free(&ci.more);
 	buf_free(&ci.incomplete);
 	finding_set_free(&ci.set);

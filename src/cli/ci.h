@@ -17,7 +17,7 @@ struct ci {
 	const struct ci_cli *o;
 	const struct project *p;
 	struct project_words more; /* options for all runs */
-	char folder[32];           /* for the runs' JSON reports */
+	char *folder;              /* for the runs' JSON reports */
 	struct finding_set set;
 	VEC(char *) note;
 	struct buf incomplete;
