@@ -168,25 +168,20 @@ void crash_behaviour_take(struct crash_behaviours *b, uint32_t behaviour)
 		hmap_put(&b->taken, v->statement[i], 1);
 }
 
-static bool is_of(const struct infer_example *x, uint32_t piece)
-{
-	size_t at = BISECT(i, x->n, x->update[i] < piece);
-	return at < x->n && x->update[at] == piece;
-}
-
-/* The event of the first piece of the line after number k that is not one of the example's; UINT64_MAX: none. */
-static uint64_t stranger_after(const struct crash_history *h, const struct infer_example *x,
-			       uint32_t line, uint32_t k)
-{
-	for (k++; k <= h->line.p[line].n; k++)
-		if (!is_of(x, crash_piece_index(h, line, k)))
-			return crash_piece_of(h, line, k).event;
-	return UINT64_MAX;
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* The event of the line's next piece, unless that is one of the example's: then what it is for that one, which `next` has. */
+static uint64_t stranger_after(const struct crash_history *h, struct hmap *next, uint32_t line,
+			       uint32_t number)
+{
+	uint64_t key = (uint64_t)line << 32 | number, event = UINT64_MAX;
+	if (!hmap_get(next, key + 1, &event) && number < h->line.p[line].n)
+		event = crash_piece_of(h, line, number + 1).event;
+	hmap_put(next, key, event);
+	return event;
 }
 
 struct crash_update *crash_behaviour_example(const struct crash_behaviours *b, uint32_t behaviour,
@@ -195,16 +190,18 @@ struct crash_update *crash_behaviour_example(const struct crash_behaviours *b, u
 	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
 	const struct infer_example *x = late ? &v->late : &v->first;
 	struct crash_update *out = x->n ? xcalloc(x->n, sizeof *out) : NULL;
+	struct hmap next = { 0 };
 	*n = x->n;
-	for (size_t i = 0; i < x->n; i++) {
+	for (size_t i = x->n; i-- > 0;) {
 		struct crash_piece p = crash_piece_at(b->h, x->update[i]);
 		uint32_t number = crash_number_of(b->h, x->update[i]);
 		uint64_t until = least(crash_persisted_at(&b->order, x->update[i]),
-				       stranger_after(b->h, x, p.line, number));
+				       stranger_after(b->h, &next, p.line, number));
 		until = least(until, b->h->events);
 		out[i] = (struct crash_update){ p.line, number, p.event,
 						until > p.event ? until : p.event + 1 };
 	}
+	hmap_free(&next);
 	return out;
 }
 

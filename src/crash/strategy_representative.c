@@ -4,10 +4,9 @@
  * and where recovery fails, so are those that it represents and whose statements have not been tested yet.
  *
  * The states of a behaviour are the down-closed subsets of its pieces: a piece is there only if all that are surely
- * persistent before it are. They need no search. Crash just before one of the moments at which some of its pieces would become
- * guaranteed; each of its lines then is at any version between what is guaranteed and what is stored, and
- * all choices together are the subsets that lack one of these pieces. The rest of memory is up to date, or, in a second pass,
- * as it was when the behaviour began, as far as that may be lost.
+ * persistent before it are. They need no search: just before a moment at which some of its pieces would become guaranteed, each of
+ * its lines is at any version between what is guaranteed and what is stored. The rest of memory is up to date, or, in a
+ * second pass, as it was when the behaviour began, as far as that may be lost.
  *
  *	          key   value valid │ sfence        moment 1: 2 x 2 x 2 subsets, on three lines
  *	all        ■      ■     ■                   distance 0
@@ -19,16 +18,15 @@
  * before any has those at distance 1, and so on, by turns: lines that are not as in "all", lines that are not as in
  * "nothing". A behaviour of more than SMALL pieces ends after SHARE states.
  *
- * When that is done, behaviours are left that no failing one represents. Those with statements that no state was about
- * come last.
+ * Last come those that no failing one represents, with statements that no state was about.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "crash/strategy.h"
 
 #define SMALL 16u      /* pieces of a behaviour whose subsets are all tested */
 #define SHARE 256u     /* states of a larger one */
+#define TRIES 64u      /* choices for each of them */
 #define MOST_LINES 32u /* of a behaviour, at a moment */
 
 /* Asking what recovery reads takes a run under the tracer, as long as hundreds of others. */
@@ -43,6 +41,7 @@ struct target {
 	unsigned distance; /* of the states that are next */
 	uint64_t event;    /* of its first store */
 	uint64_t states;   /* so far */
+	uint64_t tried;    /* choices, many of which come at other moments */
 };
 
 /* A line of the behaviour at a moment, and the versions that make a difference, from all to nothing. */
@@ -129,7 +128,7 @@ static int by_event(const void *a, const void *b)
 	return (int)x->late - (int)y->late;
 }
 
-/* To go through the run once in each round is quicker than to jump about in it. */
+/* In the order of the run, which is quicker than to jump about in it. */
 static void new_round(struct search *s)
 {
 	if (s->target.n)
@@ -143,7 +142,6 @@ static void new_round(struct search *s)
 /* Before a new round: what has failed in the last one, or, when nothing is left, all that was never tested. */
 static void add_targets(struct search *s)
 {
-	const uint32_t *behaviour;
 	size_t n;
 	for (size_t i = 0; i < s->failed.n; i++)
 		follow_up(s, s->failed.p[i]);
@@ -152,7 +150,7 @@ static void add_targets(struct search *s)
 	if (s->target.n || s->rest || s->heard < s->group.n)
 		return;
 	s->rest = true;
-	for (size_t g = 0; (behaviour = crash_behaviours_of(s->all, g, &n)); g++)
+	for (size_t g = 0; crash_behaviours_of(s->all, g, &n); g++)
 		follow_up(s, g);
 	new_round(s);
 }
@@ -350,9 +348,8 @@ static void ask(struct crash_gen *gen, struct search *s, unsigned distance,
 			   .leg = s->pass * SIDES + s->side,
 			   .digit = distance ? s->chosen[0] : MOST_LINES,
 			   .value = distance ? s->value[0] : 0 };
-	uint32_t *line = NULL, base;
 	size_t n = 0, asked;
-	base = known_reads(s, MOST_LINES, 0, &asked);
+	uint32_t *line = NULL, base = known_reads(s, MOST_LINES, 0, &asked);
 	if (distance && !(base >> s->chosen[0] & 1))
 		r.mask = base; /* it does not see the difference */
 	else if (asked == MOST_ASKED || !crash_gen_reads(gen, state, &line, &n))
@@ -411,6 +408,13 @@ static bool next_leg(struct search *s)
 	return ++s->pass < PASSES;
 }
 
+/* A large behaviour has had its share. */
+static bool is_spent(const struct search *s)
+{
+	const struct target *t = &s->target.p[s->at];
+	return s->updates > SMALL && (t->states >= SHARE || t->tried >= SHARE * TRIES);
+}
+
 static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance)
 {
 	bool more;
@@ -420,8 +424,10 @@ static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance)
 	do {
 		more = s->begun ? next_choice(s, distance) : first_choice(s, distance);
 		s->begun = true;
-	} while (more && (is_redundant(s, distance) || !is_moment(gen, s, distance)));
-	return more;
+		s->target.p[s->at].tried++;
+	} while (more && !is_spent(s) &&
+		 (is_redundant(s, distance) || !is_moment(gen, s, distance)));
+	return more && !is_spent(s);
 }
 
 /* The next state of the target at hand, at its distance. */
@@ -430,12 +436,12 @@ static bool in_target(struct crash_gen *gen, struct search *s, struct crash_stat
 	struct target *t = &s->target.p[s->at];
 	if (!s->loaded)
 		load(s);
-	if (s->updates > SMALL && t->states >= SHARE) {
-		s->farther = false;
-		s->cut++;
-		return false;
-	}
 	do {
+		if (is_spent(s)) {
+			s->farther = false;
+			s->cut++;
+			return false;
+		}
 		crash_gen_go(gen, s->moment[s->m], out);
 		if (in_leg(gen, s, t->distance)) {
 			set_state(gen, s, t->distance, out);

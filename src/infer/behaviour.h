@@ -47,11 +47,12 @@ struct infer_objects {
 	VEC(struct infer_object) v; /* once they are sorted: those that are in no other */
 	struct hmap recent;
 	size_t sorted; /* so many are sorted, and each is there once */
+	size_t last;   /* that was asked for */
 };
 void infer_objects_add(struct infer_objects *, struct infer_object);
 /* Counts those of each type, and keeps the largest. */
 void infer_objects_sort(struct infer_objects *, struct infer_named *);
-const struct infer_object *infer_objects_around(const struct infer_objects *, uint64_t byte);
+const struct infer_object *infer_objects_around(struct infer_objects *, uint64_t byte);
 void infer_objects_free(struct infer_objects *);
 
 /* What a place says of its stores. */

@@ -77,10 +77,16 @@ void infer_objects_sort(struct infer_objects *o, struct infer_named *named)
 	o->v.n = kept;
 }
 
-const struct infer_object *infer_objects_around(const struct infer_objects *o, uint64_t byte)
+const struct infer_object *infer_objects_around(struct infer_objects *o, uint64_t byte)
 {
+	const struct infer_object *last = o->last < o->v.n ? &o->v.p[o->last] : NULL;
+	if (last && last->base <= byte && byte < last->end)
+		return last;
 	size_t at = BISECT(i, o->v.n, o->v.p[i].base <= byte);
-	return at && o->v.p[at - 1].end > byte ? &o->v.p[at - 1] : NULL;
+	if (!at || o->v.p[at - 1].end <= byte)
+		return NULL;
+	o->last = at - 1;
+	return &o->v.p[o->last];
 }
 
 void infer_objects_free(struct infer_objects *o)
