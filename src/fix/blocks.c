@@ -9,7 +9,7 @@
 
 #include "fix/internal.h"
 
-/* What leaves a list of statements, or leads into it; directives of the preprocessor do both. */
+/* What leaves a list of statements, or leads into it. */
 static bool leaves(const char *p, size_t n)
 {
 	static const char *const words[] = { "goto",    "break", "return", "continue",
@@ -20,15 +20,23 @@ static bool leaves(const char *p, size_t n)
 	return false;
 }
 
-/* Between the two, braces are in pairs and nothing leaves. */
+/* Whether a directive of the preprocessor opens (1) or closes (-1) a part that may be left out. */
+static int opens(const char *directive)
+{
+	const char *word = directive + 1 + strspn(directive + 1, " \t");
+	return !strncmp(word, "if", 2) ? 1 : !strncmp(word, "endif", 5) ? -1 : 0;
+}
+
+/* Between the two, braces and directives are in pairs and nothing leaves, whatever is left out. */
 static bool flows(const char *from, const char *to)
 {
-	int depth = 0;
+	int depth = 0, parts = 0;
 	for (const char *p = from; p < to; p++) {
 		size_t n = 0;
 		while (p + n < to && (isalnum((unsigned char)p[n]) || p[n] == '_'))
 			n++;
-		if (leaves(p, n) || *p == '#' || (*p == ':' && p[-1] != '?' && p[1] != ':'))
+		parts += *p == '#' ? opens(p) : 0;
+		if (leaves(p, n) || parts < 0 || (*p == ':' && p[-1] != '?' && p[1] != ':'))
 			return false;
 		depth += *p == '{';
 		depth -= *p == '}';
@@ -36,7 +44,7 @@ static bool flows(const char *from, const char *to)
 			return false;
 		p += n > 1 ? n - 1 : 0;
 	}
-	return depth == 0;
+	return depth == 0 && parts == 0;
 }
 
 /* Where a name of the text is given a value, or its address is taken. */

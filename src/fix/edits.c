@@ -72,10 +72,9 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	struct source_place at = { f ? f->file : NULL, f ? f->line : 0, f ? f->column : 0 };
 	struct source_loop loop;
 	struct err none;
-	if (!f || !acts || !b->store.statement.body ||
-	    b->store.statement.where == SOURCE_IN_EXPRESSION ||
+	if (!f || !acts || b->store.statement.where == SOURCE_IN_EXPRESSION ||
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
-	    loop.statement.no_after)
+	    !loop.alone || loop.statement.no_after)
 		return 0;
 	char *text = code(w, &loop.statement, acts, 0, loop.base, loop.bytes);
 	char *all = text && loop.guard ? guarded(loop.guard, text) : xstrdup(text ? text : "");

@@ -285,6 +285,12 @@ enum source_purity source_purity(const struct source_tree *, uint32_t call, unsi
 int source_store_in(const struct source_tree *, const struct source_place *, size_t offset,
 		    uint64_t bytes, struct source_store *, uint32_t *node, struct err *);
 
+/* A pointer to what is volatile or const becomes no void * by itself; `auto` and typedefs hide it. */
+const char *source_cast_for(CXType);
+/* A format with one %s, and the text for it; kept. */
+const char *source_sized(const struct source_tree *, const char *format, const char *text);
+/* What a pointer is made of: without casts between pointers, and what a macro's own variable stands for. */
+uint32_t source_uncast(const struct source_tree *, uint32_t);
 void source_owner_of(const struct source_tree *, uint32_t lvalue, struct source_owner *);
 
 int source_call_of(const struct source_tree *, uint32_t node, struct source_call *, struct err *);

@@ -84,7 +84,10 @@ static bool find_counting(const struct source_tree *t, uint32_t loop, struct cou
 /* base[i], or base of it: the node of base[i]; 0: the lvalue has none. */
 static uint32_t find_element(const struct source_tree *t, uint32_t lvalue, CXCursor v)
 {
-	for (uint32_t i = lvalue; i; i = NODE(t, i)->first) {
+	for (uint32_t i = lvalue, next; i; i = next) {
+		uint32_t in = source_uncast(t, i); /* *(T *)&base[i] is base[i] */
+		bool cast = in != i && NODE(t, i)->parent != 0;
+		next = cast ? in : NODE(t, i)->first;
 		if (NODE(t, i)->kind == CXCursor_ArraySubscriptExpr &&
 		    is_variable(t, NODE(t, i)->last, v))
 			return i;
@@ -138,7 +141,8 @@ static bool member_changes(const struct source_tree *t, CXCursor field, uint32_t
 			return true;
 		const char *name =
 			NODE(t, i)->kind == CXCursor_CallExpr ? source_node_name(t, i) : NULL;
-		if (name && !source_is_pure(name) && !source_writer(name, strlen(name)))
+		if (name && !source_is_pure(name) && !source_writer(name, strlen(name)) &&
+		    source_purity(t, i, 0) == SOURCE_IMPURE)
 			return true;
 	}
 	return false;
@@ -153,7 +157,11 @@ static bool is_constant(const struct source_tree *t, uint32_t top, uint32_t loop
 		CXCursor d = source_lib.getCursorReferenced(NODE(t, i)->cursor);
 		if (NODE(t, i)->kind == CXCursor_DeclRefExpr && changes_in(t, d, loop))
 			return false;
-		if (NODE(t, i)->kind == CXCursor_MemberRefExpr && member_changes(t, d, loop))
+		/* Of an array that is a part of a struct, only the address is read. */
+		enum CXTypeKind k = source_node_canonical(t, i).kind;
+		bool array = k == CXType_ConstantArray || k == CXType_IncompleteArray;
+		if (NODE(t, i)->kind == CXCursor_MemberRefExpr && !array &&
+		    member_changes(t, d, loop))
 			return false;
 		if (NODE(t, i)->kind == CXCursor_ArraySubscriptExpr && i != top &&
 		    reads_memory(t, NODE(t, i)->last))
@@ -218,7 +226,9 @@ static void put_range(const struct source_tree *t, const struct counting *c, uin
 		      : c->also ? xasprintf("(%s - %s + 1)", last, first)
 				: xasprintf("(%s - %s)", last, first);
 	out->bytes = source_keep(s, xasprintf("%s * sizeof(%s[0])", count, base));
-	out->base = zero ? base : source_keep(s, xasprintf("&%s[%s]", base, first));
+	const char *cast = source_cast_for(source_node_type(t, element));
+	out->base = source_keep(s, zero ? xasprintf("%s%s", cast, base)
+					: xasprintf("%s&%s[%s]", cast, base, first));
 	free(count);
 }
 
@@ -249,6 +259,19 @@ static void find_range(const struct source_tree *t, uint32_t loop, uint32_t stor
 		put_range(t, &c, element, out);
 }
 
+/* The body is the statement of the store, and nothing else. */
+static bool is_all_of(const struct source_tree *t, uint32_t store, uint32_t body)
+{
+	uint32_t at;
+	struct source_statement st;
+	struct err ignored;
+	if (source_statement_of(t, store, &at, &st, &ignored) < 0)
+		return false;
+	const struct source_node *b = NODE(t, body);
+	return at == body || (b->kind == CXCursor_CompoundStmt && b->first == b->last &&
+			      b->first == at && st.where == SOURCE_IN_BLOCK);
+}
+
 int source_loop_around(struct source *s, const struct source_place *p,
 		       const struct source_store *store, struct source_loop *out, struct err *err)
 {
@@ -263,14 +286,16 @@ int source_loop_around(struct source *s, const struct source_place *p,
 		return -1;
 	source_store_in(&t, p, offset, store->bytes, &again, &node, err);
 	uint32_t loop = node;
-	while (loop && !(is_loop(NODE(&t, loop)->kind) && source_is_statement(&t, loop)))
-		loop = NODE(&t, loop)->parent;
+	while (loop && !(is_loop(NODE(&t, loop)->kind) && source_is_statement(&t, loop) &&
+			 !source_macro_at(t.unit, t.in, NODE(&t, loop)->from, NODE(&t, loop)->to)))
+		loop = NODE(&t, loop)->parent; /* the do … while (0) of a macro is none */
 	int rc = loop ? source_statement_of(&t, loop, &at, &out->statement, err)
 		      : err_set(err, EXIT_PROGRAM, "it is in no loop");
 	if (rc == 0) {
 		uint32_t body = NODE(&t, loop)->kind == CXCursor_DoStmt ? NODE(&t, loop)->first
 									: NODE(&t, loop)->last;
 		out->body = (struct source_span){ NODE(&t, body)->from, NODE(&t, body)->to };
+		out->alone = is_all_of(&t, node, body);
 		find_range(&t, loop, node, out);
 	}
 	source_tree_free(&t);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The struct that a pointer leads to and that a store is to a part of: p of p->a.b[3]. What is known of it by its type tells
+ * The struct that a store is to a part of: *p of p->a, p->b[3] of p->b[3].c. What is known of it by its type tells
  * whether two of its parts are always in one cache line.
  */
 #include <string.h>
 
 #include "source/internal.h"
+
+#define LINE 64 /* bytes of a cache line */
 
 /* Where a member is in the struct that `base` is, or points to; false: that struct inherits it, or nobody knows. */
 static bool add_offset(const struct source_node *member, CXType in, uint64_t *offset)
@@ -19,23 +21,26 @@ static bool add_offset(const struct source_node *member, CXType in, uint64_t *of
 	return true;
 }
 
-static void fill(const struct source_tree *t, CXType type, const char *text, uint64_t offset,
-		 struct source_owner *out)
+static void fill(const struct source_tree *t, uint32_t base, bool arrow, CXType type,
+		 uint64_t offset, struct source_owner *out)
 {
 	long long align = source_lib.Type_getAlignOf(type);
+	const char *text = source_node_text(t, base);
 	if (!text || !source_type_size(type) || source_lib.isVolatileQualifiedType(type))
 		return;
+	const char *size = !arrow                ? "sizeof(%s)"
+			   : strpbrk(text, " (") ? "sizeof(*(%s))"
+						 : "sizeof(*%s)";
 	*out = (struct source_owner){
-		.address = text,
-		.size = source_keep(
-			t->source,
-			xasprintf(strpbrk(text, " (") ? "sizeof(*(%s))" : "sizeof(*%s)", text)),
+		.address = source_sized(t, arrow ? "%s" : "&%s", text),
+		.size = source_sized(t, size, text),
 		.bytes = source_type_size(type),
 		.align = align > 0 ? (uint64_t)align : 1,
 		.offset = offset,
 	};
 }
 
+/* The innermost struct; the one behind the pointer, if its type says which line of it the part is in. */
 void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source_owner *out)
 {
 	uint64_t offset = 0;
@@ -43,7 +48,8 @@ void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source
 	*out = (struct source_owner){ 0 };
 	for (uint32_t i = source_node_inside(t, lvalue);; i = source_node_inside(t, i)) {
 		const struct source_node *n = NODE(t, i);
-		CXType base = source_node_canonical(t, source_node_peel(t, n->first));
+		CXType base = n->first ? source_node_canonical(t, source_node_peel(t, n->first))
+				       : (CXType){ 0 };
 		if (n->kind == CXCursor_ArraySubscriptExpr && base.kind != CXType_Pointer) {
 			known = false;
 			i = source_node_peel(t, n->first);
@@ -51,15 +57,14 @@ void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source
 		}
 		if (n->kind != CXCursor_MemberRefExpr || !n->first)
 			return;
-		bool arrow = source_node_canonical(t, n->first).kind == CXType_Pointer;
 		CXType in = source_node_canonical(t, n->first);
+		bool arrow = in.kind == CXType_Pointer;
 		in = arrow ? source_lib.getCanonicalType(source_lib.getPointeeType(in)) : in;
 		known = known && add_offset(n, in, &offset);
-		if (arrow) {
-			fill(t, in, source_node_text(t, n->first), known ? offset : UINT64_MAX,
-			     out);
+		if (!out->address || (arrow && known && source_lib.Type_getAlignOf(in) >= LINE))
+			fill(t, n->first, arrow, in, known ? offset : UINT64_MAX, out);
+		if (arrow)
 			return;
-		}
 		i = n->first;
 	}
 }

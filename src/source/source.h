@@ -243,6 +243,7 @@ int source_value_for(struct source *, const struct source_statement *, const cha
 struct source_loop {
 	struct source_statement statement; /* insert behind it, or before */
 	struct source_span body;
+	bool alone;               /* the body is the statement, and nothing else */
 	const char *base, *bytes; /* NULL: not plain */
 	const char *guard;        /* NULL: always true */
 	const char *why;          /* it is not plain */

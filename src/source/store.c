@@ -96,8 +96,7 @@ static bool is_bitfield(const struct source_tree *t, uint32_t lvalue)
 		       source_lib.getCursorReferenced(NODE(t, lvalue)->cursor));
 }
 
-/* A pointer to what is volatile or const becomes no void * by itself; `auto` and typedefs hide it. */
-static const char *cast_for(CXType type)
+const char *source_cast_for(CXType type)
 {
 	type = source_lib.getCanonicalType(type);
 	return source_lib.isVolatileQualifiedType(type) || source_lib.isConstQualifiedType(type)
@@ -105,7 +104,7 @@ static const char *cast_for(CXType type)
 		       : "";
 }
 
-static const char *sized(const struct source_tree *t, const char *format, const char *text)
+const char *source_sized(const struct source_tree *t, const char *format, const char *text)
 {
 	struct buf b = { 0 };
 	const char *at = strstr(format, "%s");
@@ -149,11 +148,11 @@ static int capture(const struct source_tree *t, const struct source_candidate *c
 			       text);
 	if (!rewrite) {
 		keep_pointer(t, "void *", name,
-			     sized(t,
-				   c->writer         ? "%s"
-				   : *cast_for(type) ? "(void *)%s"
-						     : "%s",
-				   out->address),
+			     source_sized(t,
+					  c->writer                ? "%s"
+					  : *source_cast_for(type) ? "(void *)%s"
+								   : "%s",
+					  out->address),
 			     out);
 		out->address = name;
 		return 0;
@@ -164,17 +163,17 @@ static int capture(const struct source_tree *t, const struct source_candidate *c
 		out->replacement = name;
 	} else {
 		keep_pointer(t, source_keep(s, xasprintf("%s *", type_text)), name,
-			     sized(t, "&%s", text), out);
+			     source_sized(t, "&%s", text), out);
 		out->replacement = source_keep(
 			s, xasprintf(c->form == SOURCE_INCREMENT ? "(*%s)" : "*%s", name));
 	}
-	out->address = source_keep(s, xasprintf("%s%s", c->writer ? "" : cast_for(type), name));
+	out->address =
+		source_keep(s, xasprintf("%s%s", c->writer ? "" : source_cast_for(type), name));
 	out->size = source_keep(s, xasprintf("sizeof(*%s)", name));
 	return 0;
 }
 
-/* What a pointer is made of: without casts between pointers, and what a macro's own variable stands for. */
-static uint32_t uncast(const struct source_tree *t, uint32_t i)
+uint32_t source_uncast(const struct source_tree *t, uint32_t i)
 {
 	for (;;) {
 		uint32_t in = source_node_peel(t, i), init = source_macro_local(t, in);
@@ -198,7 +197,7 @@ static uint32_t uncast(const struct source_tree *t, uint32_t i)
 static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint64_t bytes,
 			    struct source_store *out)
 {
-	uint32_t in = uncast(t, pointer);
+	uint32_t in = source_uncast(t, pointer);
 	const struct source_node *n = NODE(t, in);
 	CXType type = source_node_canonical(t, in);
 	bool of =
@@ -211,17 +210,17 @@ static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint6
 	if (!text || (of && !object))
 		return false;
 	bool tight = n->kind != CXCursor_BinaryOperator && n->kind != CXCursor_ConditionalOperator;
-	out->address = sized(t,
-			     !*cast_for(to) ? "%s"
-			     : tight        ? "(void *)%s"
-					    : "(void *)(%s)",
-			     text);
+	out->address = source_sized(t,
+				    !*source_cast_for(to) ? "%s"
+				    : tight               ? "(void *)%s"
+							  : "(void *)(%s)",
+				    text);
 	if (source_type_size(to) != bytes)
 		out->size = source_keep(t->source, xasprintf("%llu", (unsigned long long)bytes));
 	else if (of)
-		out->size = sized(t, "sizeof(%s)", object);
+		out->size = source_sized(t, "sizeof(%s)", object);
 	else
-		out->size = sized(t, tight ? "sizeof(*%s)" : "sizeof(*(%s))", text);
+		out->size = source_sized(t, tight ? "sizeof(*%s)" : "sizeof(*(%s))", text);
 	return true;
 }
 
@@ -234,9 +233,10 @@ static int lvalue_extent(const struct source_tree *t, const struct source_candid
 	if (c->bytes && source_node_is_dereference(t, in) &&
 	    through_pointer(t, NODE(t, in)->first, c->bytes, out))
 		return 0;
-	out->address = sized(t, *cast_for(source_node_type(t, c->target)) ? "(void *)&%s" : "&%s",
-			     out->lvalue);
-	out->size = sized(t, "sizeof(%s)", out->lvalue);
+	out->address = source_sized(
+		t, *source_cast_for(source_node_type(t, c->target)) ? "(void *)&%s" : "&%s",
+		out->lvalue);
+	out->size = source_sized(t, "sizeof(%s)", out->lvalue);
 	return 0;
 }
 
@@ -286,7 +286,7 @@ static int writer_extent(const struct source_tree *t, const struct source_candid
 	}
 	if (c->bytes && through_pointer(t, c->target, c->bytes, out))
 		return 0;
-	out->size = sized(t, "sizeof(*(%s))", out->lvalue);
+	out->size = source_sized(t, "sizeof(*(%s))", out->lvalue);
 	return 0;
 }
 
@@ -298,9 +298,9 @@ static void find_owner(const struct source_tree *t, const struct source_candidat
 	if (out->bitfield || (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE))
 		return;
 	if (c->writer)
-		pointer = uncast(t, c->target);
+		pointer = source_uncast(t, c->target);
 	else if (source_node_is_dereference(t, in))
-		pointer = uncast(t, NODE(t, in)->first);
+		pointer = source_uncast(t, NODE(t, in)->first);
 	const struct source_node *n = NODE(t, pointer);
 	if (pointer &&
 	    (n->kind != CXCursor_UnaryOperator || !n->first || !source_node_is_lvalue(t, n->first)))
@@ -353,7 +353,7 @@ static int fill(const struct source_tree *t, const struct source_candidate *c, u
 	bool outer = c->writer || (source_node_hidden(t, in) && !source_node_hidden(t, c->target));
 	out->lvalue = source_node_text(t, outer ? c->target : in);
 	if (out->lvalue && n->kind == CXCursor_MemberRef) /* a parameter may have its name */
-		out->lvalue = sized(t, "this->%s", out->lvalue);
+		out->lvalue = source_sized(t, "this->%s", out->lvalue);
 	if (!out->lvalue) {
 		const struct source_range *m = source_macro_at(t->unit, t->in, n->from, n->to);
 		const char *name =

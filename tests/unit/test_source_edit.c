@@ -245,6 +245,12 @@ static const struct row loop_rows[] = {
 	{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].a = 0;", "p", "p->n * sizeof(p[0])", "p->n > 0",
 	  NULL },
 	{ "for (i = 0; i < p->n; ++i)\n\t\tp[i].n = 0;", NULL, NULL, NULL, "may change" },
+	{ "for (i = 0; i < n; i++)\n\t\tp->arr[i] = MIX(n);", "p->arr", "n * sizeof(p->arr[0])",
+	  "n > 0", NULL },
+	{ "for (i = 0; i < n; i++)\n\t\t*(volatile int *)&p->arr[i] = n;", "p->arr",
+	  "n * sizeof(p->arr[0])", "n > 0", NULL },
+	{ "for (i = 0; i < n; i++)\n\t\tSTORE(&p->arr[i], n);", "p->arr", "n * sizeof(p->arr[0])",
+	  "n > 0", NULL },
 	{ "for (i = n; i > 0; i--)\n\t\tp->arr[i] = 0;", NULL, NULL, NULL, "count up" },
 	{ "for (i = 0; i < n; i++)\n\t\tif (i & 1)\n\t\t\tp->arr[i] = 0;", NULL, NULL, NULL,
 	  "not every round" },
@@ -255,7 +261,10 @@ static const struct row loop_rows[] = {
 	{ "while (n--)\n\t\tp->arr[n] = 0;", NULL, NULL, NULL, "count up" },
 };
 
-#define LOOP_BEGIN "void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n;\n\t"
+#define LOOP_BEGIN                                                                                 \
+	"static inline int MIX(int k) { return k * 3; }\n"                                         \
+	"#define STORE(d, v) do { int *d_ = (d); *(volatile int *)d_ = (v); } while (0)\n"         \
+	"void f(struct s *p, int n)\n{\n\tint i;\n\t(void)i, (void)n, (void)MIX;\n\t"
 
 static void check_range(struct one *o, const struct row *r, const struct source_loop *l)
 {
@@ -285,7 +294,10 @@ static void loops(void **state)
 		struct one o = open_one("loop.c", text);
 		struct source_store st;
 		struct source_loop l;
-		struct source_place p = at(&o, strstr(r->text, "p->arr[") ? "p->arr[" : "p[i]");
+		struct source_place p = at(&o, strstr(r->text, "STORE")     ? "STORE(&"
+					       : strstr(r->text, "*(v")     ? "*(volatile int *)&"
+					       : strstr(r->text, "p->arr[") ? "p->arr["
+									    : "p[i]");
 		assert_int_equal(source_store_at(o.s, &p, 4, &st, &o.err), 0);
 		assert_int_equal(source_loop_around(o.s, &p, &st, &l, &o.err), 0);
 		if (!r->why)
