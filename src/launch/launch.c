@@ -170,7 +170,7 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 	for (size_t i = 0; i < nmore; i++)
 		VEC_PUSH(&v, xstrdup(more[i]));
 	VEC_PUSH(&v, xasprintf("--hf-follow-forks=%s", o->follow_forks ? "yes" : "no"));
-	if (o->files)
+	if (o->files || o->follow_forks) /* a process may write to what is PM for another */
 		VEC_PUSH(&v, xstrdup("--hf-files=yes"));
 	if (o->pmemcheck)
 		VEC_PUSH(&v, xstrdup("--hf-pmemcheck=yes"));

@@ -235,6 +235,12 @@ void trace_defs_cut_files(struct trace_defs *d, uint32_t n)
 		free(d->file.p[--d->file.n]);
 }
 
+void trace_defs_cut_nodes(struct trace_defs *d, uint32_t n)
+{
+	while (d->node.n > n)
+		free(d->node.p[--d->node.n]);
+}
+
 void trace_defs_free(struct trace_defs *d)
 {
 	for (size_t i = 0; i < d->process.n; i++) {

@@ -130,12 +130,6 @@ static enum taken new_file(struct trace_live *l, const struct slot *s, const str
 		return TAKEN_BAD;
 	VEC_PUSH(&l->file, *f);
 	hmap_put(&l->file_of, hash_mix(f->dev, f->ino), id);
-	if (id < RING_FILES) {
-		l->ring->file[id].dev = f->dev;
-		l->ring->file[id].ino = f->ino;
-		l->ring->file[id].born = f->born;
-		__atomic_store_n(&l->ring->nfiles, id + 1, __ATOMIC_RELEASE);
-	}
 	if (l->verify)
 		trace_verify_file(l->verify, fd, o->offset < 0);
 	if (!l->writer)

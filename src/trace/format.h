@@ -364,14 +364,17 @@ enum trace_ctx_id {
 #define TRACE_CTX_SIGNAL_MAX 128u
 
 /* Answers that holdfast writes into ring_slot.answer. */
-enum ring_answer { RING_ANSWER_OK = 1, RING_ANSWER_FAILED = 2 };
+enum ring_answer {
+	RING_ANSWER_OK = 1,
+	RING_ANSWER_FAILED = 2,
+	RING_ANSWER_PM = 3, /* OK; the node is a file that is PM for some process */
+};
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 7u
+#define RING_VERSION 8u
 #define RING_SLOTS 64u
-#define RING_FILES 1024u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
-#define RING_HEADER_BYTES 65536u
+#define RING_HEADER_BYTES 16384u
 
 enum ring_state { RING_FREE, RING_CLAIMED, RING_LIVE, RING_DONE };
 
@@ -404,12 +407,6 @@ struct ring_header {
 	} output[2]; /* holdfast's stdout and stderr, which the program has from it */
 	uint32_t pad1[2];
 	struct ring_slot slot[RING_SLOTS];
-	uint32_t
-		nfiles; /* files that are PM for some process; the first RING_FILES of them are here */
-	uint32_t pad2;
-	struct {
-		uint64_t dev, ino, born;
-	} file[RING_FILES];
 };
 
 #define RING_TOTAL_BYTES ((uint64_t)RING_HEADER_BYTES + (uint64_t)RING_SLOTS * RING_BYTES)

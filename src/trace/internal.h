@@ -45,6 +45,7 @@ enum defs_result trace_defs_string(struct trace_defs *, uint32_t process, uint32
 enum defs_result trace_defs_file(struct trace_defs *, const struct trace_file_def *);
 enum defs_result trace_defs_node(struct trace_defs *, const struct trace_node_def *);
 void trace_defs_cut_files(struct trace_defs *, uint32_t n); /* those from n on are gone */
+void trace_defs_cut_nodes(struct trace_defs *, uint32_t n);
 void trace_defs_ended(struct trace_defs *, uint32_t process);
 void trace_defs_differs(struct trace_defs *, const char *text);
 void trace_defs_free(struct trace_defs *);

@@ -114,7 +114,10 @@ enum taken trace_live_node(struct trace_live *l, struct slot *s, const struct tr
 	if (taken != TAKEN_BAD)
 		hmap_put(&l->process.p[s->process].node, r->arg[0], id);
 	trace_live_close(o);
-	trace_live_answer(l, s, kept && taken == TAKEN ? RING_ANSWER_OK : RING_ANSWER_FAILED);
+	trace_live_answer(l, s,
+			  !kept || taken != TAKEN ? RING_ANSWER_FAILED
+			  : l->node.p[id].pm      ? RING_ANSWER_PM
+						  : RING_ANSWER_OK);
 	free(path);
 	return taken;
 }

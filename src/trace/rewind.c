@@ -28,6 +28,8 @@ enum taken trace_live_take_sym(struct trace_live *l, struct slot *s, struct trac
 					      .process = s->process,
 					      .events = l->events,
 					      .files = trace_files(&l->defs),
+					      .nodes = trace_nodes(&l->defs),
+					      .kept = l->kept,
 					      .marked = true };
 		l->mark.answered = l->ring->slot[l->mark.slot].answered;
 	}
@@ -47,6 +49,14 @@ static void forget_in(struct hmap *m, uint32_t first)
 			hmap_del(m, m->key[i]); /* which may put another one here */
 }
 
+/* The first `n` files are those that are found by device and inode. */
+static void find_first(struct hmap *of, const struct live_file *file, uint32_t n)
+{
+	forget_in(of, n);
+	for (uint32_t i = 0; i < n; i++)
+		hmap_put(of, hash_mix(file[i].dev, file[i].ino), i);
+}
+
 /* Files that a child has made known are not the next one's. */
 static void forget_files(struct trace_live *l, uint32_t first)
 {
@@ -54,12 +64,25 @@ static void forget_files(struct trace_live *l, uint32_t first)
 		return;
 	for (size_t i = 0; i < l->process.n; i++)
 		forget_in(&l->process.p[i].file, first);
-	forget_in(&l->file_of, first);
-	for (uint32_t i = 0; i < first; i++)
-		hmap_put(&l->file_of, hash_mix(l->file.p[i].dev, l->file.p[i].ino), i);
+	find_first(&l->file_of, l->file.p, first);
 	l->file.n = first;
-	l->ring->nfiles = first < RING_FILES ? first : RING_FILES;
 	trace_defs_cut_files(&l->defs, first);
+}
+
+/* … nor are nodes, and which of them are PM. */
+static void forget_nodes(struct trace_live *l, const struct live_mark *m)
+{
+	for (uint32_t i = 0; i < m->nodes; i++)
+		if (l->node.p[i].pm > m->files)
+			l->node.p[i].pm = 0;
+	l->kept = m->kept;
+	if (trace_nodes(&l->defs) <= m->nodes)
+		return;
+	for (size_t i = 0; i < l->process.n; i++)
+		forget_in(&l->process.p[i].node, m->nodes);
+	find_first(&l->node_of, l->node.p, m->nodes);
+	l->node.n = m->nodes;
+	trace_defs_cut_nodes(&l->defs, m->nodes);
 }
 
 bool trace_live_marked(const struct trace_live *l, uint64_t *events)
@@ -76,6 +99,7 @@ void trace_live_rewind(struct trace_live *l, uint64_t head)
 	if (!m->marked || !s->active)
 		return;
 	forget_files(l, m->files);
+	forget_nodes(l, m);
 	s->thread = m->thread;
 	s->process = m->process;
 	s->kept = 0;
@@ -102,7 +126,7 @@ void trace_live_reset(struct trace_live *l)
 	}
 	trace_defs_free(&l->defs);
 	l->process.n = l->file.n = l->node.n = 0;
-	l->ring->nfiles = 0;
+	l->kept = 0;
 	hmap_free(&l->file_of);
 	hmap_free(&l->node_of);
 	hmap_free(&l->forked);

@@ -37,8 +37,8 @@ struct live_process {
 struct live_mark {
 	bool marked;
 	unsigned slot;
-	uint32_t thread, process, files, answered;
-	uint64_t events;
+	uint32_t thread, process, files, nodes, answered;
+	uint64_t events, kept;
 };
 
 #define RECENT_SITES 256u

@@ -135,7 +135,7 @@ static void child(void)
 {
 	fd = open(path, O_RDWR);
 	must(fd >= 0 && pwrite(fd, "from the child", 14, 12345) == 14, "pwrite");
-	must(!ftruncate(fd, BYTES + 100), "ftruncate");
+	must(!ftruncate(fd, BYTES + 100) && !fsync(fd), "ftruncate");
 }
 
 /* ---- what is not recorded: the self-check says so ---- */

@@ -110,5 +110,20 @@ def _explored():
     check(harness.DIFFERS not in said, said)
 
 
+@case("hostile_files: exec_writes, checked and explored as it runs")
+def _exec_writes():
+    command = ["--follow-forks", "--", harness.program("hostile_files"), "pool", "exec_writes"]
+    for verb in (["check"], ["explore", "--sym-stdin", "1", "-j", "1", "-o", "explored"]):
+        said = harness.run([harness.HOLDFAST, *verb, "--fail-on", "none", *command])
+        check(harness.DIFFERS not in said, said)
+
+
+@case("hostile_files: exec_writes, what the child syncs is told")
+def _exec_syncs():
+    trace = scenario("hostile_files", "exec_writes", "--follow-forks")
+    out = harness.run([harness.HOLDFAST, "dump", "--events", trace.folder])
+    check("file-sync" in out, out)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())

@@ -217,6 +217,56 @@ static void files_of_runs(void **state)
 	trace_live_free(l);
 }
 
+/* The answer of holdfast. */
+static uint32_t put_def_node(struct trace_live *l, struct producer *p, uint64_t id,
+			     const char *path)
+{
+	struct stat st;
+	assert_int_equal(stat(path, &st), 0);
+	put_rec(p, (struct rec){ .kind = TRACE_DEF_NODE,
+				 .nargs = 5,
+				 .size = (uint32_t)strlen(path) + 1,
+				 .data = path,
+				 .arg = { id, TRACE_IS_FILE | TRACE_IS_BARE, st.st_dev, st.st_ino,
+					  UINT64_MAX } });
+	drain(l);
+	return p->slot->answer;
+}
+
+static void put_node_pm(struct producer *p, uint64_t id)
+{
+	put_rec(p, (struct rec){ .kind = TRACE_NODE_PM, .nargs = 2, .arg = { id, id } });
+}
+
+/* A node that is PM for somebody is so for all who come to know it; until the run is over. */
+static void nodes_of_runs(void **state)
+{
+	struct seen s = { 0 };
+	struct producer p;
+	struct trace_live *l = start(&p, &s);
+	(void)state;
+
+	assert_int_equal(put_def_node(l, &p, 0, "/etc/passwd"), RING_ANSWER_OK);
+	put_rec(&p, (struct rec){ .kind = TRACE_SYM_READY });
+	drain(l);
+	struct producer server = p;
+	for (unsigned run = 0; run < 3; run++) {
+		p = server;
+		assert_int_equal(put_def_node(l, &p, 1, "/etc/group"), RING_ANSWER_OK);
+		assert_int_equal(put_def_node(l, &p, 2, "/etc/passwd"), RING_ANSWER_OK);
+		put_def_file(&p, 0, "/etc/passwd");
+		put_def_file(&p, 1, "/etc/group");
+		put_node_pm(&p, 0);
+		put_node_pm(&p, 1);
+		assert_int_equal(put_def_node(l, &p, 3, "/etc/passwd"), RING_ANSWER_PM);
+		assert_int_equal(put_def_node(l, &p, 4, "/etc/group"), RING_ANSWER_PM);
+		assert_int_equal(trace_nodes(trace_live_defs(l)), 2);
+		trace_live_rewind(l, server.head);
+		assert_int_equal(trace_nodes(trace_live_defs(l)), 1);
+	}
+	trace_live_free(l);
+}
+
 static void reset_forgets(void **state)
 {
 	struct seen s = { 0 };
@@ -268,6 +318,7 @@ int main(void)
 		cmocka_unit_test(runs_follow_on_the_prefix),
 		cmocka_unit_test(long_runs),
 		cmocka_unit_test(files_of_runs),
+		cmocka_unit_test(nodes_of_runs),
 		cmocka_unit_test(reset_forgets),
 		cmocka_unit_test(malformed_records),
 	};

@@ -148,18 +148,19 @@ void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx)
 	}
 }
 
-Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size)
+enum ring_answer emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload,
+			       UInt size)
 {
 	return emit_request(kind, 0, 0, nargs, args, payload, size);
 }
 
 /* Sends a record and waits until holdfast has answered it. */
-Bool emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
-		  const void *payload, UInt size)
+enum ring_answer emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
+			      const void *payload, UInt size)
 {
 	emit(kind, 0, site, ctx, nargs, args, payload, size);
 	if (!record.on)
-		return False;
+		return RING_ANSWER_FAILED;
 	ring.requests++;
 	ring_doorbell();
 	while ((Int)(ring.slot->answered - ring.requests) < 0) {
@@ -169,10 +170,10 @@ Bool emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
 		futex_wait(&ring.slot->room, seen, 100);
 		if (consumer_gone()) {
 			give_up();
-			return False;
+			return RING_ANSWER_FAILED;
 		}
 	}
-	return ring.slot->answer == RING_ANSWER_OK;
+	return (enum ring_answer)ring.slot->answer;
 }
 
 /*
@@ -219,17 +220,6 @@ void emit_bell(void)
 ULong emit_position(void)
 {
 	return ring.head;
-}
-
-Bool emit_is_pm(ULong dev, ULong ino, ULong *born)
-{
-	UInt n = __atomic_load_n(&ring.shm->nfiles, __ATOMIC_ACQUIRE);
-	for (UInt i = n < RING_FILES ? n : RING_FILES; i-- > 0;)
-		if (ring.shm->file[i].dev == dev && ring.shm->file[i].ino == ino) {
-			*born = ring.shm->file[i].born;
-			return True;
-		}
-	return False;
 }
 
 Bool emit_is_output(ULong dev, ULong ino)

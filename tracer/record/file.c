@@ -92,15 +92,6 @@ UInt file_by_path(const HChar *path)
 	return file_lookup(st.dev, st.ino, -1, path);
 }
 
-void file_elsewhere(const struct vg_stat *st, Int fd)
-{
-	const HChar *path;
-	ULong born;
-	if (emit_is_pm(st->dev, st->ino, &born) && file_find(st, fd) == NO_FILE && born &&
-	    born == birth_of(fd, NULL) && VG_(resolve_filename)(fd, &path))
-		file_announce(fd, st, path);
-}
-
 /* The name is gone. The inode's number may be reused once nothing maps or opens it. */
 void file_unlinked(UInt file)
 {

@@ -67,8 +67,8 @@ void node_lose(ThreadId tid, UInt id)
 	f->lost = True;
 }
 
-/* Tells holdfast of a node by that path. */
-static void announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path)
+/* Tells holdfast of a node by that path; True: it is PM for some process. */
+static Bool announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path)
 {
 	HChar text[2 * VKI_PATH_MAX];
 	struct file *f = file_at(id);
@@ -85,9 +85,10 @@ static void announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path
 	}
 	ULong args[5] = { id, kind, f->dev, f->ino, (ULong)(Long)fd };
 	f->node = True;
-	Bool kept = emit_and_wait(TRACE_DEF_NODE, 5, args, text, n);
-	if (!kept || !fits || ++nodes.n > MOST)
+	enum ring_answer answer = emit_and_wait(TRACE_DEF_NODE, 5, args, text, n);
+	if (answer == RING_ANSWER_FAILED || !fits || ++nodes.n > MOST)
 		node_lose(tid, id);
+	return answer == RING_ANSWER_PM;
 }
 
 /* As holdfast should call it; until the next call. NULL: it has no name. */
@@ -138,10 +139,11 @@ static UInt there(ThreadId tid, Int fd, Bool list, UInt depth)
 	Bool known = id != NO_FILE && file_at(id)->node;
 	if (id == NO_FILE)
 		id = file_add(&st, fd);
-	if (!known)
-		announce(tid, id, fd, kind, path);
+	Bool pm = !known && announce(tid, id, fd, kind, path);
 	if (!known || (kind == TRACE_IS_FILE && st.nlink > 1)) /* perhaps by another name */
 		node_event(tid, TRACE_NODE_THERE, id, name_of(fd));
+	if (pm && VG_(resolve_filename)(fd, &path))
+		file_announce(fd, &st, path);
 	if (list && kind == TRACE_IS_FOLDER && !file_at(id)->listed) {
 		file_at(id)->listed = True;
 		list_folder(tid, fd, depth + 1);

@@ -92,10 +92,8 @@ void emit_init(void);
 void emit_fork_child(void);
 void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
-void emit_bell(void);      /* holdfast should look now */
-ULong emit_position(void); /* where the ring's head stands */
-/* The newest file of these numbers that some process has announced as PM, and its time of birth. */
-Bool emit_is_pm(ULong dev, ULong ino, ULong *born);
+void emit_bell(void);                      /* holdfast should look now */
+ULong emit_position(void);                 /* where the ring's head stands */
 Bool emit_is_output(ULong dev, ULong ino); /* holdfast's own stdout or stderr */
 Bool emit_nobody(void);                    /* holdfast is gone, or does not want to hear any more */
 void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
@@ -107,10 +105,11 @@ void emit_kept(UInt thread, UInt kept);
 /* Generic record: args, then a payload of `size` bytes (may be NULL). */
 void emit(UInt kind, UInt flags, UInt site, UInt ctx, UInt nargs, const ULong *args,
 	  const void *payload, UInt size);
-Bool emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload, UInt size);
+enum ring_answer emit_and_wait(UInt kind, UInt nargs, const ULong *args, const void *payload,
+			       UInt size);
 /* The same, as an event at an instruction. */
-Bool emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
-		  const void *payload, UInt size);
+enum ring_answer emit_request(UInt kind, UInt site, UInt ctx, UInt nargs, const ULong *args,
+			      const void *payload, UInt size);
 void emit_store(Addr a, UInt size, UInt flags, UInt site, UInt ctx);
 /* The id of an instruction; the definition is sent when it is first seen. */
 UInt emit_site(Addr ip, enum trace_site class, UInt size);
@@ -213,8 +212,6 @@ Bool file_is_pm(const struct vg_stat *, const HChar *path); /* if mapped so that
 Bool file_is_loaded(Int fd, const struct vg_stat *, const HChar *path);
 void file_unlinked(UInt file);
 void file_may_get_name(Int fd); /* made without one: O_TMPFILE */
-void file_elsewhere(const struct vg_stat *,
-		    Int fd); /* announces it if it is PM for another process */
 void module_scan(void);
 void module_mapped(ThreadId tid, Addr a, SizeT len, ULong off, const HChar *path);
 void module_unmapped(ThreadId tid, Addr lo, Addr hi);

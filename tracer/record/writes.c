@@ -80,7 +80,6 @@ void writes_pre(ThreadId tid, UInt no, const UWord *a)
 	*w = (struct writing){ .file = NO_FILE };
 	if (fd < 0 || VG_(fstat)(fd, &st) != 0)
 		return;
-	file_elsewhere(&st, fd);
 	node_touched(tid, fd);
 	w->file = file_by_fd(fd);
 	w->size = (Long)st.size;
