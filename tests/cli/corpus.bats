@@ -35,7 +35,7 @@ adapter() {
 	run -0 --separate-stderr eval_with ./twice
 	grep -qxF "    ${lines[-1]}" "$CORPUS/README.md"
 	output_has "| redundant-fence | 1 | 1 | 0 | 0 | 0 |"
-	output_has "| ordering | 2 | 0 | 0 | 0 | 2 |"
+	output_has "| ordering | 3 | 0 | 0 | 0 | 3 |"
 	jq -e '.tool == "twice 1.0" and (.bugs[] | select(.id == "log-fence-twice") | .verdicts.misuse == "found")' results/eval.json
 	jq -e '.bugs[] | select(.id == "log-upd-no-fence") | .verdicts == {"misuse": "missed", "output": "not available"}' results/eval.json
 }
@@ -47,7 +47,7 @@ adapter() {
 	output_has "log-upd-no-fence (missing-fence, corpus/raw/log/log.c:"
 	output_has "misuse: elsewhere; reported: missing-fence log.c:1"
 	output_has "- trap log-checksum (ops): missing-fence"
-	output_has "0 of 10 bugs found, 2 false positives"
+	output_has "0 of 12 bugs found, 2 false positives"
 }
 
 @test "output: no checker is asked, but what is in the pool, or what later operations print" {
@@ -73,7 +73,7 @@ adapter() {
 	output_has "| output | 3 | 1 | 0 | 2 |"
 	output_has "Output, with no checker: older 1 of 3. Campaigns on correct programs: 2, 0 of them"
 	output_has "Crash states compared: 21 on bugs, 14 on correct programs"
-	output_has "1 of 10 bugs found, 0 false positives"
+	output_has "1 of 12 bugs found, 0 false positives"
 }
 
 @test "an adapter that fails, or prints something else, is said" {
@@ -95,14 +95,14 @@ while request["case"].endswith("TWICE") and os.path.exists(os.environ["ASKED"] +
 	wait_for grep -q TWICE asked
 	kill -INT "$pid"
 	! wait "$pid"
-	grep -q "eval: stopped; .* of 12 cases are kept" err
+	grep -q "eval: stopped; .* of 14 cases are kept" err
 	before=$(grep -vc TWICE asked)
 	[ "$before" -ge 1 ]
 	rm asked.wait
 	run -0 eval_with ./slow -j 1
-	output_has "eval: $before of 12 cases ($before of them before)"
-	[ "$(sort -u asked | wc -l)" -eq 12 ]
-	[ "$(wc -l <asked)" -eq 13 ]
+	output_has "eval: $before of 14 cases ($before of them before)"
+	[ "$(sort -u asked | wc -l)" -eq 14 ]
+	[ "$(wc -l <asked)" -eq 15 ]
 	# All was said: the next one begins anew.
 	run -0 eval_with ./slow -j 1
 	[ "$(wc -l <asked)" -eq 25 ]
@@ -143,7 +143,7 @@ while request["case"].endswith("TWICE") and os.path.exists(os.environ["ASKED"] +
 	adapter counts 'open(os.environ["ASKED"], "a").write("x")
 if request["case"].endswith("TWICE"): sys.exit(9)'
 	run -1 eval_with ./counts
-	[ "$(wc -c <asked)" -eq 12 ]
+	[ "$(wc -c <asked)" -eq 14 ]
 	mkdir -p results/kept
 	touch results/kept/something
 	run -1 eval_with ./counts --fresh
@@ -264,7 +264,7 @@ pmemcheck_log() {
 	output_has "Scoreboard of pmemcheck of valgrind-3.15"
 	output_has "| missing-fence | 1 | 1 | 0 | 0 | 0 |"
 	output_has "log-fence-twice (ops): misuse: status 1"
-	output_has "1 of 10 bugs found, 0 false positives"
+	output_has "1 of 12 bugs found, 0 false positives"
 }
 
 @test "with other names: files and flags have them, lines are the same, and places are found again" {
@@ -277,7 +277,7 @@ pmemcheck_log() {
 	sed -i 's/^\t*//' renamed
 	run -1 --separate-stderr eval_with ./renamed --blind 5 --builds gcc-O0
 	output_has "| redundant-fence | 1 | 1 | 0 | 0 | 0 |"
-	output_has "eval: gcc-O0: 1 of 10 bugs found"
+	output_has "eval: gcc-O0: 1 of 12 bugs found"
 	[ ! -e results/blind-5/gcc-O0/bin ] # nobody needs them any more
 	run -2 eval_with ./renamed --blind --builds tcc
 	output_has "there are only gcc-O0, gcc-O2, clang-O0, clang-O2"
