@@ -302,8 +302,8 @@ static void learn(void *own, size_t ticket, const struct crash_news *news)
 const struct crash_strategy crash_strategy_auto = {
 	.name = "auto",
 	.about =
-		"prefix, lost, behind, ahead and random side by side, in rounds, each where it promises most; where "
-		"dependences were recorded, invariants as well",
+		"representative, prefix, lost, behind, ahead and random side by side, in rounds, each where it promises "
+		"most; where dependences were recorded, invariants as well",
 	.heal = true,
 	.start = start,
 	.next = next,

@@ -105,7 +105,7 @@ while request["case"].endswith("TWICE") and os.path.exists(os.environ["ASKED"] +
 	[ "$(wc -l <asked)" -eq 15 ]
 	# All was said: the next one begins anew.
 	run -0 eval_with ./slow -j 1
-	[ "$(wc -l <asked)" -eq 25 ]
+	[ "$(wc -l <asked)" -eq 29 ]
 }
 
 @test "kept answers are not used for another tool, another binary, or with --fresh" {

@@ -192,7 +192,7 @@ done_id() {
 	[ ! -e "$DONE/pool" ]
 	truncate -s 4096 pool
 	cp pool before
-	run -0 explore -q --sym-stdin 4 --json r.json -- "$(program listing7)" pool
+	run -1 explore -q --sym-stdin 4 --json r.json -- "$(program listing7)" pool
 	jq -e '.findings[0].location.file | endswith("listing7.c")' r.json
 	cmp pool before
 	[ "$(echo *)" = "before d pool r.json" ]
