@@ -64,7 +64,7 @@ static inline enum model_act model_act(const struct trace_event *e, unsigned cla
 							: MODEL_CLWB;
 	case TRACE_FENCE: return MODEL_FENCE;
 	case TRACE_SYNC: return e->arg[2] & 4 /* MS_SYNC */ ? MODEL_MSYNC : MODEL_NO_ACT;
-	case TRACE_FILE_SYNC: return e->arg[1] != 2 ? MODEL_FSYNC : MODEL_NO_ACT;
+	case TRACE_FILE_SYNC: return e->arg[1] != TRACE_SYNC_RANGE ? MODEL_FSYNC : MODEL_NO_ACT;
 	case TRACE_FILE_WRITE: return MODEL_FILE_WRITE;
 	default: return MODEL_NO_ACT;
 	}

@@ -58,6 +58,7 @@ enum trace_cpu {
  * have absolute paths without symbolic links in their folders; NODE_MOVE's are "from", a zero byte, "to".
  * INPUT and OUTPUT have the first bytes of what was read (len 0: the end) and written;
  * `lines` are those that end in it, `packet` is 1 if it came from a socket.
+ * FILE_SYNC and NODE_SYNC have enum trace_sync as `how`; len 0: all of it.
  * VOLATILE, with --hf-profile, at the end of a process: this instruction has stored `count` times to memory that is not
  * PM, in the calling context `ctx`. The first has no instruction, and count 0.
  * Append only: a number, once given, is part of the file format.
@@ -120,7 +121,8 @@ enum trace_cpu {
 	X(LABELS_LOST, "labels-lost", 0, "")                                                       \
 	X(INPUT, "input", 4, "fd len lines packet")                                                \
 	X(OUTPUT, "output", 2, "fd len")                                                           \
-	X(VOLATILE, "volatile", 2, "ctx count")
+	X(VOLATILE, "volatile", 2, "ctx count")                                                    \
+	X(NODE_SYNC, "node-sync", 4, "node how offset len")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -294,6 +296,14 @@ struct sym_control {
 #define TRACE_DEP_FLAGS(data, addr) ((data) | (addr) << 4)
 #define TRACE_BRANCH_INDIRECT 128u /* flag of BRANCH: a jump or call through a pointer */
 
+/* How something is synced: `how` of FILE_SYNC and NODE_SYNC. */
+enum trace_sync {
+	TRACE_SYNC_ALL,        /* fsync, or a write with O_SYNC */
+	TRACE_SYNC_DATA,       /* fdatasync, or a write with O_DSYNC */
+	TRACE_SYNC_RANGE,      /* sync_file_range, which promises nothing */
+	TRACE_SYNC_EVERYTHING, /* sync and syncfs; it has no node */
+};
+
 /* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
 enum trace_flag {
 	TRACE_F_NT = 1,       /* STORE: non-temporal */
@@ -371,7 +381,7 @@ enum ring_answer {
 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 8u
+#define RING_VERSION 9u
 #define RING_SLOTS 64u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
 #define RING_HEADER_BYTES 16384u

@@ -81,5 +81,5 @@ int trace_file_arg(unsigned kind)
 
 bool trace_node_arg(unsigned kind)
 {
-	return kind >= TRACE_NODE_THERE && kind <= TRACE_NODE_ALLOCATE;
+	return (kind >= TRACE_NODE_THERE && kind <= TRACE_NODE_ALLOCATE) || kind == TRACE_NODE_SYNC;
 }

@@ -232,6 +232,9 @@ void node_event(ThreadId tid, UInt kind, UInt id, const HChar *path); /* path: m
 void names_pre(ThreadId tid, UInt no, const UWord *args);
 void names_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 
+/* syncs.c; False: the call is not only about syncing. */
+Bool syncs_post(ThreadId tid, UInt no, const UWord *args, UWord result);
+
 /* ---- outside.c ---- */
 void outside_learn(Addr view);                /* the program is in this one */
 struct preload_view *outside_view(void);      /* NULL: it is in none */

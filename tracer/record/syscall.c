@@ -138,14 +138,7 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_fallocate:
 		change_event(tid, True, file_changed((Int)a[0]), a[1], a[2], a[3]);
 		break;
-	case __NR_fsync: file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 0, 0, 0); break;
-	case __NR_fdatasync:
-		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 1, 0, 0);
-		break;
-	case __NR_sync_file_range:
-		file_event(tid, TRACE_FILE_SYNC, file_by_fd((Int)a[0]), 4, 2, a[1], a[2]);
-		break;
-	default: return False;
+	default: return syncs_post(tid, no, a, r);
 	}
 	return True;
 }
