@@ -18,10 +18,9 @@ static int open_all(struct campaign *c, enum campaign_db_mode mode, struct err *
 		return -1;
 	if (old ? campaign_load(c, err) : campaign_check(&c->settings, err))
 		return -1;
-	return campaign_options_set(&c->options, &c->settings, err) ||
-			       (!old && campaign_save(c, err))
-		       ? -1
-		       : 0;
+	if (campaign_options_set(&c->options, &c->settings, err))
+		return -1;
+	return old ? campaign_load_verdicts(c, err) : campaign_save(c, err);
 }
 
 struct campaign *campaign_open(const char *dir, const struct campaign_settings *settings,
@@ -93,7 +92,10 @@ int campaign_history(struct campaign *c, struct err *err)
 		o.ops_file = path = xasprintf("%s/%s", home, o.ops_file);
 	c->crash = crash_new(c->reader, &o, err);
 	free(path);
-	return c->crash ? 0 : -1;
+	if (!c->crash)
+		return -1;
+	crash_slowest(c->crash, c->slowest);
+	return 0;
 }
 
 int campaign_start(struct campaign *c, unsigned cells, struct err *err)

@@ -88,6 +88,7 @@ struct campaign {
 	struct hmap known;    /* image hash -> verdict, of an earlier run */
 	struct hmap heard;    /* … -> what was said */
 	double tested_before; /* images, in earlier runs */
+	double slowest;       /* recovery that succeeded in these, in seconds */
 	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;
 	bool blind; /* recovery never looked at the files */
@@ -108,9 +109,10 @@ void campaign_judge(struct campaign *, struct finding_set *crashes);
 void campaign_check_free(struct campaign *);
 
 /* keep.c */
-int campaign_save(struct campaign *, struct err *);   /* the settings of a new one */
-int campaign_load(struct campaign *, struct err *);   /* settings and verdicts of an old one */
-void campaign_hooks(struct campaign *);               /* for crash_run */
-int campaign_finish(struct campaign *, struct err *); /* it is over: findings and counts */
+int campaign_save(struct campaign *, struct err *);          /* the settings of a new one */
+int campaign_load(struct campaign *, struct err *);          /* settings of an old one, … */
+int campaign_load_verdicts(struct campaign *, struct err *); /* … and its verdicts */
+void campaign_hooks(struct campaign *);                      /* for crash_run */
+int campaign_finish(struct campaign *, struct err *);        /* it is over: findings and counts */
 
 #endif

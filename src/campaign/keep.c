@@ -8,6 +8,7 @@
 #include "report/report.h"
 
 #define COUNTS_KEPT 1.0 /* seconds between two times that counts are kept */
+#define HASTY 0x80u     /* in `known`: crash_verdict */
 #define PROGRESS 0.2    /* … and between two calls of the caller's `progress` */
 
 /* ---- settings ---- */
@@ -24,7 +25,11 @@ int campaign_save(struct campaign *c, struct err *err)
 static void load_verdict(void *arg, const struct campaign_db_verdict *v)
 {
 	struct campaign *c = arg;
-	hmap_put(&c->known, v->hash, (uint64_t)(uint32_t)v->status << 8 | v->verdict);
+	bool hasty = v->verdict == RUNNER_HUNG && v->spent * 1000 < c->options.runner.timeout_ms;
+	hmap_put(&c->known, v->hash,
+		 (uint64_t)(uint32_t)v->status << 8 | (hasty ? HASTY : 0) | v->verdict);
+	if (v->verdict == RUNNER_OK && v->spent > c->slowest)
+		c->slowest = v->spent;
 	if (v->said)
 		hmap_put(&c->heard, v->hash, v->said);
 }
@@ -40,6 +45,11 @@ int campaign_load(struct campaign *c, struct err *err)
 	    !campaign_settings_get(&c->settings, "probe") &&
 	    !campaign_settings_get(&c->settings, "continue"))
 		return err_set(err, EXIT_USAGE, "%s holds no crash campaign", c->dir);
+	return 0;
+}
+
+int campaign_load_verdicts(struct campaign *c, struct err *err)
+{
 	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
 		return -1;
 	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
@@ -54,7 +64,9 @@ static bool known(void *arg, uint64_t key, struct crash_verdict *v)
 	uint64_t packed;
 	if (!hmap_get(&c->known, key, &packed))
 		return false;
-	*v = (struct crash_verdict){ (enum runner_verdict)(packed & 0xff), (int)(packed >> 8), 0 };
+	*v = (struct crash_verdict){ .verdict = (enum runner_verdict)(packed & (HASTY - 1)),
+				     .status = (int)(packed >> 8),
+				     .hasty = packed & HASTY };
 	hmap_get(&c->heard, key, &v->said);
 	return true;
 }

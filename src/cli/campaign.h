@@ -216,7 +216,7 @@ void campaign_say_view(const struct campaign *);
 void campaign_say_progress(void *, const struct campaign_progress *); /* for campaign_run */
 /* Lines about what was done, for the report; xmalloc'ed. `recording`: seconds that it took. Returns
  * how many. */
-#define CAMPAIGN_NOTES 8
+#define CAMPAIGN_NOTES 9
 size_t campaign_say_notes(const struct campaign *, double recording, char *notes[CAMPAIGN_NOTES]);
 /* Why it says less than it could, or NULL; xmalloc'ed. *broken: it was broken off. */
 char *campaign_say_incomplete(const struct campaign *, bool *broken);

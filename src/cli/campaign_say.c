@@ -70,6 +70,11 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 			xasprintf("taken for messages of recovery: '%s' and the like, which came "
 				  "in %" PRIu64 " states, and not when asked again",
 				  crash_messages(campaign_crash(c)), n->chatter);
+	if (n->hung)
+		notes[k++] = xasprintf("%" PRIu64 " recoveries did not end; %" PRIu64
+				       " of them were given the whole timeout, the others ten "
+				       "times as long as the slowest that succeeded",
+				       n->hung, n->waited);
 	if (n->flaky)
 		notes[k++] = xasprintf("recovery is flaky: %" PRIu64
 				       " images got different verdicts when tried again",

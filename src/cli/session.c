@@ -7,7 +7,7 @@
 
 #include "fix/fix.h"
 
-#define STATS 12
+#define STATS 14
 
 struct work {
 	struct session *s;
@@ -67,6 +67,7 @@ static size_t fill_stats(const struct work *w, struct report_stat stat[STATS])
 		{ "resumed", (double)n->resumed },     { "failed", (double)n->failed },
 		{ "seconds_tracing", w->rec.seconds }, { "seconds_reading", n->read },
 		{ "seconds_building", n->build },      { "seconds_recovery", n->recovery },
+		{ "hung", (double)n->hung },           { "waited", (double)n->waited },
 	};
 	memcpy(stat, all, sizeof all);
 	return sizeof all / sizeof *all;

@@ -345,6 +345,11 @@ static int find_created(struct crash *c, struct err *err)
 	return 0;
 }
 
+void crash_slowest(struct crash *c, double seconds)
+{
+	c->slowest = seconds;
+}
+
 void crash_use(struct crash *c, struct runner *r)
 {
 	c->runner = r;

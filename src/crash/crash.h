@@ -54,6 +54,7 @@ struct crash_verdict {
 	uint64_t where;
 	uint32_t line;
 	enum { CRASH_ANYHOW, CRASH_MISSING, CRASH_EXTRA, CRASH_CHANGED } how;
+	bool hasty; /* of RUNNER_HUNG: after less than the timeout */
 };
 enum { CRASH_LOST = 1, CRASH_HALF }; /* an operation that had ended is gone; one is there in part */
 
@@ -78,6 +79,8 @@ struct crash_counts {
 	uint64_t minimising; /* images tested to find causes */
 	uint64_t created;    /* states left out: the pool was not complete yet */
 	uint64_t hangs;      /* states left out: they contain the cause of a known hang */
+	uint64_t hung;       /* recoveries that were ended, as they did not by themselves … */
+	uint64_t waited;     /* … after the whole timeout */
 	uint64_t flaky;      /* images with different verdicts */
 	uint64_t
 		unjudged; /* states in overlapping operations, where what is said was not looked at */
@@ -152,6 +155,8 @@ size_t crash_memory(const struct crash *);
  * initial image in an orderly way, states before it first succeeds are left out.
  */
 int crash_sanity(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
+/* Recoveries that succeeded before took up to so many seconds: what takes far longer hangs, see patience.c. */
+void crash_slowest(struct crash *, double seconds);
 /* Generates and tests. 0: done or cut; -1: err. */
 int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* What recovery does to the files at the normal end, malloc'ed; the paths live as long as the crash.

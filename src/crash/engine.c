@@ -10,15 +10,18 @@
 #include "crash/internal.h"
 
 #define TRY_TAG UINT64_MAX
+#define HASTY 0x80u
 
 static uint64_t pack(struct crash_verdict v)
 {
-	return (uint64_t)(uint32_t)v.status << 8 | v.verdict;
+	return (uint64_t)(uint32_t)v.status << 8 | (v.hasty ? HASTY : 0) | v.verdict;
 }
 
 static struct crash_verdict unpack(uint64_t v)
 {
-	return (struct crash_verdict){ (enum runner_verdict)(v & 0xff), (int)(uint32_t)(v >> 8) };
+	return (struct crash_verdict){ .verdict = (enum runner_verdict)(v & (HASTY - 1)),
+				       .status = (int)(uint32_t)(v >> 8),
+				       .hasty = v & HASTY };
 }
 
 static bool wants_stop(struct crash *c)
@@ -44,9 +47,9 @@ bool crash_known(struct crash *c, uint64_t key, struct crash_verdict *v)
 	if (hmap_get(&c->verdict, key, &packed)) {
 		*v = unpack(packed);
 		hmap_get(&c->said, key, &v->said);
-		return true;
+		return !v->hasty || !c->patient;
 	}
-	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, key, v))
+	if (!c->hooks->known || !c->hooks->known(c->hooks->arg, key, v) || (v->hasty && c->patient))
 		return false;
 	c->counts.resumed++;
 	hmap_put(&c->verdict, key, pack(*v));
@@ -62,6 +65,13 @@ bool crash_known_state(struct crash *c, const struct crash_state *s, uint64_t ha
 	return crash_known(c, key, v) && !crash_judge(c, s, false, v, NULL);
 }
 
+static struct crash_verdict verdict_of(const struct runner_result *r)
+{
+	return (struct crash_verdict){
+		.verdict = r->verdict, .status = r->status, .said = r->said, .hasty = r->hasty
+	};
+}
+
 /* A verdict has come: keep it. */
 static int keep(struct crash *c, uint64_t key, uint64_t event, const char *strategy,
 		const struct runner_result *r, struct err *err)
@@ -69,7 +79,7 @@ static int keep(struct crash *c, uint64_t key, uint64_t event, const char *strat
 	struct crash_tested t = { .key = key,
 				  .event = event,
 				  .strategy = strategy ? strategy : "",
-				  .verdict = { r->verdict, r->status, r->said },
+				  .verdict = verdict_of(r),
 				  .output = r->verdict == RUNNER_OK ? NULL : r->output,
 				  .spent = r->spent };
 	if (r->verdict == RUNNER_BROKEN)
@@ -77,6 +87,7 @@ static int keep(struct crash *c, uint64_t key, uint64_t event, const char *strat
 			       r->why);
 	c->counts.tested++;
 	c->counts.recovery += r->spent;
+	crash_patience_learn(c, r);
 	hmap_put(&c->verdict, key, pack(t.verdict));
 	if (r->said) {
 		hmap_put(&c->said, key, r->said);
@@ -101,7 +112,7 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 	}
 	job = (struct crash_job *)(uintptr_t)tag;
 	got = keep(c, job->key, job->state.event, job->strategy, &r, err) ? -1 : 1;
-	job->verdict = (struct crash_verdict){ r.verdict, r.status, r.said };
+	job->verdict = verdict_of(&r);
 	job->done = true;
 	c->inflight--;
 	runner_result_free(&r);
@@ -109,7 +120,7 @@ static int collect(struct crash *c, bool block, struct runner_result *tried, str
 }
 
 static int start(struct crash *c, const struct crash_state *s, size_t ended, uint64_t tag,
-		 struct err *err)
+		 unsigned patience, struct err *err)
 {
 	int cell = runner_idle(c->runner, err);
 	double before = now_seconds();
@@ -119,6 +130,7 @@ static int start(struct crash *c, const struct crash_state *s, size_t ended, uin
 	c->counts.build += now_seconds() - before;
 	if (c->again)
 		runner_again(c->runner, (unsigned)cell);
+	runner_patience(c->runner, (unsigned)cell, patience);
 	return runner_start(c->runner, (unsigned)cell, tag, err);
 }
 
@@ -132,7 +144,7 @@ int crash_run_state(struct crash *c, const struct crash_state *s, size_t ended, 
 	key = crash_suffix_key(c, crash_state_hash(s, &c->building), ended);
 	if (!fresh && !output && crash_known(c, key, v))
 		return 0;
-	if (start(c, s, ended, TRY_TAG, err))
+	if (start(c, s, ended, TRY_TAG, fresh || output ? 0 : crash_patience(c), err))
 		return -1;
 	while (!mine) {
 		int got = collect(c, true, &r, err);
@@ -140,7 +152,7 @@ int crash_run_state(struct crash *c, const struct crash_state *s, size_t ended, 
 		if (got < 0 || (got == 0 && !mine))
 			return -1;
 	}
-	*v = (struct crash_verdict){ r.verdict, r.status, r.said };
+	*v = verdict_of(&r);
 	int bad = keep(c, key, s->event, c->counts.strategy, &r, err);
 	if (output && !bad) {
 		*output = r.output;
@@ -220,7 +232,7 @@ static int add_job(struct crash *c, const struct crash_state *s, uint64_t hash, 
 		return 0;
 	}
 	c->inflight++;
-	return start(c, &job->state, ended, (uintptr_t)job, err);
+	return start(c, &job->state, ended, (uintptr_t)job, crash_patience(c), err);
 }
 
 /* Waits until no more than `most` states are without a verdict. */

@@ -144,3 +144,12 @@ void crash_cells_free(struct crash *c)
 	free(c->cell);
 	c->cell = NULL;
 }
+
+char *crash_backtrace(struct crash *c, const struct crash_state *s, struct err *err)
+{
+	int cell = runner_idle(c->runner, err);
+	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, err) ||
+	    crash_suffix_put(c, (unsigned)cell, crash_ops_begun(c->h, s->event), err))
+		return NULL;
+	return runner_backtrace(c->runner, (unsigned)cell, err);
+}

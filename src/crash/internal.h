@@ -269,6 +269,8 @@ struct crash {
 	VEC(uint64_t) statement; /* per place: which source statement it is; 0: not looked up */
 	double started;
 	bool stopping;
+	double slowest; /* seconds: of the recoveries that succeeded */
+	bool patient;   /* a hasty verdict was wrong */
 };
 
 /* crash.c: this runner has the cells from now on. */
@@ -276,6 +278,8 @@ void crash_use(struct crash *, struct runner *);
 
 /* image.c: makes a cell's image that of a state. */
 int crash_materialise(struct crash *, unsigned cell, const struct crash_state *, struct err *);
+/* Where recovery crashes on it, malloc'ed; NULL: cannot be told. */
+char *crash_backtrace(struct crash *, const struct crash_state *, struct err *);
 void crash_cells_free(struct crash *);
 
 /* engine.c: the verdict on a state, now. `fresh`: run it even if it is known. The output, if
@@ -291,6 +295,12 @@ bool crash_known(struct crash *, uint64_t key, struct crash_verdict *);
 bool crash_known_state(struct crash *, const struct crash_state *, uint64_t hash,
 		       struct crash_verdict *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
+
+/* patience.c: for the next start, in ms; 0: the whole timeout. The second learns from a verdict. The third: a hang is none
+ * with the whole timeout, so that hasty verdicts do not count from now on. */
+unsigned crash_patience(const struct crash *);
+void crash_patience_learn(struct crash *, const struct runner_result *);
+bool crash_was_hasty(struct crash *, struct crash_verdict first, struct crash_verdict again);
 
 /* suffix.c: the operations that follow a crash. NULL and err: their file cannot be read. */
 struct crash_suffix;

@@ -25,6 +25,7 @@ struct search {
 	uint64_t runs;
 	struct err *err;
 	bool broken;
+	bool hasty; /* it does not hang at all */
 };
 
 /* It must make do with what it knows: from now on nothing is run, and everything seems fine. */
@@ -407,6 +408,9 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	struct crash_verdict v;
 	if (crash_try(s->c, &cause->state, true, &v, &cause->output, s->err))
 		return -1;
+	s->hasty = crash_was_hasty(s->c, s->verdict, v);
+	if (s->hasty)
+		return 0;
 	cause->flaky = v.verdict != s->verdict.verdict || v.status != s->verdict.status;
 	cause->verdict.said = v.said;
 	s->c->counts.flaky += cause->flaky;
@@ -415,17 +419,7 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	return 0;
 }
 
-static char *backtrace(struct search *s, const struct crash_cause *cause)
-{
-	int cell = runner_idle(s->c->runner, s->err);
-	if (cell < 0 || crash_materialise(s->c, (unsigned)cell, &cause->state, s->err) ||
-	    crash_suffix_put(s->c, (unsigned)cell, crash_ops_begun(s->c->h, cause->state.event),
-			     s->err))
-		return NULL;
-	return runner_backtrace(s->c->runner, (unsigned)cell, s->err);
-}
-
-/* Finds the cause, and adds it to what is known: its number, or SIZE_MAX: it is broken. */
+/* Finds the cause, and adds it to what is known: its number, or SIZE_MAX: it is broken, or a hang is none. */
 static size_t find_cause(struct search *s)
 {
 	struct crash_cause cause = { .verdict = s->verdict, .count = 1 };
@@ -436,23 +430,41 @@ static size_t find_cause(struct search *s)
 	cause.state = s->state;
 	s->state = (struct crash_state){ 0 };
 	cause.recoveries = s->runs;
-	if (s->broken || confirm(s, &cause)) {
-		s->broken = true;
+	s->broken = s->broken || confirm(s, &cause);
+	if (s->broken || s->hasty) {
 		crash_cause_free(&cause);
 		return SIZE_MAX;
 	}
 	if (s->verdict.verdict == RUNNER_CRASHED && !cause.flaky)
-		cause.backtrace = backtrace(s, &cause);
+		cause.backtrace = crash_backtrace(s->c, &cause.state, s->err);
 	return crash_cause_add(s->c, &cause);
 }
 
-static size_t explain(struct search *s)
+static size_t explain_once(struct search *s)
 {
 	size_t known = recognise(s);
 	if (s->broken || known == SIZE_MAX)
 		return s->broken ? SIZE_MAX : find_cause(s);
 	crash_cause_count(s->c, known);
 	return known;
+}
+
+/* The cause's number; SIZE_MAX: it is broken, or recovery was only slow, and does not fail. */
+static size_t explain(struct search *s)
+{
+	struct crash_state state = { 0 };
+	crash_state_copy(&state, &s->state);
+	size_t cause = explain_once(s);
+	if (s->hasty) { /* from the beginning, and nothing that was hasty counts */
+		s->hasty = false;
+		s->runs = 0;
+		crash_state_copy(&s->state, &state);
+		s->broken = crash_try(s->c, &state, true, &s->verdict, NULL, s->err);
+		if (!s->broken && crash_failed(s->c, &state, s->verdict))
+			cause = explain_once(s);
+	}
+	crash_state_free(&state);
+	return cause;
 }
 
 /* Is there more than the window in a state that loses something? */
@@ -480,5 +492,9 @@ int crash_explain_state(struct crash *c, const struct crash_state *state, struct
 	crash_state_free(&s.state);
 	if (s.broken)
 		return -1;
+	if (cause == SIZE_MAX) {
+		c->counts.failed--;
+		return 0;
+	}
 	return state->at.n && c->cause.p[cause].prefix ? look_beside(c, cause, state, err) : 0;
 }

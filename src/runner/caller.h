@@ -23,6 +23,7 @@ struct runner_cell {
 	int sock;
 	int ops, before; /* memfds; -1: no command wants one */
 	bool again;      /* runner_again */
+	unsigned ms;     /* runner_patience */
 	int heard;       /* memfd: all that was said; -1: nobody listens */
 	enum { CELL_IDLE, CELL_RUNS, CELL_DEAD } state;
 	char *home; /* its folder, where it has one */
@@ -41,6 +42,7 @@ struct runner {
 	struct sandbox_space space; /* of each cell */
 	char *preload;
 	bool slow;
+	double until; /* runner_until */
 	struct runner_cell *cell;
 	unsigned ncell;
 	VEC(struct done) done; /* results; those before `taken` are gone */

@@ -219,6 +219,7 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 	struct buf out = { 0 };
 	struct err err;
 	int bad = 0;
+	unsigned whole = c->opts->timeout_ms;
 	if (q->resized) { /* an overlay remembers sizes */
 		runner_fast_stop(c);
 		sandbox_cell_hide(c->box);
@@ -230,7 +231,12 @@ static void handle(struct cell *c, const struct request *q, const char *text)
 		return;
 	case OP_PLAIN:
 	case OP_ALSO: other_name(c, q, text); return;
-	case OP_RUN: runner_cell_run(c, q->file, &r); break;
+	case OP_RUN:
+		c->patience = q->ms && q->ms < whole ? q->ms : whole;
+		runner_cell_run(c, q->file, &r);
+		r.hasty = r.verdict == RUNNER_HUNG && c->patience < whole;
+		c->patience = whole;
+		break;
 	case OP_BACKTRACE: runner_cell_backtrace(c, &r); break;
 	case OP_SHOW:
 		bad = show(c, q, text, &out, &err);
@@ -249,6 +255,7 @@ void runner_cell_main(const struct cell_args *a)
 {
 	static char text[TEXT_MAX + 1];
 	struct cell c = { .opts = a->opts,
+			  .patience = a->opts->timeout_ms,
 			  .sock = a->sock,
 			  .ops = a->ops,
 			  .before = a->before,

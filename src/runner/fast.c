@@ -77,13 +77,14 @@ static void was_ordinary(struct cell *c, enum pump how, struct runner_result *r)
 bool runner_fast_run(struct cell *c, struct runner_result *r)
 {
 	struct err err;
-	double start = now_seconds(), deadline = runner_deadline_after(c->opts->timeout_ms);
+	double start = now_seconds();
 	if (!c->server && start_server(c, &err)) {
 		runner_broken(r, "%s", err.text);
 		return true;
 	}
 	struct proc *p = c->server;
 	if (!p->hello) {
+		double deadline = runner_deadline_after(c->opts->timeout_ms);
 		enum pump how = runner_proc_pump(c, &p, 1, deadline, greeted);
 		if (how != PUMP_DONE) {
 			r->spent = now_seconds() - start;
@@ -95,7 +96,7 @@ bool runner_fast_run(struct cell *c, struct runner_result *r)
 	enum pump how = PUMP_ENDED;
 	p->lost = !begin(c);
 	if (!p->lost)
-		how = runner_proc_pump(c, &p, 1, deadline, NULL);
+		how = runner_proc_pump(c, &p, 1, runner_deadline_after(c->patience), NULL);
 	r->spent = now_seconds() - start;
 	if (!p->lost) {
 		finish(c, how, r);

@@ -69,11 +69,12 @@ struct cell {
 	const struct runner_opts *opts;
 	int sock, devnull;
 	struct command command, client, stop, probe, next;
-	int errors;      /* memfd: stderr of one that is listened to */
-	int ops, before; /* memfds, which our caller fills: runner_ops, runner_before */
-	int given;       /* which of these is {ops} */
-	int heard;       /* memfd for our caller: all that was said */
-	int stop_signal; /* 0: stop is a command */
+	int errors;        /* memfd: stderr of one that is listened to */
+	int ops, before;   /* memfds, which our caller fills: runner_ops, runner_before */
+	int given;         /* which of these is {ops} */
+	int heard;         /* memfd for our caller: all that was said */
+	int stop_signal;   /* 0: stop is a command */
+	unsigned patience; /* ms for each command of the run */
 	struct judge judge;
 	struct sandbox_ready *ready;
 	char *preload;            /* the library; NULL: not needed, or not there */
@@ -174,6 +175,7 @@ struct request {
 	uint32_t op, file;
 	uint32_t kind;    /* of OP_ALSO: enum runner_kind */
 	uint32_t resized; /* sizes have changed since the last request */
+	uint32_t ms;      /* of OP_RUN: runner_patience */
 	uint32_t text;    /* bytes that follow */
 };
 struct reply {

@@ -161,8 +161,8 @@ static void listen_to(struct cell *c, const struct command *cmd, struct proc *se
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how = runner_proc_pump(c, list, server ? 2 : 1,
-					 runner_deadline_after(c->opts->timeout_ms), NULL);
+	enum pump how =
+		runner_proc_pump(c, list, server ? 2 : 1, runner_deadline_after(c->patience), NULL);
 	runner_cell_judge(c, cmd, &p, how, r);
 	r->spent += now_seconds() - start;
 	runner_proc_close(&p);
@@ -185,8 +185,8 @@ static void run_silent(struct cell *c, const struct command *cmd, struct runner_
 	if (runner_cell_start(c, &p, cmd, -1, &err)) {
 		runner_broken(r, "%s", err.text);
 	} else {
-		enum pump how = runner_proc_pump(c, list, 1,
-						 runner_deadline_after(c->opts->timeout_ms), NULL);
+		enum pump how =
+			runner_proc_pump(c, list, 1, runner_deadline_after(c->patience), NULL);
 		decide(c, cmd, &p, how, r);
 		runner_proc_close(&p);
 	}
@@ -214,8 +214,7 @@ static void plain_run(struct cell *c, struct runner_result *r)
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how =
-		runner_proc_pump(c, list, 1, runner_deadline_after(c->opts->timeout_ms), NULL);
+	enum pump how = runner_proc_pump(c, list, 1, runner_deadline_after(c->patience), NULL);
 	r->spent = now_seconds() - start;
 	runner_cell_judge(c, &c->command, &p, how, r);
 	r->strays = runner_proc_kill_all(c) && how == PUMP_ENDED;

@@ -103,7 +103,21 @@ void runner_answer(struct runner *r, struct runner_cell *c, struct runner_result
 		runner_bury(c, NULL);
 }
 
-/* Takes in what cells that run have to say. -1: a signal came first. */
+void runner_until(struct runner *r, double when)
+{
+	r->until = when;
+}
+
+/* For poll: milliseconds, -1 for ever. */
+static int time_left(const struct runner *r)
+{
+	double left = r->until - now_seconds();
+	if (r->until <= 0)
+		return -1;
+	return left <= 0 ? 0 : left > 1e6 ? 1000000000 : (int)(left * 1000) + 1;
+}
+
+/* Takes in what cells that run have to say. -1: a signal came first, or it takes too long. */
 static int collect(struct runner *r, bool block)
 {
 	struct pollfd *fd = xcalloc(r->ncell, sizeof *fd);
@@ -111,7 +125,11 @@ static int collect(struct runner *r, bool block)
 		bool runs = r->cell[i].state == CELL_RUNS;
 		fd[i] = (struct pollfd){ .fd = runs ? r->cell[i].sock : -1, .events = POLLIN };
 	}
-	int n = poll(fd, r->ncell, block ? -1 : 0);
+	int n = poll(fd, r->ncell, block ? time_left(r) : 0);
+	if (!n && block) {
+		errno = ETIME;
+		n = -1;
+	}
 	for (unsigned i = 0; n > 0 && i < r->ncell; i++) {
 		if (!fd[i].revents)
 			continue;
@@ -146,14 +164,20 @@ void runner_again(struct runner *r, unsigned cell)
 	r->cell[cell].again = true;
 }
 
+void runner_patience(struct runner *r, unsigned cell, unsigned ms)
+{
+	r->cell[cell].ms = ms;
+}
+
 int runner_start(struct runner *r, unsigned cell, uint64_t tag, struct err *err)
 {
 	struct runner_cell *c = &r->cell[cell];
 	if (c->state != CELL_IDLE)
 		return err_set(err, EXIT_INTERNAL, "cell %u is not idle", cell);
-	bool again = c->again;
+	struct request q = { .op = OP_RUN, .file = c->again, .ms = c->ms };
 	c->again = false;
-	if (runner_ask(c, OP_RUN, again, NULL)) {
+	c->ms = 0;
+	if (runner_send(c, q, NULL)) {
 		runner_bury(c, NULL);
 		return err_set(err, EXIT_PROGRAM, "a sandbox has ended");
 	}

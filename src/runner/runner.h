@@ -90,6 +90,7 @@ struct runner_result {
 	double spent;  /* seconds from start to end of the command */
 	bool replaced; /* it unlinked or replaced a PM file */
 	bool strays;   /* it left processes running, which were killed */
+	bool hasty;    /* RUNNER_HUNG: after the shorter time of runner_patience */
 	char *output; /* stdout and stderr as they came, at most 64 KiB; malloc'ed. With `listen`, if all
 			* is well, all that was said */
 	uint64_t said; /* hash of what all said; 0: not asked for, or one failed */
@@ -123,6 +124,8 @@ int runner_before(struct runner *, unsigned cell, const void *, size_t len, stru
 /* At the next start, all that is listened to, and the command, are run before once, and not heard; {ops} is then what
  * runner_before has. Not for servers. */
 void runner_again(struct runner *, unsigned cell);
+/* The next start waits so many milliseconds for each command, if that is less than the timeout; 0: as long as that. */
+void runner_patience(struct runner *, unsigned cell, unsigned ms);
 bool runner_has_ops(const char *command); /* it says {ops} */
 /* Where the file is seen: its path by default, NULL: nowhere (it was unlinked). Cheap only if
  * that is where it is already. */
@@ -132,12 +135,14 @@ int runner_name(struct runner *, unsigned cell, uint32_t file, const char *path,
 int runner_names(struct runner *, unsigned cell, const struct runner_name *, size_t n,
 		 struct err *);
 
+/* From now on nobody waits for a verdict longer than this (now_seconds); 0: as long as it takes. */
+void runner_until(struct runner *, double when);
 /* An idle cell, waiting for one if need be; results are not lost. -1 and err: all broken, or
- * interrupted by a signal. */
+ * interrupted by a signal or by runner_until. */
 int runner_idle(struct runner *, struct err *);
 /* Starts the command; `tag` comes back with the result. */
 int runner_start(struct runner *, unsigned cell, uint64_t tag, struct err *);
-/* The next result: 1, 0 if nothing runs and none waits, -1 if interrupted by a signal or broken.
+/* The next result: 1, 0 if nothing runs and none waits, -1 if interrupted likewise, or broken.
  * `block` false: 0 if none is there yet. */
 int runner_wait(struct runner *, bool block, uint64_t *tag, unsigned *cell, struct runner_result *,
 		struct err *);

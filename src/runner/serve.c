@@ -58,8 +58,7 @@ static void judge_client(struct cell *c, struct proc *server, struct runner_resu
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how =
-		runner_proc_pump(c, list, 2, runner_deadline_after(c->opts->timeout_ms), NULL);
+	enum pump how = runner_proc_pump(c, list, 2, runner_deadline_after(c->patience), NULL);
 	runner_cell_judge(c, &c->client, &p, how, r);
 	runner_cell_listen(c, server, r);
 	if (r->verdict != RUNNER_OK && !server->ended) /* perhaps it is just about to crash */
@@ -86,8 +85,7 @@ void runner_serve_run(struct cell *c, struct runner_result *r)
 		runner_broken(r, "%s", err.text);
 		return;
 	}
-	enum pump how =
-		runner_proc_pump(c, list, 1, runner_deadline_after(c->opts->timeout_ms), is_up);
+	enum pump how = runner_proc_pump(c, list, 1, runner_deadline_after(c->patience), is_up);
 	if (how == PUMP_DONE) {
 		judge_client(c, &server, r);
 		stop(c, &server);

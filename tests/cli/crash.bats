@@ -125,14 +125,30 @@ check() {
 }
 
 @test "a recovery that hangs, and one that writes without end" {
-	crash_json r.json -o t --timeout 3s --recover "$(check hang)" -- "$BIN/app" run "$pool" order
+	crash_json r.json -o t --timeout 3s --recover "$(check hang)" -- "$BIN/app" run "$pool" order order order good
 	diff <(cause r.json) <(cause_of ordering order)
 	jq -e '.findings[0].message | test("does not end")' r.json
+	# only what is reported was waited for
+	jq -e '.stats.hung > 3 and .stats.waited == 1' r.json
 	rm -f "$pool"
 	crash_json r.json -o u --output-cap 64K --recover "$(check flood)" -- "$BIN/app" run "$pool" order
 	diff <(cause r.json) <(cause_of ordering order)
 	jq -e '.findings[0].message | test("without end")' r.json
 	wait_nothing_left
+}
+
+@test "a recovery that is slow on some images does not hang" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" order >/dev/null
+	run -0 holdfast crash -o t --json r.json --recover "$(check) || sleep 0.9" t
+	output_has "nothing found"
+	output_lacks "flaky"
+	jq -e '.stats.hung > 0 and .stats.waited == 0' r.json
+	crash_json r.json --fresh --recover "$(check) || { sleep 0.9; exit 1; }" t
+	diff <(cause r.json) <(cause_of ordering order)
+	jq -e '.findings[0].message | test("status 1")' r.json
+	# a hang that was believed too soon is forgotten by those who go on, too
+	crash_json s.json --resume t
+	diff <(jq -r '.findings[].id' r.json) <(jq -r '.findings[].id' s.json)
 }
 
 @test "--expect-exit and --fail-regex decide what a failure is" {
