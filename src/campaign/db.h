@@ -13,6 +13,8 @@
 
 #include "base/base.h"
 
+#define CAMPAIGN_DB_VERSION 1 /* of the tables, PRAGMA user_version; no other is read */
+
 enum campaign_db_mode {
 	CAMPAIGN_DB_NEW,    /* fails if there are results already */
 	CAMPAIGN_DB_RESUME, /* fails if there is nothing to resume */

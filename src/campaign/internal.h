@@ -8,8 +8,6 @@
 
 #include "campaign/campaign.h"
 
-#define CAMPAIGN_DB_VERSION 1 /* of the tables; PRAGMA user_version */
-
 /* Statements that are prepared once, when they are first used. */
 enum campaign_db_statement {
 	CAMPAIGN_DB_PUT_SETTING,

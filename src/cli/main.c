@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast: finds the verb and runs it. */
+#include "campaign/db.h"
 #include "cli/project.h"
+#include "trace/trace.h"
 
 #include <signal.h>
 #include <string.h>
@@ -70,7 +72,8 @@ static int run(int argc, char **argv)
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return help(argc - 1, argv + 1);
 	if (!strcmp(word, "--version")) {
-		printf("holdfast %s\n", HOLDFAST_VERSION);
+		printf("holdfast %s\nreads traces of versions 1 to %u, campaigns of version %d\n",
+		       HOLDFAST_VERSION, TRACE_FILE_VERSION, CAMPAIGN_DB_VERSION);
 		return EXIT_NOTHING;
 	}
 	const struct cli_verb *verb = cli_find(word);

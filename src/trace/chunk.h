@@ -19,7 +19,6 @@
 #define CHUNK_MAX_EVENTS 65536u
 #define CHUNK_MAX_PAGES 256u /* new pages in one PAGES chunk */
 #define CHUNK_PAGE 4096u
-#define TRACE_FILE_VERSION 6u
 #define TRACE_FILE_NAME "trace"
 
 enum chunk_type {

@@ -12,6 +12,8 @@
 #include "base/base.h"
 #include "trace/format.h"
 
+#define TRACE_FILE_VERSION 6u /* what is written; this one and all before it are read */
+
 struct trace_event {
 	uint64_t num;  /* position in the trace, from 0 */
 	uint8_t kind;  /* enum trace_kind */

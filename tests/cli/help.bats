@@ -13,7 +13,11 @@ load common
 
 @test "--version names a version" {
 	run -0 holdfast --version
-	[[ $output =~ ^holdfast\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ ${lines[0]} =~ ^holdfast\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+	[[ ${lines[1]} =~ ^reads\ traces\ of\ versions\ 1\ to\ [0-9]+,\ campaigns\ of\ version\ [0-9]+$ ]]
+	# The documents and the newest changes are of this version.
+	grep -qx "## ${lines[0]#holdfast }" "$HOLDFAST_SOURCE/CHANGELOG.md"
+	grep -q "file, version $(sed 's/.* to \([0-9]*\),.*/\1/' <<<"${lines[1]}")," "$HOLDFAST_SOURCE/docs/TRACE_FORMAT.md"
 }
 
 @test "no verb: help on stderr, status 2" {
