@@ -34,7 +34,7 @@ const struct cli_verb verb_ci = {
 		"'holdfast run' does; no colour, no live line. What they find goes into one report, the same "
 		"finding once: SARIF in " OUTPUT_CI_SARIF
 		" and whatever else is asked for, here or in the table [ci] of the "
-		"file, whose keys are these options. Suppressed findings are left out of it.\n\n"
+		"file, whose keys are these options. Suppressed findings are in it as such.\n\n"
 		"The status is 2 or 4 if a run could not be done for that reason; else 1 if a run has findings that "
 		"count; else 3 if one could not be done or is incomplete; else 0.",
 	.examples = "holdfast ci --junit holdfast.xml\tall runs\n"

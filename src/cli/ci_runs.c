@@ -37,16 +37,26 @@ static int run_child(struct project_line *line)
 	return known ? WEXITSTATUS(status) : EXIT_INTERNAL;
 }
 
-/* The same statement may be found by several runs: it is one finding. */
+/* The same statement may be found by several runs: it is one finding, and counts if it does in one of them. */
 static void take(struct ci *ci, struct finding *f)
 {
-	for (size_t i = 0; i < ci->set.v.n; i++)
-		if (!strcmp(ci->set.v.p[i]->id, f->id)) {
-			ci->set.v.p[i]->count += f->count;
+	for (size_t i = 0; i < ci->set.v.n; i++) {
+		struct finding *known = ci->set.v.p[i];
+		if (!strcmp(known->id, f->id)) {
+			known->count += f->count;
+			known->suppressed &= f->suppressed;
 			finding_free(f);
 			return;
 		}
+	}
 	VEC_PUSH(&ci->set.v, f);
+}
+
+static void take_all(struct ci *ci, struct finding_set *from)
+{
+	for (size_t i = 0; i < from->v.n; i++)
+		take(ci, from->v.p[i]);
+	from->v.n = 0;
 }
 
 static void merge(struct ci *ci, const char *name, const char *json, int status)
@@ -56,9 +66,8 @@ static void merge(struct ci *ci, const char *name, const char *json, int status)
 	size_t n = 0;
 	if (!report_read(json, &r, &ignored)) {
 		n = r.findings.v.n;
-		for (size_t i = 0; i < n; i++)
-			take(ci, r.findings.v.p[i]);
-		r.findings.v.n = 0;
+		take_all(ci, &r.findings);
+		take_all(ci, &r.hidden);
 		if (r.incomplete)
 			buf_printf(&ci->incomplete, "%s%s: %s", ci->incomplete.n ? "; " : "", name,
 				   r.incomplete);

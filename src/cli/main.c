@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast: finds the verb and runs it. */
-#include "campaign/db.h"
+#include "campaign/campaign.h"
 #include "cli/project.h"
 #include "trace/trace.h"
 

@@ -10,6 +10,7 @@
 	X(junit)                                                                                   \
 	X(code_quality)                                                                            \
 	X(gcc)                                                                                     \
+	X(markdown)                                                                                \
 	X(html)
 
 #define X(name) extern const struct report_format report_format_##name;

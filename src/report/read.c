@@ -125,11 +125,11 @@ static void make_absolute(struct finding_place *p, const char *folder)
 	}
 }
 
-static int add_findings(const cJSON *tree, const char *path, struct report_read *to,
+static int add_findings(const cJSON *list, const char *path, struct report_read *to, bool hidden,
 			struct err *err)
 {
 	const cJSON *item;
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(tree, "findings"))
+	cJSON_ArrayForEach(item, list)
 	{
 		struct finding *f = report_finding_of(item, err);
 		if (!f)
@@ -140,7 +140,8 @@ static int add_findings(const cJSON *tree, const char *path, struct report_read 
 			make_absolute(&f->paths.p[i].place, to->folder);
 		for (size_t i = 0; i < f->related.n; i++)
 			make_absolute(&f->related.p[i].place, to->folder);
-		VEC_PUSH(&to->findings.v, f);
+		f->suppressed = hidden;
+		VEC_PUSH(hidden ? &to->hidden.v : &to->findings.v, f);
 	}
 	return 0;
 }
@@ -167,7 +168,10 @@ int report_read(const char *path, struct report_read *to, struct err *err)
 		cJSON_ArrayForEach(word, cJSON_GetObjectItemCaseSensitive(
 						 tree, "command")) if (cJSON_IsString(word))
 			VEC_PUSH(&to->command, xstrdup(word->valuestring));
-		bad = add_findings(tree, path, to, err);
+		bad = add_findings(cJSON_GetObjectItemCaseSensitive(tree, "findings"), path, to,
+				   false, err) ||
+		      add_findings(cJSON_GetObjectItemCaseSensitive(tree, "suppressed"), path, to,
+				   true, err);
 	}
 	cJSON_Delete(tree);
 	buf_free(&text);
@@ -185,4 +189,5 @@ void report_read_free(struct report_read *r)
 	free(r->model);
 	free(r->incomplete);
 	finding_set_free(&r->findings);
+	finding_set_free(&r->hidden);
 }

@@ -74,9 +74,10 @@ int report_html(const struct report *, const char *path, struct err *);
 int report_read_ids(const char *path, char ***ids, size_t *n, struct err *);
 void report_free_ids(char **ids, size_t n);
 
-/* A JSON report of ours, read back: its findings that are not suppressed, with absolute paths. */
+/* A JSON report of ours, read back, with absolute paths. */
 struct report_read {
 	struct finding_set findings; /* as they were written: ids are not made anew */
+	struct finding_set hidden;   /* those that are suppressed */
 	VEC(char *) command;         /* of the program */
 	char *folder;                /* where it was made */
 	char *model, *incomplete;    /* may be NULL */

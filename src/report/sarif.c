@@ -318,6 +318,7 @@ static void add_tool(cJSON *run, const struct report_rules *rules)
 	report_add_text(driver, "name", "Holdfast");
 	report_add_text(driver, "version", HOLDFAST_VERSION);
 	report_add_text(driver, "semanticVersion", HOLDFAST_VERSION);
+	report_add_text(driver, "informationUri", "man:holdfast(1)");
 	cJSON_AddItemToObject(driver, "rules", report_rules_json(rules));
 }
 

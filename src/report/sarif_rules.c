@@ -40,11 +40,13 @@ static void add_message(cJSON *to, const char *name, const char *text)
 	report_add_text(cJSON_AddObjectToObject(to, name), "text", text);
 }
 
-/* "missing-flush" is MissingFlush. */
+/* "missing-flush" is MissingFlush. A kind of one word has none: a name that differs in capitals only is refused. */
 static void add_name(cJSON *rule, const char *kind)
 {
 	struct buf name = { 0 };
 	bool up = true;
+	if (!strchr(kind, '-'))
+		return;
 	for (; *kind; kind++) {
 		char c = up ? (char)toupper((unsigned char)*kind) : *kind;
 		up = !isalnum((unsigned char)*kind);

@@ -6,7 +6,8 @@ usage: sarif.py SAMPLE-PROGRAM CACHE-FOLDER
 
 The schema is in no Debian package. It is taken from $HOLDFAST_SARIF_SCHEMA, or once from the package
 below with the npm client (its checksum is checked) and kept in the cache folder. Without either,
-that part is skipped; the rest of the checks need nothing.
+that part is skipped; the rest of the checks need nothing. $HOLDFAST_SARIF_MULTITOOL names the program of the
+npm package @microsoft/sarif-multitool, whose validator is asked as well then.
 """
 import hashlib
 import json
@@ -92,8 +93,9 @@ def check_location(location, bases):
 def check_rules(rules):
     assert len({rule["id"] for rule in rules}) == len(rules)
     for rule in rules:
-        need(rule, "id", "name", "shortDescription", "fullDescription", "help", "defaultConfiguration")
+        need(rule, "id", "shortDescription", "fullDescription", "help", "defaultConfiguration")
         assert re.fullmatch(r"[a-z0-9-]+", rule["id"])
+        assert rule.get("name", "").lower() != rule["id"]  # SARIF1001
         assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
         assert 1 <= len(rule["properties"]["tags"]) <= MAX_TAGS
         for text in ("shortDescription", "fullDescription", "help"):
@@ -118,12 +120,25 @@ def check_result(result, run):
         assert suppression["kind"] in ("inSource", "external")
 
 
+def check_multitool(logs):
+    """Microsoft's validator has neither errors nor warnings; its notes are matters of taste."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, log in logs.items():
+            path, out = pathlib.Path(folder) / f"{name}.sarif", pathlib.Path(folder) / f"{name}.out"
+            path.write_text(json.dumps(log))
+            subprocess.run([os.environ["HOLDFAST_SARIF_MULTITOOL"], "validate", path, "-o", out, "--level",
+                            "Error;Warning"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            results = json.loads(out.read_text())["runs"][0].get("results", [])
+            assert not results, [(r["ruleId"], r["message"]) for r in results]
+
+
 def check_github(log):
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     assert len(log["runs"]) == 1
     run = log["runs"][0]
     need(run, "tool", "results", "invocations", "originalUriBaseIds")
-    need(run["tool"]["driver"], "name", "version", "semanticVersion", "rules")
+    need(run["tool"]["driver"], "name", "version", "semanticVersion", "informationUri", "rules")
+    assert run["tool"]["driver"]["version"][0].isdigit()  # SARIF2005
     for base in run["originalUriBaseIds"].values():
         assert base["uri"].startswith("file:///") and base["uri"].endswith("/")
     assert run["invocations"][0]["executionSuccessful"] is True
@@ -155,7 +170,10 @@ def check_crash(log):
     assert "Recovery failed with exit status 3." in result["message"]["text"]
     texts = [place["message"]["text"] for place in result["relatedLocations"]]
     assert texts[0] == "lost" and texts[1].startswith("persistent: "), texts
-    assert len(result["codeFlows"]) == 2
+    assert [flow["message"]["text"] for flow in result["codeFlows"]] == ["call path", "what happened to the data"]
+    flow = [place["location"] for place in result["codeFlows"][1]["threadFlows"][0]["locations"]]
+    assert flow[-1]["message"]["text"].startswith("crash: recovery failed"), flow[-1]
+    assert all("physicalLocation" in place for place in flow) and len(flow) == len(texts) + 1
     assert result["properties"]["verdict"] == "failed" and result["properties"]["states"] == 14
     notes = run["invocations"][0]["toolExecutionNotifications"]
     assert [note["level"] for note in notes] == ["note", "note"] and "points 120" in notes[0]["message"]["text"]
@@ -187,6 +205,8 @@ def main():
     cases += [("the sample's findings are there", check_sample, (logs["sample"],)),
               ("the crashes are there", check_crash, (logs["crash"],)),
               ("results are cut, worst first", check_limit, (logs["huge"],))]
+    if os.environ.get("HOLDFAST_SARIF_MULTITOOL"):
+        cases += [("the validator has no warning", check_multitool, ({n: logs[n] for n in ("sample", "crash")},))]
     failed = 0
     print(f"1..{len(cases)}")
     for number, (name, check, arguments) in enumerate(cases, 1):

@@ -139,6 +139,7 @@ static void test_formats(void **state)
 	sample.report.broken = true;
 	expect_format("gcc", "report.gcc");
 	expect_format("junit", "report.junit.xml");
+	expect_format("markdown", "report.md");
 	expect_format("code-quality", "report.quality.json");
 	sample.report.incomplete = NULL;
 	sample.report.broken = false;
