@@ -35,8 +35,9 @@ deb:
 	@scripts/deps deb
 	@scripts/deb
 
-# The package on a bare Debian, in a chroot.
-deb-test: deb
+# The newest package in dist/ on a bare Debian, in a chroot.
+deb-test:
+	@ls dist/holdfast_*.deb >/dev/null 2>&1 || $(MAKE) deb
 	@scripts/deb-test
 
 demo: all
