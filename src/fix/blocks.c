@@ -65,18 +65,17 @@ static bool is_changed(const char *from, const char *to, const char *name, size_
 	return false;
 }
 
-/* No variable of the expression changes between the two. */
-static bool stays(const char *from, const char *to, const char *expression)
+bool fix_is_changed(const char *from, const char *to, const char *expression)
 {
 	for (const char *p = expression; *p;) {
 		size_t n = 0;
 		while (isalnum((unsigned char)p[n]) || p[n] == '_')
 			n++;
 		if (n && is_changed(from, to, p, n))
-			return false;
+			return true;
 		p += n ? n : 1;
 	}
-	return true;
+	return false;
 }
 
 static bool together(const struct fix_bug *a, const struct fix_bug *b)
@@ -93,8 +92,8 @@ static bool together(const struct fix_bug *a, const struct fix_bug *b)
 	const struct source_statement *first = s->span.from < t->span.from ? s : t;
 	const struct source_statement *last = first == s ? t : s;
 	const char *from = s->file->text + first->span.to, *to = s->file->text + last->span.from;
-	return from <= to && flows(from, to) && stays(from, to, a->store.lvalue) &&
-	       stays(from, to, b->store.lvalue);
+	return from <= to && flows(from, to) && !fix_is_changed(from, to, a->store.lvalue) &&
+	       !fix_is_changed(from, to, b->store.lvalue);
 }
 
 /*

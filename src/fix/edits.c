@@ -156,14 +156,44 @@ static int fence_at(struct work *w, const struct repair_fix *f)
 	return bad ? -1 : 0;
 }
 
+static int add_code(struct work *w, const struct source_statement *at, unsigned acts,
+		    const struct fix_range *r, struct buf *to)
+{
+	char *text = code(w, at, acts, 0, r->address, r->size);
+	if (!text)
+		return -1;
+	buf_printf(to, "%s%s", to->n ? "\n" : "", text);
+	free(text);
+	return 0;
+}
+
+/* Whether a store before this one, of the same call, is in the same range. */
+static bool is_done(const struct work *w, const struct repair_fix *f, size_t i)
+{
+	const char *address = w->x->with.p[f->stores.p[i]].range[f->site].address;
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(w->x->with.p[f->stores.p[k]].range[f->site].address, address))
+			return true;
+	return false;
+}
+
+/* Each range once; the fence behind the last. */
 static int after_call(struct work *w, const struct repair_fix *f)
 {
 	const struct source_call *c = &w->x->with.p[f->bug].call[f->site];
-	const struct source_argument *to = &c->argument[0], *n = &c->argument[2];
-	char *text = code(w, &c->statement, f->acts, 0, to->text, n->text);
-	int bad =
-		!text || source_insert_after(w->x->source, &c->statement, text, &w->edits, &w->err);
-	free(text);
+	const struct fix_range *last = NULL;
+	struct buf all = { 0 };
+	int bad = 0;
+	for (size_t i = 0; !bad && i < f->stores.n; i++) {
+		if (is_done(w, f, i))
+			continue;
+		if (last)
+			bad = add_code(w, &c->statement, f->acts & REPAIR_FLUSH, last, &all);
+		last = &w->x->with.p[f->stores.p[i]].range[f->site];
+	}
+	bad = bad || !last || add_code(w, &c->statement, f->acts, last, &all) ||
+	      source_insert_after(w->x->source, &c->statement, all.p, &w->edits, &w->err);
+	buf_free(&all);
 	return bad ? -1 : 0;
 }
 

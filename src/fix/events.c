@@ -11,8 +11,7 @@
 /* An instruction in its context. */
 struct seen {
 	struct finding_place place;
-	unsigned acts; /* 0: it stores */
-	uint64_t count;
+	struct fix_act act;
 };
 struct scan {
 	struct fix *x;
@@ -24,6 +23,8 @@ struct scan {
 	VEC(size_t) open;           /* bugs whose store was made, and whose point has not come */
 	struct hmap bug_at;         /* event → first bug of it, plus 1 */
 	uint64_t fences, run, last; /* so far; the line of the last store */
+	size_t flushing;            /* which of `seen` flushes line after line; SIZE_MAX: none */
+	uint64_t lines, next;       /* … how many so far, and the next of them */
 };
 
 /* What an event does for lines that are on their way. */
@@ -47,6 +48,28 @@ static bool covers(const struct trace_event *e, uint64_t addr)
 	return addr >= e->arg[0] && addr - e->arg[0] < e->arg[1];
 }
 
+/* The lines that one call flushes, as far as that can be told: those that are side by side. */
+static void end_run(struct scan *s)
+{
+	struct fix_act *a = s->flushing == SIZE_MAX ? NULL : &s->seen.p[s->flushing].act;
+	if (a && (!a->lines || s->lines < a->lines))
+		a->lines = s->lines;
+	s->flushing = SIZE_MAX;
+}
+
+static void follow_run(struct scan *s, const struct trace_event *e, size_t seen)
+{
+	uint64_t line = e->arg[0] / TRACE_LINE;
+	bool goes_on = e->kind == TRACE_FLUSH && s->flushing == seen && line == s->next;
+	if (!goes_on)
+		end_run(s);
+	if (e->kind != TRACE_FLUSH)
+		return;
+	s->lines = goes_on ? s->lines + 1 : 1;
+	s->flushing = seen;
+	s->next = line + 1;
+}
+
 static void see(struct scan *s, const struct trace_event *e)
 {
 	uint64_t key = hash_mix(hash_mix(e->process, e->site), e->ctx), i;
@@ -55,7 +78,8 @@ static void see(struct scan *s, const struct trace_event *e)
 	if (e->kind != TRACE_STORE && !acts)
 		return;
 	if (hmap_get(&s->by_site, key, &i)) {
-		s->seen.p[i].count++;
+		s->seen.p[i].act.count++;
+		follow_run(s, e, i);
 		return;
 	}
 	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
@@ -63,7 +87,8 @@ static void see(struct scan *s, const struct trace_event *e)
 	if (site && finding_act_of(site->class, &act))
 		finding_helpers_see(s->helpers, path, act);
 	hmap_put(&s->by_site, key, s->seen.n);
-	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), acts, 1 }));
+	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), { acts, 1, 0 } }));
+	follow_run(s, e, s->seen.n - 1);
 }
 
 static uint64_t thread_of(const struct trace_event *e)
@@ -135,6 +160,7 @@ static int walk(struct scan *s, struct err *err)
 		hmap_put(&s->bug_at, s->x->with.p[i].event, i + 1);
 	if (trace_seek(s->reader, 0, err))
 		return -1;
+	s->flushing = SIZE_MAX;
 	while ((more = trace_next(s->reader, &e, err)) == 1) {
 		srcloc_trace_feed(s->srcloc, &e);
 		see(s, &e);
@@ -142,6 +168,7 @@ static int walk(struct scan *s, struct err *err)
 		open_bugs(s, &e);
 		close_bugs(s, &e);
 	}
+	end_run(s);
 	return more;
 }
 
@@ -161,9 +188,13 @@ static void conclude(struct scan *s)
 	for (size_t i = 0; i < s->seen.n; i++) {
 		struct seen *e = &s->seen.p[i];
 		finding_helpers_mark(s->helpers, e->place.frame, e->place.n);
-		if (e->acts)
-			fix_add_means(s->x, &e->place, e->acts, e->count);
+		if (e->act.acts)
+			fix_add_means(s->x, &e->place, &e->act);
 	}
+	for (size_t i = 0; i < s->seen.n; i++)
+		if (!s->seen.p[i].act.acts)
+			fix_drop_means(s->x, &s->seen.p[i].place);
+	fix_decide_means(s->x);
 	for (size_t i = 0; i < s->x->bug.n; i++) {
 		struct fix_bug *w = &s->x->with.p[i];
 		if (!w->flush.n)

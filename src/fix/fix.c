@@ -159,8 +159,10 @@ void fix_free(struct fix *x)
 			free(x->entry.p[i].say.p[k]);
 		VEC_FREE(&x->entry.p[i].say);
 	}
-	for (size_t i = 0; i < x->means.n; i++)
+	for (size_t i = 0; i < x->means.n; i++) {
 		free(x->means.p[i].pattern);
+		free(x->means.p[i].general);
+	}
 	for (size_t i = 0; i < x->with.n; i++)
 		free(x->with.p[i].flush.frame);
 	for (size_t i = 0; i < x->out.n; i++)

@@ -1,114 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How the program persists. Its flushes and fences are executed in functions that it calls for that: what one
- * executes, and how it is called, says what it is for. A file that calls none gets a small function of ours.
- */
+/* How a file persists: in the words of the program, of a library, or with a small function of ours. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fix/internal.h"
-
-/* Calls of msync tell nothing of a function's purpose; that it takes a range and nothing else does. */
-static bool takes_range(const struct srcloc_frame *f)
-{
-	return f->takes == (SRCLOC_TAKES_KNOWN | SRCLOC_TAKES_RANGE | SRCLOC_TAKES_LENGTH);
-}
-
-/* The frame whose call leads to the flush: all below exist to persist. SIZE_MAX: there is none. */
-static size_t caller(const struct finding_place *p, unsigned acts)
-{
-	size_t i = 0;
-	while (i < p->n && (p->frame[i].helper || finding_is_library(&p->frame[i]) ||
-			    (i && acts == FIX_BOTH && takes_range(&p->frame[i]))))
-		i++;
-	return i > 0 && i < p->n && p->frame[i].file ? i : SIZE_MAX;
-}
-
-static struct fix_means *means_named(struct fix *x, const char *name, const char *file)
-{
-	for (size_t i = 0; i < x->means.n; i++)
-		if (!strcmp(x->means.p[i].name, name) && !strcmp(x->means.p[i].file, file))
-			return &x->means.p[i];
-	return NULL;
-}
-
-/* What an address needs to be passed: a cast, unless the function takes any pointer. xmalloc'ed. */
-static char *cast_for(const char *parameter)
-{
-	size_t n = strlen(parameter);
-	bool pointer = n && parameter[n - 1] == '*' && !strchr(parameter, '(');
-	return pointer && !strstr(parameter, "void") ? xasprintf("(%s)", parameter) : xstrdup("");
-}
-
-/* "flush(%a, %n)", from a call that was executed. */
-static char *pattern_of(struct fix *x, const struct srcloc_frame *at,
-			const struct srcloc_frame *callee, const char *name, bool *one_line)
-{
-	struct source_place place = { at->file, at->line, at->column };
-	struct source_call c;
-	struct err err;
-	if (fix_library(name))
-		return xstrdup(fix_library(name)->pattern);
-	if (!(callee->takes & SRCLOC_TAKES_KNOWN)) /* of a library: it may do more than persist */
-		return NULL;
-	if (strpbrk(name, ":<~") || source_call_at(x->source, &place, name, &c, &err) || c.indirect)
-		return NULL;
-	if (c.arguments && !(callee->takes & SRCLOC_TAKES_RANGE)) /* objects of one type only */
-		return NULL;
-	*one_line = c.arguments == 1 && c.argument[0].pointer;
-	name = c.callee; /* in C++ the other one has its parameters */
-	if (c.arguments == 0)
-		return xasprintf("%s()", name);
-	char *cast = cast_for(c.argument[0].parameter), *out = NULL;
-	if (*one_line)
-		out = xasprintf("%s(%s%%a)", name, cast);
-	else if (c.arguments == 2 && c.argument[0].pointer && !c.argument[1].pointer)
-		out = xasprintf("%s(%s%%a, %%n)", name, cast);
-	free(cast);
-	return out;
-}
-
-static void add(struct fix *x, const struct finding_place *p, size_t callee, const char *file,
-		unsigned acts, uint64_t count)
-{
-	if (!p->frame[callee].function || !p->frame[callee + 1].file)
-		return;
-	char *name = finding_function(&p->frame[callee]);
-	struct fix_means *m = means_named(x, name, file);
-	if (!m) {
-		struct fix_means new = { .name = finding_intern(name),
-					 .file = finding_intern(file) };
-		new.pattern = pattern_of(x, &p->frame[callee + 1], &p->frame[callee], name,
-					 &new.one_line);
-		VEC_PUSH(&x->means, new);
-		m = &x->means.p[x->means.n - 1];
-	}
-	m->acts |= acts;
-	m->count += count;
-	free(name);
-}
-
-static bool is_header(const char *file)
-{
-	const char *dot = strrchr(file, '.');
-	return dot && dot[1] == 'h';
-}
-
-/* What the file calls, and what that calls in turn in the same file or in a header, which it sees as well. */
-void fix_add_means(struct fix *x, const struct finding_place *p, unsigned acts, uint64_t count)
-{
-	size_t i = caller(p, acts);
-	if (i == SIZE_MAX)
-		return;
-	const char *file = p->frame[i].file;
-	for (size_t k = i; k-- > 0;) {
-		const char *calls = p->frame[k + 1].file;
-		if (!calls || (strcmp(calls, file) && !is_header(calls)) ||
-		    finding_is_library(&p->frame[k + 1]))
-			break;
-		add(x, p, k, file, acts, count);
-	}
-}
 
 /* The function of this file that does just these acts: one for ranges, the most used. */
 static const char *own(const struct fix *x, const struct source_file *file, unsigned acts,
@@ -128,6 +23,22 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 			best = m;
 	}
 	return best ? best->pattern : NULL;
+}
+
+/* What other files of the program persist with, if this one sees it, too. */
+static const char *others(struct fix *x, const struct source_file *file, unsigned acts,
+			  uint64_t bytes)
+{
+	const struct fix_means *best = NULL;
+	for (size_t i = 0; i < x->means.n; i++) {
+		const struct fix_means *m = &x->means.p[i];
+		struct err none;
+		if (m->acts == acts && m->general && (!m->one_line || (bytes && bytes <= 8)) &&
+		    (!best || (best->one_line && !m->one_line)) &&
+		    !source_declared(x->source, file, m->full, &none))
+			best = m;
+	}
+	return best ? best->general : NULL;
 }
 
 /* Headers and what includes them may both get one. */
@@ -162,11 +73,27 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 	"}\n"                                                                                      \
 	"#endif\n"
 
+/* Instead of %l, lines from that of the address on: what a number holds, else as many as the range touches. */
+static char *with_lines(char *pattern, uint64_t bytes)
+{
+	char *at = pattern ? strstr(pattern, "%l") : NULL, *out;
+	if (!at)
+		return pattern;
+	out = xasprintf("%.*s%s%s", (int)(at - pattern), pattern,
+			bytes && bytes <= 8 ? "1" : "((unsigned long)%a % 64 + %m + 63) / 64",
+			at + 2);
+	free(pattern);
+	return out;
+}
+
 /* The file's own, or that of a library that it sees. */
 static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts,
 			 uint64_t bytes)
 {
-	return fix_library_pattern(x, at, own(x, at->file, acts, bytes));
+	const char *pattern = own(x, at->file, acts, bytes);
+	if (!pattern)
+		pattern = others(x, at->file, acts, bytes);
+	return with_lines(fix_library_pattern(x, at, pattern), bytes);
 }
 
 /* What is lacking, as far as a library has it. */

@@ -9,12 +9,17 @@
 
 #define FIX_BOTH (REPAIR_FLUSH | REPAIR_FENCE)
 
+struct fix_range {
+	const char *address, *size; /* NULL: not known */
+};
+
 /* What a repair_bug does not say. */
 struct fix_bug {
 	size_t entry;
-	struct source_store store;         /* of the site that stores, if there is one */
-	size_t stores;                     /* … which one it is; SIZE_MAX: none */
-	struct source_call *call;          /* of each site but that one */
+	struct source_store store; /* of the site that stores, if there is one */
+	size_t stores;             /* … which one it is; SIZE_MAX: none */
+	struct source_call *call;  /* of each site but that one */
+	struct fix_range *range;   /* … that the call writes, where its arguments name it */
 	const struct srcloc_frame **frame; /* of each site */
 	size_t frames;
 	uint64_t event, until; /* of the store, and of I; UINT64_MAX: not known */
@@ -37,9 +42,21 @@ struct fix_entry {
 struct fix_means {
 	const char *name, *file; /* the file that calls it */
 	unsigned acts;
-	char *pattern; /* with %a and %n; NULL: it is not known how to call it */
-	bool one_line; /* flushes the line of an address, not a range */
+	char *pattern; /* with %a and %n, or %l for lines; NULL: it is not known how to call it */
+	char *general; /* … in other files, where `full` is declared; NULL: in none */
+	const char *full; /* its name, with all its scopes */
+	bool one_line;    /* flushes the line of an address, not a range */
+	bool macro;
+	unsigned seen; /* calls that were looked at */
+	unsigned bytes, lines,
+		neither; /* … that show what its number counts; that do not, or contradict */
 	uint64_t count;
+};
+/* What an instruction does, over a run. */
+struct fix_act {
+	unsigned acts; /* 0: it stores */
+	uint64_t count;
+	uint64_t lines; /* the fewest that it flushes, one behind the other */
 };
 
 /* A flush or fence that goes. */
@@ -75,6 +92,8 @@ void *fix_keep(struct fix *, void *);
 void fix_find_bugs(struct fix *);
 /* sites.c: the store and the calls of a path, in the source. */
 void fix_find_sites(struct fix *, size_t bug, const struct finding_place *);
+/* Between the two a variable that the expression has is given a value, or its address is taken. */
+bool fix_is_changed(const char *from, const char *to, const char *expression);
 /* events.c: what the trace tells of the bugs, and how the program persists. */
 int fix_read_trace(struct fix *, struct err *);
 /* counts.c: how often the sites are executed, and what for. */
@@ -83,8 +102,11 @@ void fix_count_sites(struct fix *, struct trace_reader *);
 void fix_find_blocks(struct fix *);
 /* Several parts of a struct that may lie in two lines are flushed as the whole struct. */
 bool fix_flushes_whole(const struct fix_bug *);
+/* means.c: flushes and fences first, then stores, then what is to be made of it. */
+void fix_add_means(struct fix *, const struct finding_place *, const struct fix_act *);
+void fix_drop_means(struct fix *, const struct finding_place *);
+void fix_decide_means(struct fix *);
 /* idiom.c */
-void fix_add_means(struct fix *, const struct finding_place *, unsigned acts, uint64_t count);
 bool fix_syncs(const struct fix *); /* with msync, which flushes and waits */
 /* How a file persists: its own functions, else a small one of ours, which is added to the edits. */
 struct repair_idiom fix_idiom(struct fix *, const struct source_statement *, uint64_t bytes,

@@ -5,6 +5,8 @@
 
 #include "fix/internal.h"
 
+#define OBJECT 256u /* bytes that are worth flushing where some of them are written */
+
 static struct source_place place_of(const struct srcloc_frame *f)
 {
 	return (struct source_place){ f->file, f->line, f->column };
@@ -47,6 +49,44 @@ static bool writes_range(const struct srcloc_frame *callee, const struct source_
 	       c->argument[2].again && !c->argument[2].pointer && !c->conditional;
 }
 
+/* The parameter whose object the function stores to, and nothing else gives it another value; SIZE_MAX: none. */
+static size_t stored_through(struct fix *x, const struct fix_bug *w,
+			     const struct srcloc_frame *callee)
+{
+	struct source_place at = place_of(callee);
+	const char *owner = w->store.owner.address;
+	struct source_function fn;
+	struct err none;
+	if (w->stores == SIZE_MAX || !owner || source_function_at(x->source, &at, NULL, &fn, &none))
+		return SIZE_MAX;
+	for (size_t i = 0; i < fn.parameters; i++)
+		if (fn.parameter[i].pointer && !strcmp(fn.parameter[i].name, owner) &&
+		    !fix_is_changed(fn.file->text + fn.body.from, fn.file->text + fn.body.to,
+				    owner))
+			return i;
+	return SIZE_MAX;
+}
+
+/* What the call writes, if its arguments say so: a range, or an object of a few lines of which the function fills in parts. */
+static struct fix_range range_of(struct fix *x, const struct fix_bug *w, size_t site)
+{
+	const struct source_call *c = &w->call[site];
+	size_t k = SIZE_MAX;
+	if (writes_range(w->frame[site - 1], c))
+		return (struct fix_range){ c->argument[0].text, c->argument[2].text };
+	if (site == 1 && !c->conditional)
+		k = stored_through(x, w, w->frame[0]);
+	if (k >= c->arguments || !c->argument[k].again || !c->argument[k].points_to ||
+	    c->argument[k].points_to > OBJECT)
+		return (struct fix_range){ 0 };
+	const char *text = c->argument[k].text;
+	bool plain = !strpbrk(text, " (+-*?") || (*text == '&' && !strpbrk(text, " (+*?"));
+	return (struct fix_range){ text, fix_keep(x, xasprintf(*text == '&' ? "sizeof(%s)"
+							       : plain      ? "sizeof(*%s)"
+									    : "sizeof(*(%s))",
+							       text + (*text == '&'))) };
+}
+
 static const char *no_copy(struct fix *x, const struct srcloc_frame *callee)
 {
 	struct source_place at = place_of(callee);
@@ -77,7 +117,8 @@ static void find_call(struct fix *x, struct fix_bug *w, size_t i, struct repair_
 		c->statement.file->refused ? c->statement.file->refused : c->statement.no_after;
 	for (size_t k = 0; k < c->arguments; k++)
 		site->pointers |= c->argument[k].pointer;
-	site->range = writes_range(callee, c);
+	w->range[i] = range_of(x, w, i);
+	site->range = w->range[i].address != NULL;
 	site->no_copy = c->name.from == c->name.to ? "it is called by a macro" : no_copy(x, callee);
 }
 
@@ -123,6 +164,7 @@ void fix_find_sites(struct fix *x, size_t bug, const struct finding_place *p)
 	b->site = fix_keep(x, xcalloc(n, sizeof *b->site));
 	w->frame = fix_keep(x, xcalloc(n, sizeof *w->frame));
 	w->call = fix_keep(x, xcalloc(n, sizeof *w->call));
+	w->range = fix_keep(x, xcalloc(n, sizeof *w->range));
 	b->n = n;
 	w->frames = p->n > from ? n : 0;
 	b->site[0] = first;

@@ -62,11 +62,24 @@ static size_t choose(const struct repair_bug *b, struct repair_fix *f)
 	return best;
 }
 
+/* A copy is more to read and to maintain: it has to save at least as many executions as are of use. */
+static bool is_worth_it(const struct repair_bug *b, size_t from, size_t to)
+{
+	uint64_t saved = in_vain(&b->site[from]) - in_vain(&b->site[to]);
+	return b->site[to].range || saved >= b->site[from].counts.lost;
+}
+
 static void hoist(const struct repair_bug *b, struct repair_fix *f)
 {
 	size_t best = choose(b, f);
 	if (best == f->site)
 		return;
+	if (!is_worth_it(b, f->site, best)) {
+		repair_reject(
+			f, &b->site[best].at,
+			xstrdup("a copy of the function would save fewer executions than are of use"));
+		return;
+	}
 	for (size_t i = f->site; i < best; i++)
 		if (!b->site[i].no_edit)
 			repair_reject(f, &b->site[i].at, cost(&b->site[i]));

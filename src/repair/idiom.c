@@ -30,6 +30,8 @@ static void fill(struct buf *out, const char *pattern, const char *address, cons
 			put_address(out, address, c++ > pattern && c[-2] == ')');
 		else if (*c == '%' && c[1] == 'n')
 			buf_puts(out, (c++, size));
+		else if (*c == '%' && c[1] == 'm')
+			buf_printf(out, strpbrk((c++, size), "?<&|^") ? "(%s)" : "%s", size);
 		else
 			buf_add(out, c, 1);
 	buf_puts(out, ";");

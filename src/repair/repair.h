@@ -107,7 +107,7 @@ void repair_make(const struct repair_bug *, size_t n, const struct repair_opts *
 void repair_free(struct repair_plan *);
 
 /*
- * How the program persists: patterns in which %a is an address and %n a number of bytes. What is NULL it has
+ * How the program persists: patterns in which %a is an address and %n a number of bytes, %m the same within an expression. What is NULL it has
  * not; with nothing, fixes bring a small function of their own.
  */
 struct repair_idiom {

@@ -23,6 +23,26 @@ static const char *plain_name(struct source *s, const char *name)
 	return source_keep_n(s, from, len);
 }
 
+const char *source_qualified_name(struct source *s, CXCursor d)
+{
+	const char *name = source_string(s, source_lib.getCursorSpelling(d));
+	enum CXCursorKind k = source_lib.getCursorKind(d);
+	if (k == CXCursor_CXXMethod && !source_lib.CXXMethod_isStatic(d))
+		return NULL;
+	for (;;) {
+		d = source_lib.getCursorSemanticParent(d);
+		k = source_lib.getCursorKind(d);
+		const char *in = source_string(s, source_lib.getCursorSpelling(d));
+		if (k == CXCursor_LinkageSpec || (k == CXCursor_Namespace && !*in))
+			continue;
+		if (k == CXCursor_TranslationUnit)
+			return name;
+		if (k != CXCursor_Namespace && k != CXCursor_ClassDecl && k != CXCursor_StructDecl)
+			return NULL;
+		name = source_keep(s, xasprintf("%s::%s", in, name));
+	}
+}
+
 /* What is called: a function by its name, or what only the run decides. */
 static void find_callee(const struct source_tree *t, uint32_t i, struct source_call *c)
 {
@@ -37,11 +57,14 @@ static void find_callee(const struct source_tree *t, uint32_t i, struct source_c
 	if (!function)
 		return;
 	c->callee = source_node_name(t, i);
+	c->written = c->qualified = source_qualified_name(t->source, d);
 	if (named && !source_node_hidden(t, in)) {
 		size_t len = strlen(c->callee);
 		if (n->to - n->from >= len &&
 		    strncmp(t->file->text + n->to - len, c->callee, len) == 0)
 			c->name = (struct source_span){ n->to - len, n->to };
+		if (c->qualified && n->kind == CXCursor_DeclRefExpr)
+			c->written = source_node_text(t, in);
 	}
 	CXCursor defined = source_lib.getCursorDefinition(d);
 	CXFile file = NULL;
@@ -76,6 +99,24 @@ static const char *parameter_type(const struct source_tree *t, uint32_t call, si
 	return source_type_text(t->source, nth.type);
 }
 
+void source_describe_argument(const struct source_tree *t, uint32_t i, struct source_argument *a)
+{
+	uint32_t in = source_node_peel(t, i);
+	CXType type = source_node_canonical(t, in);
+	CXEvalResult value = NULL;
+	a->type = source_type_text(t->source, source_node_type(t, in));
+	a->pointer = type.kind == CXType_Pointer || type.kind == CXType_ConstantArray ||
+		     type.kind == CXType_IncompleteArray || type.kind == CXType_LValueReference;
+	if (type.kind == CXType_Pointer)
+		a->points_to = source_type_size(source_lib.getPointeeType(type));
+	if (type.kind >= CXType_FirstBuiltin && type.kind <= CXType_LastBuiltin)
+		value = source_lib.Cursor_Evaluate(NODE(t, i)->cursor);
+	if (value && source_lib.EvalResult_getKind(value) == CXEval_Int)
+		a->value = (uint64_t)source_lib.EvalResult_getAsLongLong(value);
+	if (value)
+		source_lib.EvalResult_dispose(value);
+}
+
 static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t statement,
 			   struct source_call *c)
 {
@@ -84,17 +125,12 @@ static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t sta
 			     ? 0
 			     : NODE(t, NODE(t, i)->first)->next;
 	for (; a; a = NODE(t, a)->next) {
-		uint32_t in = source_node_peel(t, a);
-		CXType type = source_lib.getCanonicalType(source_node_type(t, in));
 		struct source_argument arg = { .span = { NODE(t, a)->from, NODE(t, a)->to } };
 		arg.text = source_node_text(t, a);
 		arg.again = arg.text && source_again(t, a, statement, i) == SOURCE_AGAIN;
 		arg.text = arg.text ? arg.text : "";
-		arg.type = source_type_text(t->source, source_node_type(t, in));
+		source_describe_argument(t, a, &arg);
 		arg.parameter = parameter_type(t, i, all.n);
-		arg.pointer = type.kind == CXType_Pointer || type.kind == CXType_ConstantArray ||
-			      type.kind == CXType_IncompleteArray ||
-			      type.kind == CXType_LValueReference;
 		VEC_PUSH(&all, arg);
 	}
 	c->arguments = all.n;

@@ -67,6 +67,22 @@ static const char *beginning(const struct source_file *f, size_t at)
 	return NULL;
 }
 
+/* The directive of the chain that the line belongs to: the parser skips several parts of one with #elif as one. */
+static size_t governing(const struct source_file *f, size_t offset, size_t first)
+{
+	int depth = 0;
+	size_t last = first;
+	for (uint32_t line = source_line_of(f, first) + 1; source_line_start(f, line) < offset;
+	     line++) {
+		const char *word = word_of(f, source_line_start(f, line));
+		depth += behind(word, "if") || behind(word, "ifdef") || behind(word, "ifndef");
+		depth -= behind(word, "endif") != NULL;
+		if (!depth && (behind(word, "elif") || behind(word, "else")))
+			last = source_line_start(f, line);
+	}
+	return last;
+}
+
 /* A macro that alone makes the condition true: X, defined X, defined(X). */
 static const char *macro_in(struct source *s, const char *condition)
 {
@@ -108,7 +124,8 @@ bool source_enable(struct source *s, const struct source_unit *u, const struct s
 	CXFile file = source_lib.getFile(u->tu, f->path);
 	if (!skipped_at(u, file, offset, &range))
 		return false;
-	const char *name = missing_macro(s, f, range.from);
+	const char *name = missing_macro(
+		s, f, governing(f, offset, source_line_start(f, source_line_of(f, range.from))));
 	if (!name)
 		return false;
 	for (size_t i = 0; i < s->define.n; i++)

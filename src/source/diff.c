@@ -65,7 +65,42 @@ static void trim(const struct lines *l, struct change *c)
 	}
 }
 
-static void find_changes(const struct source_edits *e, const struct lines *l, changes *out)
+/* Where the line is in the text; NULL: nowhere. */
+static const char *find_line(const char *line, size_t n, const char *text, const char *end)
+{
+	for (const char *p = text; n && (size_t)(end - p) >= n; p++) {
+		if (!memcmp(p, line, n) && line[n - 1] == '\n')
+			return p;
+		p = memchr(p, '\n', (size_t)(end - p));
+		if (!p)
+			break;
+	}
+	return NULL;
+}
+
+/* A change becomes several where lines between them stay as they are. */
+static void part(const struct lines *l, const struct change *c, changes *out)
+{
+	const char *text = c->text.p, *end = text + c->text.n;
+	size_t from = c->from;
+	for (size_t i = c->from; i < c->to; i++) {
+		size_t n = l->at.p[i + 1] - l->at.p[i];
+		const char *same = find_line(l->file->text + l->at.p[i], n, text, end);
+		if (!same)
+			continue;
+		struct change before = { .from = from, .to = i };
+		buf_add(&before.text, text, (size_t)(same - text));
+		VEC_PUSH(out, before);
+		text = same + n;
+		from = i + 1;
+	}
+	struct change rest = { .from = from, .to = c->to };
+	buf_add(&rest.text, text, (size_t)(end - text));
+	VEC_PUSH(out, rest);
+}
+
+/* Lines that edits touch. */
+static void find_touched(const struct source_edits *e, const struct lines *l, changes *out)
 {
 	size_t last = l->at.n - 1; /* how many lines there are */
 	for (size_t i = 0; i < e->edit.n; i++) {
@@ -84,8 +119,14 @@ static void find_changes(const struct source_edits *e, const struct lines *l, ch
 			VEC_PUSH(out, ((struct change){ .from = from, .to = to }));
 		}
 	}
-	for (size_t i = 0; i < out->n; i++) {
-		struct change *c = &out->p[i];
+}
+
+static void find_changes(const struct source_edits *e, const struct lines *l, changes *out)
+{
+	changes touched = { 0 };
+	find_touched(e, l, &touched);
+	for (size_t i = 0; i < touched.n; i++) {
+		struct change *c = &touched.p[i];
 		size_t end = l->at.p[c->to];
 		/* An insertion at the very end of a change belongs to the next line, unless it is the file's end. */
 		struct source_edits own = { 0 };
@@ -98,7 +139,10 @@ static void find_changes(const struct source_edits *e, const struct lines *l, ch
 		source_edits_text(&own, l->file, l->at.p[c->from], end, &c->text);
 		source_edits_free(&own);
 		trim(l, c);
+		part(l, c, out);
+		buf_free(&c->text);
 	}
+	VEC_FREE(&touched);
 }
 
 /* A name as git and patch read it: quoted if it has odd characters, ended by a tab if it has a blank. */

@@ -70,6 +70,7 @@
 	X(EvalResult_getAsLongLong)                                                                \
 	X(EvalResult_dispose)                                                                      \
 	X(CXXMethod_isVirtual)                                                                     \
+	X(CXXMethod_isStatic)                                                                      \
 	X(CompilationDatabase_fromDirectory)                                                       \
 	X(CompilationDatabase_dispose)                                                             \
 	X(CompilationDatabase_getCompileCommands)                                                  \
@@ -293,6 +294,10 @@ const char *source_sized(const struct source_tree *, const char *format, const c
 uint32_t source_uncast(const struct source_tree *, uint32_t);
 void source_owner_of(const struct source_tree *, uint32_t lvalue, struct source_owner *);
 
+/* "pm::Heap::flush"; NULL: without an object of it, or without template arguments, it cannot be named. */
+const char *source_qualified_name(struct source *, CXCursor);
+/* Type and value of an argument; not its text. */
+void source_describe_argument(const struct source_tree *, uint32_t node, struct source_argument *);
 int source_call_of(const struct source_tree *, uint32_t node, struct source_call *, struct err *);
 
 /* What a node assigns to: 0, it is no assignment, ++ or --. */

@@ -8,7 +8,7 @@
 
 struct search {
 	struct source *source;
-	const char *name;
+	const char *name, *last; /* with its scopes, without */
 	CXCursor found;
 	bool any;
 };
@@ -18,14 +18,19 @@ static enum CXChildVisitResult find_function(CXCursor c, CXCursor parent, CXClie
 	struct search *s = data;
 	enum CXCursorKind k = source_lib.getCursorKind(c);
 	(void)parent;
-	if (k == CXCursor_LinkageSpec || k == CXCursor_UnexposedDecl)
+	if (k == CXCursor_LinkageSpec || k == CXCursor_UnexposedDecl || k == CXCursor_Namespace ||
+	    k == CXCursor_ClassDecl || k == CXCursor_StructDecl)
 		return CXChildVisit_Recurse;
-	if (k != CXCursor_FunctionDecl)
+	if (k != CXCursor_FunctionDecl && k != CXCursor_CXXMethod && k != CXCursor_MacroDefinition)
 		return CXChildVisit_Continue;
 	CXString name = source_lib.getCursorSpelling(c);
 	const char *text = source_lib.getCString(name);
-	s->any = text && !strcmp(text, s->name);
+	s->any = text && !strcmp(text, s->last);
 	source_lib.disposeString(name);
+	if (s->any && k != CXCursor_MacroDefinition) {
+		const char *full = source_qualified_name(s->source, c);
+		s->any = full && !strcmp(full, s->name);
+	}
 	if (!s->any)
 		return CXChildVisit_Continue;
 	s->found = c;
@@ -35,7 +40,8 @@ static enum CXChildVisitResult find_function(CXCursor c, CXCursor parent, CXClie
 static int declared(struct source *s, const struct source_file *f, const char *name,
 		    struct source_unit **u, CXCursor *found, struct err *err)
 {
-	struct search search = { .source = s, .name = name };
+	const char *last = strrchr(name, ':');
+	struct search search = { .source = s, .name = name, .last = last ? last + 1 : name };
 	if (source_unit_of(s, f, u, err) < 0)
 		return -1;
 	source_lib.visitChildren(source_lib.getTranslationUnitCursor((*u)->tu), find_function,

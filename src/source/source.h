@@ -164,13 +164,18 @@ struct source_argument {
 	const char *parameter; /* type that the function has there; "": it is not known */
 	bool pointer;          /* a pointer, array or reference */
 	bool again;            /* evaluating it after the call is safe, and means the same */
+	uint64_t value;        /* of a number that the compiler knows; else 0 */
+	uint64_t points_to;    /* how many bytes a pointer points to, by its type; 0: unknown */
 	struct source_span span;
 };
 struct source_call {
 	struct source_statement statement;
 	const char *callee; /* name; NULL: it is called through a pointer */
-	bool indirect;      /* through a pointer, or virtual: what is called is not known */
-	bool conditional;   /* within its statement it may not be executed (&&, ||, ?:) */
+	const char
+		*written; /* in C++ with its scope, as far as it is written; NULL: see the next */
+	const char *qualified; /* … with all of it; NULL: it takes an object, or is of a template */
+	bool indirect;         /* through a pointer, or virtual: what is called is not known */
+	bool conditional;      /* within its statement it may not be executed (&&, ||, ?:) */
 	struct source_span span,
 		name; /* the call; the callee's name in it, which is beyond the file's end
 	                                * where a macro hides it: then no edit of it is made */
@@ -182,6 +187,13 @@ struct source_call {
 /* The call of `callee` (NULL: of anything; only one may be there) at the place. */
 int source_call_at(struct source *, const struct source_place *, const char *callee,
 		   struct source_call *, struct err *);
+
+/*
+ * The use of a macro that has the place, if it is written like a call; its arguments have text, span and, where the compiler sees one
+ * expression, type and value. There is no statement.
+ */
+int source_macro_use_at(struct source *, const struct source_place *, struct source_call *,
+			struct err *);
 
 struct source_parameter {
 	const char *name, *type; /* name "": it has none */
@@ -222,7 +234,7 @@ int source_function_at(struct source *, const struct source_place *, const char 
 
 /* ---- names ---- */
 
-/* -1: the file does not see a function of that name. */
+/* -1: the file does not see a function, static method or macro of that name, in C++ with its scopes. */
 int source_declared(struct source *, const struct source_file *, const char *function,
 		    struct err *);
 /*

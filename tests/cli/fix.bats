@@ -375,3 +375,51 @@ built() {
 	[ "$status" -le 1 ]
 	sha256sum -c before
 }
+
+@test "in the words of the program: a macro, but not one that stores" {
+	built words.c -DMACRO
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+	PERSIST(&w->last, sizeof(w->last));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "in the words of the program: a function that counts lines is told lines" {
+	built words.c -DLINES
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+	write_lines(&w->last, 1);$' p.patch
+	grep '^+	write_lines(w->record + 2, ((unsigned long)(w->record + 2) % 64 + 3 \* sizeof(\*w->record) + 63) / 64);$' p.patch
+	output_has "9 flushes and 2 fences before, 13 and 4 after"
+	rm app/compile_commands.json # debug information does not have -D; which part was compiled tells it
+	run -0 holdfast fix --source app --patch again.patch t
+	diff p.patch again.patch
+	patch_is_good
+}
+
+@test "an object that a function fills in is flushed behind the call, without a copy of the function" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/words.c" app/
+	printf 'store: words.c\n\t$(CC) -g -O1 -fno-inline -Wall -Wextra -Werror -o $@ $<\n' >app/Makefile
+	make -s -C app
+	holdfast record -q --profile-sites -o t -- app/store pool
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "after the call, of the range that it writes"
+	grep '^+	PERSIST(&w->record\[1\], sizeof(w->record\[1\]));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch_is_good
+}
+
+@test "in C++: a static method, also in files that only see it; methods and operators in a header" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE"/tests/cli/programs-fix/scope* app/
+	printf 'store: scope.cc scope_main.cc scope.h\n\t$(CC) -xc++ -g -O1 -Wall -Wextra -Werror -o $@ scope.cc scope_main.cc -lstdc++\n' >app/Makefile
+	make -s -C app
+	holdfast record -q -o t -- app/store pool
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "3 repaired"
+	grep '^+		pm::Device::persist(&last, sizeof(last));$' p.patch
+	grep '^+	pm::Device::persist(&h->gap\[3\], sizeof(h->gap\[3\]));$' p.patch
+	patch_is_good
+}
