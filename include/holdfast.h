@@ -33,15 +33,16 @@
  * exchanged with itself, so a processor does nothing and rdx stays 0. Valgrind knows the
  * sequence, reads the request and its arguments at rax, and answers in rdx.
  */
-static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long holdfast_request(
-	unsigned long request, unsigned long a, unsigned long b)
+static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long holdfast_request_3(
+	unsigned long request, unsigned long a, unsigned long b, unsigned long c)
 {
 	volatile unsigned long args[6];
 	unsigned long result;
 	args[0] = request;
 	args[1] = a;
 	args[2] = b;
-	args[3] = args[4] = args[5] = 0;
+	args[3] = c;
+	args[4] = args[5] = 0;
 	__asm__ volatile("rolq $3, %%rdi\n\t"
 			 "rolq $13, %%rdi\n\t"
 			 "rolq $61, %%rdi\n\t"
@@ -51,6 +52,12 @@ static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long h
 			 : "a"(&args[0]), "0"(0ul)
 			 : "cc", "memory");
 	return result;
+}
+
+static __inline__ __attribute__((__always_inline__, __unused__)) unsigned long holdfast_request(
+	unsigned long request, unsigned long a, unsigned long b)
+{
+	return holdfast_request_3(request, a, b, 0);
 }
 
 #define HOLDFAST_OP_BEGIN(id)                                                                      \

@@ -20,6 +20,10 @@ examples() {
 	examples docs/EXPLORE.md
 }
 
+@test "the examples of docs/MIGRATING.md" {
+	examples docs/MIGRATING.md
+}
+
 # words OPTION VERB: what the option takes, and what each word means, a line each.
 words() {
 	holdfast help --man "$2" | sed 's/\\-/-/g' | awk -v option=".B --$1 " '
