@@ -171,7 +171,6 @@ struct check_atom {
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
 #define TALLY 8
-#define CHECK_ATOM_BITS 1024
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
@@ -186,7 +185,6 @@ struct oracle_state {
 	model_where places;  /* … so many */
 	struct hmap atom;    /* location -> index in atoms */
 	VEC(struct check_atom) atoms;
-	uint64_t atom_bits[CHECK_ATOM_BITS]; /* a filter: most stores are to none of them */
 	struct check_handed {
 		uint64_t lo, hi, num; /* locations; the event */
 		model_where where;

@@ -26,21 +26,6 @@ static void note_sort(struct oracle_state *u, model_where w, unsigned sort)
 		hmap_put(&u->atomics, w, old | sort);
 }
 
-/* The bit that says of a location whether atomic instructions store there; some others share it. */
-static uint64_t bit_of(uint64_t loc, size_t *word)
-{
-	uint64_t hash = hash_mix(loc, 0);
-	*word = hash / 64 % CHECK_ATOM_BITS;
-	return 1ull << hash % 64;
-}
-
-static bool may_be_atomic(const struct oracle_state *u, uint64_t loc)
-{
-	size_t i;
-	uint64_t bit = bit_of(loc, &i);
-	return u->atom_bits[i] & bit;
-}
-
 /* What the bytes held before; 0 if it is not known. Where nobody has stored yet, a file is mostly zero. */
 static uint16_t value_before(const struct model_step *s, unsigned w)
 {
@@ -53,16 +38,14 @@ static uint16_t value_before(const struct model_step *s, unsigned w)
 static struct check_atom *atom_at(struct oracle_state *u, const struct model_step *s, uint64_t loc)
 {
 	uint64_t index;
-	size_t i;
 	if (hmap_get(&u->atom, loc, &index))
 		return &u->atoms.p[index];
 	if (!(s->ev->flags & TRACE_F_ATOMIC))
 		return NULL;
-	uint64_t bit = bit_of(loc, &i);
 	struct check_atom new = { .now = value_before(s, loc % TRACE_LINE / 8),
 				  .when = (uint32_t)s->ev->num,
 				  .where = s->where };
-	u->atom_bits[i] |= bit;
+	s->line->atomic |= (uint8_t)(1u << loc % TRACE_LINE / 8);
 	hmap_put(&u->atom, loc, u->atoms.n);
 	VEC_PUSH(&u->atoms, new);
 	return &u->atoms.p[u->atoms.n - 1];
@@ -100,7 +83,8 @@ void check_note_lock(struct oracle_state *u, const struct model_step *s)
 {
 	unsigned byte = (unsigned)__builtin_ctzll(s->mask);
 	uint64_t loc = s->line->key * TRACE_LINE + byte;
-	if (!s->ev->data || !(s->ev->flags & TRACE_F_ATOMIC || may_be_atomic(u, loc)))
+	bool atomic = s->ev->flags & TRACE_F_ATOMIC || s->line->atomic >> byte / 8 & 1;
+	if (!s->ev->data || !atomic) /* most stores */
 		return;
 	struct check_atom *a = atom_at(u, s, loc);
 	if (!a)

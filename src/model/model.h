@@ -42,8 +42,9 @@ struct model_line {
 	uint64_t meant; /* bytes that were persisted on purpose: kept by whoever watches */
 	uint32_t
 		flight; /* see model_flight; 0: nothing is open, and no thread's fence is waited for */
-	uint32_t storer;                /* thread of the newest store */
-	uint32_t op;                    /* operation that last listed the line in op_lines */
+	uint32_t storer : 24; /* thread of the newest store */
+	uint32_t atomic : 8; /* words that atomic instructions stored to: kept by whoever watches */
+	uint32_t op;         /* operation that last listed the line in op_lines */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
 	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
 	uint16_t newest[MODEL_WORDS];   /* hash of the newest store to each word: where, what */
