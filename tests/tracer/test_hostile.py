@@ -56,10 +56,12 @@ def same_extents(trace):
 
 
 # What is recorded with an option, and what is not: then the self-check names the cause.
-OPTIONS = {name: ["--follow-forks"] for name in ("exec_writes", "vforked", "child_writes", "spawned", "forked")}
-UNSEEN = {"uring": "io_uring", "ring_reads": "io_uring"}
+OPTIONS = {name: ["--follow-forks"] for name in ("exec_writes", "vforked", "child_writes", "spawned", "forked",
+                                                 "cloned")}
+UNSEEN = {name: "io_uring" for name in ("uring", "ring_reads", "fixed_buffers")}
 
-for which in ("hostile", "hostile_calls", "hostile_files", "hostile_maps", "hostile_code"):
+for which in ("hostile", "hostile_calls", "hostile_files", "hostile_maps", "hostile_code",
+              "hostile_faults"):
     for scene in harness.run([harness.program(which), "list"]).split():
         def add(program=which, name=scene):
             @case(f"{program}: {name}")

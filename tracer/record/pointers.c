@@ -27,15 +27,6 @@ static struct {
 	Bool off;  /* there is, or was, another process */
 } pointers;
 
-/* Reading must not fault: the mapping may go beyond the end of its file. */
-static UInt peek(Addr a, UChar *to, UInt len)
-{
-	struct vki_iovec here = { to, len }, there = { (void *)a, len };
-	SysRes r = VG_(do_syscall)(__NR_process_vm_readv, (UWord)VG_(getpid)(), (UWord)&here, 1,
-				   (UWord)&there, 1, 0, 0, 0);
-	return sr_isError(r) ? 0 : (UInt)sr_Res(r);
-}
-
 static void listen(void)
 {
 	while (pointers.used && pointers.all[pointers.used - 1].tid == VG_INVALID_THREADID)
@@ -52,7 +43,7 @@ static void add(ThreadId tid, Addr a, UInt len)
 	if (r == NULL || i == MOST)
 		return;
 	struct pointer *p = &pointers.all[i];
-	p->len = peek(a, p->was, len < r->hi - a ? len : (UInt)(r->hi - a));
+	p->len = region_peek(a, p->was, len < r->hi - a ? len : (UInt)(r->hi - a));
 	if (!p->len)
 		return;
 	p->a = a;
@@ -121,7 +112,7 @@ void pointers_pre(ThreadId tid, UInt no, const UWord *a, UInt nargs)
 static void compare(struct pointer *p, UInt site, UInt ctx)
 {
 	UChar now[BYTES];
-	UInt len = peek(p->a, now, p->len);
+	UInt len = region_peek(p->a, now, p->len);
 	for (UInt i = 0, n; i < len; i += n ? n : 1) {
 		for (n = 0; i + n < len && now[i + n] != p->was[i + n]; n++)
 			;
@@ -174,5 +165,5 @@ void pointers_refresh(ThreadId tid)
 {
 	for (UInt i = 0; i < pointers.used; i++)
 		if (pointers.all[i].tid != VG_INVALID_THREADID && pointers.all[i].tid != tid)
-			peek(pointers.all[i].a, pointers.all[i].was, pointers.all[i].len);
+			region_peek(pointers.all[i].a, pointers.all[i].was, pointers.all[i].len);
 }

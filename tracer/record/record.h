@@ -178,6 +178,8 @@ const struct region *region_find(Addr a); /* PM region that holds a, or NULL */
 Addr region_next(Addr a);                 /* the first PM address from a on; ~0 if there is none */
 const struct region *region_loaded(Addr a); /* with --hf-loads: the first that ends behind a */
 Bool region_covers(Addr a, SizeT len);
+/* A copy; bytes that could be read. A plain load may fault: the mapping may go beyond the end of its file. */
+UInt region_peek(Addr a, UChar *to, UInt len);
 void region_mmap(ThreadId tid, Addr a, SizeT len, UInt prot, UInt flags, Int fd, ULong off,
 		 Addr hint);
 void region_munmap(ThreadId tid, Addr a, SizeT len);

@@ -31,6 +31,18 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 	emit(kind, flags, syscall_site(tid), ctx_node(), nargs, args, payload, size);
 }
 
+/*
+ * The core tells of all that a call was asked to write; the kernel stops at the first page that it cannot write.
+ * What can be written but not read (PROT_WRITE alone) is no business of process_vm_readv, but of the processor.
+ */
+static Bool can_be_written(Addr a)
+{
+	UChar byte;
+	return region_peek(a, &byte, 1) == 1 ||
+	       (!VG_(am_is_valid_for_client)(a, 1, VKI_PROT_READ) &&
+		VG_(am_is_valid_for_client)(a, 1, VKI_PROT_WRITE));
+}
+
 /* One record per page, since a payload is limited. */
 static void memory_written(Addr a, Addr end, UInt site)
 {
@@ -40,7 +52,8 @@ static void memory_written(Addr a, Addr end, UInt site)
 			stop = region_find(a)->hi;
 		if (stop > end)
 			stop = end;
-		emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, site, ctx_node());
+		if (can_be_written(a))
+			emit_store(a, (UInt)(stop - a), TRACE_F_KERNEL, site, ctx_node());
 	}
 }
 
