@@ -131,8 +131,14 @@ bool campaign_interrupted(void)
 
 static int run(struct campaign *c, struct err *err)
 {
-	if (crash_sanity(c->crash, c->runner, &c->hooks, err) ||
-	    crash_run(c->crash, c->runner, &c->hooks, err))
+	if (crash_sanity(c->crash, c->runner, &c->hooks, err))
+		return -1;
+	if (c->options.budget_asked && c->options.budget > 0 && !c->uses_known) {
+		size_t n; /* there may be no time for it at the end */
+		free(campaign_uses(c, &n));
+	}
+	campaign_plan_make(c);
+	if (crash_run(c->crash, c->runner, &c->hooks, err))
 		return -1;
 	if (!interrupted && !crash_counts(c->crash)->failed)
 		c->blind = c->uses_known ? c->uses_nothing : crash_is_blind(c->crash);

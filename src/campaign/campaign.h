@@ -51,13 +51,25 @@ void campaign_close(struct campaign *); /* NULL is fine */
 int campaign_history(struct campaign *, struct err *);
 int campaign_start(struct campaign *, unsigned cells, struct err *);
 
+/* What there is to do, about. */
+struct campaign_plan {
+	uint64_t images;  /* 0: there are none, or nobody can tell: */
+	bool known;       /* … the former */
+	double seconds;   /* for all of them */
+	double budget;    /* seconds after which it ends in any case; 0: none */
+	bool asked;       /* the budget is not the default */
+	uint64_t affords; /* images that it is enough for, as far as that is known; 0: for all */
+};
 struct campaign_progress {
+	const struct campaign_plan *begins; /* the first time, before any state; then NULL */
 	const struct crash_counts *counts;
 	double spent, left; /* seconds; left 0: it cannot be told */
 };
 typedef void campaign_watch(void *, const struct campaign_progress *);
+/* So many seconds of a budget are spent before campaign_run; the campaign gets a tenth of it at least. */
+void campaign_spent(struct campaign *, double seconds);
 /* Sanity, then all states; the results are kept. SIGINT, SIGTERM and SIGHUP end it early. `watch`
- * (may be NULL) hears a few times a second how far it is. */
+ * (may be NULL) hears what there is to do, and a few times a second how far it is. */
 int campaign_run(struct campaign *, campaign_watch *, void *, struct err *);
 /*
  * Between campaign_start and campaign_run, if check looks at the trace as well: what recovery does to the

@@ -54,6 +54,8 @@ struct campaign_options {
 	struct crash_opts crash;
 	struct runner_opts runner;
 	const char *judge;
+	double budget;     /* seconds; 0: as long as it takes */
+	bool budget_asked; /* the budget is not the default */
 	bool same_address;
 	char *only_text; /* crash.only: its words, and where they are */
 	VEC(const char *) only;
@@ -89,6 +91,9 @@ struct campaign {
 	double slowest;       /* recovery that succeeded in these, in seconds */
 	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;
+	double before;    /* seconds of the budget that others have used */
+	double reporting; /* seconds that it took to keep what was found */
+	struct campaign_plan plan;
 	bool blind; /* recovery never looked at the files */
 	/* prove.c */
 	bool uses_known;   /* recovery was watched on the image of the normal end */
@@ -105,6 +110,11 @@ struct campaign {
  * of the set. */
 void campaign_judge(struct campaign *, struct finding_set *crashes);
 void campaign_check_free(struct campaign *);
+
+/* plan.c: what there is to do, in how much time. The second: when it must have ended. */
+void campaign_plan_make(struct campaign *);
+void campaign_plan_until(struct campaign *);
+struct campaign_progress campaign_plan_progress(const struct campaign *, double now);
 
 /* keep.c */
 int campaign_save(struct campaign *, struct err *);          /* the settings of a new one */

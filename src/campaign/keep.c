@@ -148,7 +148,10 @@ static int keep_findings(struct campaign *c, struct err *err)
 {
 	if (campaign_db_begin(c->db, err))
 		return -1;
+	double start = now_seconds();
 	int bad = put_findings(c, err);
+	c->reporting = now_seconds() - start;
+	campaign_plan_until(c);
 	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
 }
 
@@ -160,16 +163,6 @@ static void keep_counts(struct campaign *c)
 		return;
 	(void)put_counts(c, "running", &ignored);
 	(void)campaign_db_commit(c->db, &ignored);
-}
-
-static struct campaign_progress progress_of(const struct campaign *c, double now)
-{
-	const struct crash_counts *n = crash_counts(c->crash);
-	double spent = now - c->started, part = 0;
-	if (n->points)
-		part = ((double)n->phase + (double)n->point / (double)n->points) /
-		       (double)(n->phases ? n->phases : 1);
-	return (struct campaign_progress){ n, spent, part > 0.02 ? spent / part - spent : 0 };
 }
 
 static int progressed(void *arg, const struct crash_counts *n, struct err *err)
@@ -184,7 +177,7 @@ static int progressed(void *arg, const struct crash_counts *n, struct err *err)
 		keep_counts(c);
 	}
 	if (c->watch && now - c->said >= PROGRESS) {
-		struct campaign_progress p = progress_of(c, now);
+		struct campaign_progress p = campaign_plan_progress(c, now);
 		c->said = now;
 		c->watch(c->watch_arg, &p);
 	}

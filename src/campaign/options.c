@@ -6,6 +6,7 @@
 #include "campaign/internal.h"
 
 #define TIMEOUT 10.0
+#define BUDGET 600.0 /* seconds */
 #define LONGEST 86400
 #define OUTPUT_CAP (16u << 20)
 #define MAX_PER_PATH 8
@@ -19,12 +20,16 @@ static int not_a(const char *what, const char *name, const char *text, struct er
 static int set_budget(struct campaign_options *o, const char *name, const char *text,
 		      struct err *err)
 {
-	struct crash_opts *to = &o->crash;
-	if (units_has_unit(text) ? !units_time(text, &to->budget_seconds)
-				 : !units_size(text, &to->budget_states))
+	uint64_t *states = &o->crash.budget_states;
+	o->budget = 0;
+	o->budget_asked = true;
+	if (!strcmp(text, "none"))
+		return 0;
+	if (units_has_unit(text) ? !units_time(text, &o->budget) : !units_size(text, states))
 		return not_a(units_has_unit(text) ? "time" : "size", name, text, err);
-	if (to->budget_seconds <= 0 && !to->budget_states)
+	if (o->budget <= 0 && !*states)
 		return err_set(err, EXIT_USAGE, "--budget: nothing can be done with 0");
+	o->crash.endless = true;
 	return 0;
 }
 
@@ -190,6 +195,7 @@ int campaign_options_set(struct campaign_options *o, const struct campaign_setti
 {
 	int bad = 0;
 	*o = (struct campaign_options){
+		.budget = BUDGET,
 		.crash = { .model = model_find(NULL),
 			   .max_per_path = MAX_PER_PATH,
 			   .suffix = SUFFIX },

@@ -39,10 +39,10 @@ struct campaign_opts {
 		{ "budget",                                                                           \
 		  0,                                                                                  \
 		  CLI_TEXT,                                                                           \
-		  "TIME|STATES",                                                                      \
+		  "TIME|STATES|none",                                                                 \
 		  offsetof(T, crash.budget),                                                          \
 		  "stop after this time (90s, 10m, 2h) or this many images; random goes on till "     \
-		  "then" },                                                                           \
+		  "then. 10m without it, and none is until all is tested" },                          \
 		{ "points",       0, CLI_CHOICE, NULL, offsetof(T, crash.points), "where to crash",   \
 		  &choices_points },                                                                  \
 		{ "max-per-path",                                                                     \

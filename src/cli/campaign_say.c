@@ -5,6 +5,8 @@
 
 #include "cli/campaign.h"
 
+#define LONG 300.0 /* seconds */
+
 void campaign_say_view(const struct campaign *c)
 {
 	size_t n;
@@ -16,10 +18,53 @@ void campaign_say_view(const struct campaign *c)
 		 view->lacks ? ": " : "", view->lacks ? view->lacks : "");
 }
 
+/* "2 s", "40 minutes", "3 hours"; xmalloc'ed. */
+static char *time_text(double seconds)
+{
+	if (seconds < 1)
+		return xstrdup("a second");
+	if (seconds < 100)
+		return xasprintf("%.0f seconds", seconds);
+	if (seconds < 100 * 60)
+		return xasprintf("%.0f minutes", seconds / 60);
+	return seconds < 100 * 3600 ? xasprintf("%.0f hours", seconds / 3600)
+				    : xasprintf("%.0f days", seconds / 86400);
+}
+
+static void say_plan(const struct campaign_plan *p)
+{
+	char *all = time_text(p->seconds), *end = time_text(p->budget);
+	char *limit = p->asked ? xstrdup("")
+		      : p->affords || !p->known
+			      ? xasprintf("; it ends after %s, --budget none tests all", end)
+			      : xasprintf("; it ends after %s in any case", end);
+	if (!p->known)
+		msg_info("nobody can tell how many images there are to test: the run is long%s",
+			 limit);
+	else if (p->affords)
+		msg_info("about %" PRIu64
+			 " images to test, which takes about %s; the budget is enough "
+			 "for about %" PRIu64 " of them, the most telling first%s",
+			 p->images, all, p->affords, limit);
+	else
+		msg_info("about %" PRIu64 " images to test, which takes about %s%s%s", p->images,
+			 all, limit,
+			 p->asked && p->seconds > LONG
+				 ? "; --budget 5m would test the most telling of them"
+				 : "");
+	free(limit);
+	free(all);
+	free(end);
+}
+
 void campaign_say_progress(void *arg, const struct campaign_progress *p)
 {
 	const struct crash_counts *n = p->counts;
 	(void)arg;
+	if (p->begins) {
+		say_plan(p->begins);
+		return;
+	}
 	progress("crash: %s, point %zu of %" PRIu64 ", %" PRIu64 " images (%.0f/s), %" PRIu64
 		 " cause%s, %s%.0f s left",
 		 n->strategy ? n->strategy : "sanity", n->point + 1, n->points, n->tested,
@@ -117,9 +162,18 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 	if (campaign_interrupted())
 		return xasprintf("interrupted; holdfast crash --resume %s goes on",
 				 campaign_dir(c));
-	if (crash_counts(crash)->cut)
-		return xasprintf(
-			"the budget ended it; holdfast crash --resume --budget … %s goes on",
-			campaign_dir(c));
+	const struct crash_counts *n = crash_counts(crash);
+	char *left = n->unexplained ? xasprintf(", with %" PRIu64 " failing state%s unexplained",
+						n->unexplained, n->unexplained == 1 ? "" : "s")
+				    : xstrdup("");
+	char *text =
+		xasprintf("the budget ended it%s; holdfast crash --resume --budget … %s goes on",
+			  left, campaign_dir(c));
+	free(left);
+	if (n->cut) {
+		*broken = *broken || (n->unexplained && !n->causes);
+		return text;
+	}
+	free(text);
 	return crash_unknown(crash);
 }

@@ -15,6 +15,7 @@ struct work {
 	struct output out;
 	struct finding_set set;
 	struct launch_recording rec;
+	double began;
 	char *dir;
 	bool live; /* a program was run: its stdout is its own */
 };
@@ -175,9 +176,11 @@ static int crash(struct work *w, const struct campaign_settings *settings, struc
 	enum campaign_db_mode mode = o->resume  ? CAMPAIGN_DB_RESUME
 				     : o->fresh ? CAMPAIGN_DB_FRESH
 						: CAMPAIGN_DB_NEW;
+	double opened = now_seconds();
 	w->campaign = campaign_open(w->dir, settings, mode, err);
 	if (!w->campaign || campaign_start(w->campaign, (unsigned)o->jobs, err))
 		return -1;
+	campaign_spent(w->campaign, opened - w->began);
 	campaign_say_view(w->campaign);
 	if (check(w, err))
 		return -1;
@@ -222,7 +225,7 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 
 int session_run(struct session *s, int argc, char **argv)
 {
-	struct work w = { .s = s };
+	struct work w = { .s = s, .began = now_seconds() };
 	struct err err = { 0 };
 	msg_quiet = s->output->quiet;
 	output_ci(s->output);

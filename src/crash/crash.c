@@ -59,7 +59,7 @@ static bool wants_breaches(const struct crash *c)
 
 static int find_breaches(struct crash *c, const struct infer_ops *ops, struct err *err)
 {
-	bool all = c->opts.budget_states || c->opts.budget_seconds > 0 || !c->opts.max_per_path;
+	bool all = c->opts.endless || !c->opts.max_per_path;
 	struct infer_beliefs *b = infer_beliefs_read(c->h->reader, ops, c->opts.model, c->src, err);
 	if (b)
 		crash_breaches_plan(&c->breaches, c->h, ops, b, all ? 0 : CRASH_ALIKE);

@@ -26,7 +26,7 @@ struct crash_opts {
 	size_t nonly;
 	uint64_t after;         /* only points from this event on */
 	uint64_t budget_states; /* images to test; 0: no limit */
-	double budget_seconds;  /* 0: no limit */
+	bool endless;           /* … or a time was asked for: strategies may go on for ever */
 	uint64_t seed;
 	uint64_t random; /* states per point that `random` makes; 0: its own choice */
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
@@ -85,6 +85,7 @@ struct crash_counts {
 	uint64_t
 		unjudged; /* states in overlapping operations, where what is said was not looked at */
 	uint64_t chatter; /* states in which more was said the first time than when asked again */
+	uint64_t unexplained; /* failing states that were left when it ended */
 	uint64_t causes;
 	size_t phase, phases; /* which of the strategies, and of how many */
 	size_t point;         /* where the strategy is now */
@@ -157,6 +158,10 @@ size_t crash_memory(const struct crash *);
 int crash_sanity(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* Recoveries that succeeded before took up to so many seconds: what takes far longer hangs, see patience.c. */
 void crash_slowest(struct crash *, double seconds);
+/* It is to have ended by then (now_seconds); 0: it may take as long as it takes. It may change while it runs. */
+void crash_until(struct crash *, double when);
+/* How many images there are to test, about, if all is well; false: cannot be told. After crash_sanity. */
+bool crash_estimate(struct crash *, uint64_t *images);
 /* Generates and tests. 0: done or cut; -1: err. */
 int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* What recovery does to the files at the normal end, malloc'ed; the paths live as long as the crash.

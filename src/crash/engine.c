@@ -24,16 +24,30 @@ static struct crash_verdict unpack(uint64_t v)
 				       .hasty = v & HASTY };
 }
 
+/* There is no time for more than what is under way, if that takes as long as what was done so far. */
+static bool is_late(const struct crash *c)
+{
+	double now = now_seconds(), pending = (double)(c->job.n - c->head);
+	double settled = (double)c->seq - pending;
+	if (c->until <= 0)
+		return false;
+	return now + (settled > 0 ? pending * (now - c->started) / settled : 0) >= c->until;
+}
+
 static bool wants_stop(struct crash *c)
 {
-	const struct crash_opts *o = &c->opts;
-	if (!c->stopping) {
-		c->stopping =
-			(c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
-			(o->budget_states && c->counts.tested + c->inflight >= o->budget_states) ||
-			(o->budget_seconds > 0 && now_seconds() - c->started >= o->budget_seconds);
-	}
+	uint64_t most = c->opts.budget_states;
+	if (!c->stopping)
+		c->stopping = (c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
+			      (most && c->counts.tested + c->inflight >= most) || is_late(c);
 	return c->stopping;
+}
+
+void crash_until(struct crash *c, double when)
+{
+	c->until = when;
+	if (c->started > 0)
+		runner_until(c->runner, when);
 }
 
 static int tick(struct crash *c, struct err *err)
@@ -204,6 +218,7 @@ static int settle(struct crash *c, struct err *err)
 		if (failed) {
 			c->counts.failed++;
 			bad = crash_explain_state(c, &job->state, job->verdict, err);
+			c->counts.unexplained += bad != 0;
 		} else if (job->verdict.verdict != RUNNER_OK) {
 			c->counts.created++;
 		}
@@ -350,31 +365,36 @@ static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 
 static void forget_jobs(struct crash *c)
 {
-	while (c->head < c->job.n)
-		free_job(c->job.p[c->head++]);
+	while (c->head < c->job.n) {
+		struct crash_job *job = c->job.p[c->head++];
+		bool failed = job->done && crash_failed(c, &job->state, job->verdict);
+		c->counts.failed += failed;
+		c->counts.unexplained += failed;
+		free_job(job);
+	}
 	c->head = c->job.n = 0;
 }
 
-static struct crash_world look_at(struct crash *c)
+struct crash_world crash_look(struct crash *c)
 {
-	struct crash_world w = {
-		.h = c->h,
-		.points = &c->points,
-		.wishes = { .random = c->opts.random,
-			    .few = c->opts.few,
-			    .no_reduce = c->opts.no_reduce,
-			    .budget = c->opts.budget_states || c->opts.budget_seconds > 0,
-			    .narrow = c->opts.nonly || c->opts.after },
-		.seed = c->opts.seed,
-		.suspects = &c->suspects,
-		.breaches = &c->breaches,
-		.reads = runner_calls(c->runner) && !c->opts.several ? crash_reads_lines : NULL,
-		.reads_arg = c,
-		.src = c->src,
-		.opts = &c->opts,
-		.settle = wait_for_all,
-		.settle_arg = c
-	};
+	struct crash_world w = { .h = c->h,
+				 .points = &c->points,
+				 .wishes = { .random = c->opts.random,
+					     .few = c->opts.few,
+					     .no_reduce = c->opts.no_reduce,
+					     .budget = c->opts.endless,
+					     .narrow = c->opts.nonly || c->opts.after },
+				 .seed = c->opts.seed,
+				 .suspects = &c->suspects,
+				 .breaches = &c->breaches,
+				 .reads = c->runner && runner_calls(c->runner) && !c->opts.several
+						  ? crash_reads_lines
+						  : NULL,
+				 .reads_arg = c,
+				 .src = c->src,
+				 .opts = &c->opts,
+				 .settle = wait_for_all,
+				 .settle_arg = c };
 	crash_cursor_init(&w.cursor, c->h);
 	return w;
 }
@@ -395,14 +415,17 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 	c->runner = r;
 	c->hooks = hooks;
 	c->started = now_seconds();
-	world = look_at(c);
+	crash_until(c, c->until);
+	world = crash_look(c);
 	crash_suspects_plan(&c->suspects, c->h, &c->points);
 	if (c->suspects.plan.n && crash_strategy_find(c->opts.strategy) != proof)
 		bad = run_named(c, &world, proof->name, err) || crash_suspects_confirm(c, err);
 	if (!bad)
 		bad = run_named(c, &world, c->opts.strategy, err);
 	crash_cursor_free(&world.cursor);
-	if (bad && hooks->stop && hooks->stop(hooks->arg)) {
+	bool late = c->until > 0 && now_seconds() >= c->until;
+	runner_until(r, 0);
+	if (bad && (late || (hooks->stop && hooks->stop(hooks->arg)))) {
 		c->stopping = true; /* what was in flight is given up */
 		bad = 0;
 	}

@@ -267,7 +267,7 @@ struct crash {
 	struct finding_helpers *helpers; /* NULL: not looked for yet */
 	struct finding_place *path;      /* by place */
 	VEC(uint64_t) statement; /* per place: which source statement it is; 0: not looked up */
-	double started;
+	double started, until;   /* crash_until */
 	bool stopping;
 	double slowest; /* seconds: of the recoveries that succeeded */
 	bool patient;   /* a hasty verdict was wrong */
@@ -301,6 +301,9 @@ bool crash_failed(const struct crash *, const struct crash_state *, struct crash
 unsigned crash_patience(const struct crash *);
 void crash_patience_learn(struct crash *, const struct runner_result *);
 bool crash_was_hasty(struct crash *, struct crash_verdict first, struct crash_verdict again);
+
+/* engine.c: for a strategy; the cursor is to be freed. */
+struct crash_world crash_look(struct crash *);
 
 /* suffix.c: the operations that follow a crash. NULL and err: their file cannot be read. */
 struct crash_suffix;

@@ -90,11 +90,11 @@ static bool ask(struct crash *c, const struct crash_state *s, bool bytes, struct
 bool crash_reads_lines(void *arg, const struct crash_state *s, uint32_t **line, size_t *n)
 {
 	struct crash *c = arg;
-	struct used *used;
+	struct used *used = NULL;
 	VEC(uint32_t) v = { 0 };
 	size_t nused = 0, nread = 0;
 	uint64_t at;
-	bool told = ask(c, s, false, &used, &nused);
+	bool told = !(c->until > 0 && now_seconds() >= c->until) && ask(c, s, false, &used, &nused);
 	while (told && nread < nused && !used[nread].written)
 		nread++;
 	for (size_t i = 0; i < nread; i++)

@@ -77,6 +77,9 @@ static char *output_of(struct runner *r, unsigned cell, struct inside *in, size_
 	struct runner_result result;
 	char *bytes = NULL;
 	in->ms = r->opts->timeout_ms * PATIENCE;
+	double left = r->until - now_seconds();
+	if (r->until > 0 && left * 1000 < in->ms)
+		in->ms = left > 0 ? (unsigned)(left * 1000) + 1 : 1;
 	in->out = memfd_create("holdfast output", MFD_CLOEXEC);
 	if (in->out <= 0) {
 		err_errno(err, EXIT_INTERNAL, "cannot make a file in memory");

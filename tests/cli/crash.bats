@@ -26,6 +26,28 @@ check() {
 	wait_nothing_left
 }
 
+@test "--budget in seconds ends what is under way, too, and says what it leaves" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good order >/dev/null
+	# it hangs for an hour, and nobody waits for that
+	run -3 holdfast crash --timeout 1h --budget 4s --json r.json --recover "$(check hang)" t
+	output_has "the budget ended it, with "
+	output_has "unexplained"
+	jq -e '.stats.failed > 0 and (.findings | length) == 0' r.json
+}
+
+@test "what there is to do is said first; 10 minutes are the budget if there is none" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good good >/dev/null
+	holdfast crash --json r.json --recover "$(check)" t >out 2>err
+	said=$(sed -n 's/.*about \([0-9]*\) images to test, which takes about .*; it ends after 10 minutes in any case/\1/p' err)
+	[ "$said" -eq "$(jq '.stats.generated - .stats.same' r.json)" ]
+	# all of them are known by now
+	holdfast crash --resume --budget none t >out 2>err
+	grep -q "about 0 images to test" err
+	! grep -q "minutes" err || false
+	run -0 holdfast crash --fresh --budget 4 --recover "$(check)" t
+	output_has "the budget is enough for about 4 of them, the most telling first"
+}
+
 @test "each bug is found once, of the right kind, with both stores named" {
 	for pair in "ordering order" "missing-flush no-flush" "atomicity halves"; do
 		# shellcheck disable=SC2086
