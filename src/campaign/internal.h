@@ -91,7 +91,10 @@ struct campaign {
 	double slowest;       /* recovery that succeeded in these, in seconds */
 	uint64_t causes;      /* whose findings are kept */
 	double started, said, kept;
-	double before;    /* seconds of the budget that others have used */
+	double before;         /* seconds of the budget that others have used */
+	double seconds_before; /* in earlier runs */
+	uint64_t
+		causes_before; /* that `course` has: a line "seconds,tested,failed,causes" for each new one */
 	double reporting; /* seconds that it took to keep what was found */
 	struct campaign_plan plan;
 	bool blind; /* recovery never looked at the files */

@@ -52,6 +52,11 @@ int campaign_load_verdicts(struct campaign *c, struct err *err)
 {
 	if (campaign_db_each_verdict(c->db, load_verdict, c, err))
 		return -1;
+	const char *kept = campaign_db_get(c->db, "seconds");
+	c->seconds_before = kept ? strtod(kept, NULL) : 0;
+	kept = campaign_db_get(c->db, "course");
+	const char *last = kept ? strrchr(kept, ',') : NULL;
+	c->causes_before = last ? strtoull(last + 1, NULL, 10) : 0;
 	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
 	return 0;
 }
@@ -92,6 +97,48 @@ static int put_number(struct campaign *c, const char *key, double value, struct 
 	return campaign_db_set(c->db, key, text, err);
 }
 
+/* Of all runs of the campaign. */
+static double seconds_of(const struct campaign *c)
+{
+	return c->seconds_before + now_seconds() - c->started;
+}
+
+/* What a run may not know, or not yet. */
+static int put_more(struct campaign *c, struct err *err)
+{
+	const struct crash_counts *n = crash_counts(c->crash);
+	const struct crash_behaviour_counts *b = &n->behaviour;
+	if (c->plan.known &&
+	    put_number(c, "images", c->tested_before + (double)c->plan.images, err))
+		return -1;
+	if (!b->behaviours)
+		return 0;
+	return put_number(c, "behaviours", (double)b->behaviours, err) ||
+	       put_number(c, "groups", (double)b->groups, err) ||
+	       put_number(c, "representatives",
+			  (double)(b->taken < b->groups ? b->taken : b->groups), err) ||
+	       put_number(c, "followed", b->taken > b->groups ? (double)(b->taken - b->groups) : 0,
+			  err) ||
+	       put_number(c, "behaviour_tested", (double)b->tested, err) ||
+	       put_number(c, "behaviour_failed", (double)b->failed, err);
+}
+
+/* Adds a line to the course of the campaign, if there is a cause that no earlier run knew. */
+static int note_course(struct campaign *c, struct err *err)
+{
+	const struct crash_counts *n = crash_counts(c->crash);
+	if (n->causes <= c->causes_before)
+		return 0;
+	const char *old = campaign_db_get(c->db, "course");
+	char *course = xasprintf("%s%.1f,%.0f,%llu,%llu\n", old ? old : "", seconds_of(c),
+				 c->tested_before + (double)n->tested,
+				 (unsigned long long)n->failed, (unsigned long long)n->causes);
+	c->causes_before = n->causes;
+	int bad = campaign_db_set(c->db, "course", course, err);
+	free(course);
+	return bad;
+}
+
 static int put_counts(struct campaign *c, const char *state, struct err *err)
 {
 	const struct crash_counts *n = crash_counts(c->crash);
@@ -109,7 +156,7 @@ static int put_counts(struct campaign *c, const char *state, struct err *err)
 	       put_number(c, "resumed", (double)n->resumed, err) ||
 	       put_number(c, "failed", (double)n->failed, err) ||
 	       put_number(c, "causes", (double)n->causes, err) ||
-	       put_number(c, "seconds", now_seconds() - c->started, err);
+	       put_number(c, "seconds", seconds_of(c), err) || put_more(c, err);
 }
 
 /* All that is known now, in the order of a report. */
@@ -149,7 +196,7 @@ static int keep_findings(struct campaign *c, struct err *err)
 	if (campaign_db_begin(c->db, err))
 		return -1;
 	double start = now_seconds();
-	int bad = put_findings(c, err);
+	int bad = put_findings(c, err) || note_course(c, err);
 	c->reporting = now_seconds() - start;
 	campaign_plan_until(c);
 	return campaign_db_commit(c->db, err) || bad ? -1 : 0;

@@ -8,11 +8,13 @@
 #include "report/report.h"
 
 struct status_cli {
-	bool json;
+	bool json, csv;
 };
 
 static const struct cli_option status_options[] = {
 	{ "json", 0, CLI_FLAG, NULL, offsetof(struct status_cli, json), "print JSON" },
+	{ "csv", 0, CLI_FLAG, NULL, offsetof(struct status_cli, csv),
+	  "print when the causes were found: a line for each, and one for now" },
 	{ NULL },
 };
 
@@ -31,11 +33,37 @@ const struct cli_verb verb_status = {
 };
 
 /* What is kept of it; the first ones are no numbers. */
-static const char *const keys[] = { "state",    "at",        "recover",    "verb",       "points",
-				    "point",    "generated", "tested",     "resumed",    "failed",
-				    "causes",   "runs",      "paths",      "candidates", "queries",
-				    "blocks",   "pm_sites",  "behaviours", "findings",   "proved",
-				    "harmless", "open",      "seconds" };
+static const char *const keys[] = { "state",
+				    "at",
+				    "recover",
+				    "verb",
+				    "points",
+				    "point",
+				    "generated",
+				    "tested",
+				    "resumed",
+				    "failed",
+				    "causes",
+				    "runs",
+				    "paths",
+				    "candidates",
+				    "queries",
+				    "blocks",
+				    "pm_sites",
+				    "behaviours",
+				    "findings",
+				    "proved",
+				    "harmless",
+				    "open",
+				    "seconds",
+				    "images",
+				    "groups",
+				    "representatives",
+				    "followed",
+				    "behaviour_tested",
+				    "behaviour_failed",
+				    "since_cause",
+				    "seconds_left" };
 #define KEYS (sizeof keys / sizeof *keys)
 #define TEXTS 4
 
@@ -46,25 +74,73 @@ static bool is_number(const char *text)
 	return end != text && !*end;
 }
 
-static void print_json(struct campaign_db *db)
-{
-	struct report_field field[KEYS];
-	for (size_t i = 0; i < KEYS; i++) {
-		const char *kept = campaign_db_get(db, keys[i]);
-		field[i] = (struct report_field){ .name = keys[i],
-						  .text = kept ? xstrdup(kept) : NULL,
-						  .number = i >= TEXTS && kept && is_number(kept) };
-	}
-	report_fields(field, KEYS, stdout);
-	for (size_t i = 0; i < KEYS; i++)
-		free(field[i].text);
-}
-
 /* What is kept under a key, or else `otherwise`; it lives until the next one is asked for. */
 static const char *kept(struct campaign_db *db, const char *key, const char *otherwise)
 {
 	const char *text = campaign_db_get(db, key);
 	return text ? text : otherwise;
+}
+
+static double number(struct campaign_db *db, const char *key)
+{
+	return strtod(kept(db, key, "0"), NULL);
+}
+
+/* Seconds without a new cause; -1: there is none yet. */
+static double since_cause(struct campaign_db *db)
+{
+	const char *course = kept(db, "course", NULL), *line = course;
+	double at = -1;
+	for (; line && *line; line = strchr(line, '\n') + 1)
+		at = strtod(line, NULL);
+	double since = number(db, "seconds") - at;
+	return at < 0 ? -1 : since > 0 ? since : 0; /* either may be rounded */
+}
+
+/* For what it will test, if it goes on as it did; -1: nobody can tell. */
+static double seconds_left(struct campaign_db *db)
+{
+	double images = number(db, "images"), tested = number(db, "tested");
+	bool over = !strcmp(kept(db, "state", ""), "finished");
+	if (over || images <= 0 || tested <= 0)
+		return over ? 0 : -1;
+	return tested < images ? (images - tested) * number(db, "seconds") / tested : 0;
+}
+
+/* A figure that is not kept, but follows from those that are; xmalloc'ed, NULL: it is none, or not known. */
+static char *derived(struct campaign_db *db, const char *key)
+{
+	double value = -1;
+	if (!strcmp(key, "since_cause"))
+		value = since_cause(db);
+	else if (!strcmp(key, "seconds_left"))
+		value = seconds_left(db);
+	return value < 0 ? NULL : xasprintf("%.1f", value);
+}
+
+static void print_csv(struct campaign_db *db)
+{
+	printf("seconds,tested,failed,causes\n%s", kept(db, "course", ""));
+	printf("%.1f,", number(db, "seconds"));
+	printf("%.0f,", number(db, "tested"));
+	printf("%.0f,", number(db, "failed"));
+	printf("%.0f\n", number(db, "causes"));
+}
+
+static void print_json(struct campaign_db *db)
+{
+	struct report_field field[KEYS];
+	for (size_t i = 0; i < KEYS; i++) {
+		char *made = derived(db, keys[i]);
+		const char *text = made ? made : campaign_db_get(db, keys[i]);
+		field[i] = (struct report_field){ .name = keys[i],
+						  .text = text ? xstrdup(text) : NULL,
+						  .number = i >= TEXTS && text && is_number(text) };
+		free(made);
+	}
+	report_fields(field, KEYS, stdout);
+	for (size_t i = 0; i < KEYS; i++)
+		free(field[i].text);
 }
 
 /* How far it is. True: there is nothing to resume, or it is running. */
@@ -84,6 +160,27 @@ static void print_proofs(struct campaign_db *db)
 	printf(", %s open\n", kept(db, "open", "0"));
 }
 
+static void print_behaviours(struct campaign_db *db)
+{
+	printf("behaviours: %s", kept(db, "behaviours", "0"));
+	printf(" in %s groups", kept(db, "groups", "0"));
+	printf("; representatives: %s", kept(db, "representatives", "0"));
+	printf("; followed up: %s", kept(db, "followed", "0"));
+	printf("; states tested: %s", kept(db, "behaviour_tested", "0"));
+	printf(", failed: %s\n", kept(db, "behaviour_failed", "0"));
+}
+
+/* What is to be expected. */
+static void print_outlook(struct campaign_db *db)
+{
+	double since = since_cause(db), left = seconds_left(db);
+	if (since >= 0)
+		printf("last new cause: %.0f s ago\n", since);
+	if (strcmp(kept(db, "state", ""), "finished") != 0 && campaign_db_get(db, "images"))
+		printf("estimate: %s images in all, about %.0f s more\n", kept(db, "images", "?"),
+		       left > 0 ? left : 0);
+}
+
 static void print_campaign(struct campaign_db *db, const char *dir)
 {
 	bool over = print_state(db, dir);
@@ -96,6 +193,9 @@ static void print_campaign(struct campaign_db *db, const char *dir)
 	printf(" in %.0f s", atof(kept(db, "seconds", "0")));
 	printf("; states failed: %s", kept(db, "failed", "0"));
 	printf("; causes: %s\n", kept(db, "causes", "0"));
+	print_outlook(db);
+	if (campaign_db_get(db, "behaviours"))
+		print_behaviours(db);
 	if (campaign_db_get(db, "proved"))
 		print_proofs(db);
 	printf("recovery: %s\n", kept(db, "recover", "?"));
@@ -132,7 +232,9 @@ static int cmd_status(int argc, char **argv)
 		return cli_fail(&err);
 	}
 	stdout_printable(!o.json);
-	if (o.json)
+	if (o.csv)
+		print_csv(db);
+	else if (o.json)
 		print_json(db);
 	else if (explore_is(db))
 		print_exploration(db, dir);

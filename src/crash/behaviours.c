@@ -7,6 +7,7 @@
 #include "crash/order.h"
 
 struct crash_behaviours {
+	struct crash_behaviour_counts *told; /* NULL: nobody wants to know */
 	const struct crash_history *h;
 	struct crash_order order;
 	struct infer_updates updates;
@@ -122,7 +123,14 @@ struct crash_behaviours *crash_behaviours_new(const struct crash_history *h,
 
 struct crash_behaviours *crash_gen_behaviours(struct crash_gen *gen)
 {
-	return crash_behaviours_new(gen->w->h, gen->w->src, gen->w->opts);
+	struct crash_behaviours *b = crash_behaviours_new(gen->w->h, gen->w->src, gen->w->opts);
+	b->told = gen->w->told;
+	if (!b->told)
+		return b;
+	*b->told = (struct crash_behaviour_counts){ .groups = b->group.n };
+	while (infer_behaviour_at(b->found, b->told->behaviours))
+		b->told->behaviours++;
+	return b;
 }
 
 void crash_behaviours_free(struct crash_behaviours *b)
@@ -166,6 +174,8 @@ void crash_behaviour_take(struct crash_behaviours *b, uint32_t behaviour)
 	const struct infer_behaviour *v = infer_behaviour_at(b->found, behaviour);
 	for (size_t i = 0; i < v->statements; i++)
 		hmap_put(&b->taken, v->statement[i], 1);
+	if (b->told)
+		b->told->taken++;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

@@ -68,7 +68,16 @@ struct crash_tested {
 	double spent;
 };
 
+/* What `representative` has done. */
+struct crash_behaviour_counts {
+	uint64_t behaviours, groups; /* that the run has, if it got so far */
+	uint64_t
+		taken; /* behaviours that are tested: a group's representative, and what is followed up */
+	uint64_t tested, failed; /* states of theirs */
+};
+
 struct crash_counts {
+	struct crash_behaviour_counts behaviour;
 	uint64_t points, paths, points_found;
 	double possible;     /* states at all points, log10 */
 	uint64_t generated;  /* by the strategies */

@@ -393,6 +393,7 @@ struct crash_world crash_look(struct crash *c)
 				 .reads_arg = c,
 				 .src = c->src,
 				 .opts = &c->opts,
+				 .told = &c->counts.behaviour,
 				 .settle = wait_for_all,
 				 .settle_arg = c };
 	crash_cursor_init(&w.cursor, c->h);

@@ -87,6 +87,7 @@ bool crash_estimate(struct crash *c, uint64_t *images)
 	if (c->h->pieces <= LONGEST) {
 		d.w.wishes.budget = false;
 		d.w.reads = NULL;
+		d.w.told = NULL;
 		d.w.settle = settle;
 		d.w.settle_arg = &d;
 		d.gen = crash_gen_new(&d.w, c->opts.strategy);

@@ -42,7 +42,10 @@ size_t crash_feedback_give(struct crash *c, bool all)
 		struct crash_heard *h = &c->heard.p[c->hearing];
 		if (!all && h->seq + CRASH_WINDOW > c->seq)
 			break;
-		h->maker->strategy->verdict(h->maker->own, h->number, failed(c, h));
+		bool bad = failed(c, h);
+		c->counts.behaviour.tested++;
+		c->counts.behaviour.failed += bad;
+		h->maker->strategy->verdict(h->maker->own, h->number, bad);
 		crash_state_free(&h->state);
 	}
 	if (c->hearing == c->heard.n)

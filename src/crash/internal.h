@@ -134,11 +134,12 @@ struct crash_world {
 	const struct crash_breaches *breaches; /* likewise */
 	bool (*reads)(void *arg, const struct crash_state *, uint32_t **line, size_t *n);
 	void *reads_arg;
-	struct srcloc_trace *src;      /* NULL: there is no source */
-	const struct crash_opts *opts; /* NULL: everything is wanted */
-	struct crash_gen *maker;       /* who made the last state, not who combines, … */
-	uint64_t number;               /* … and how many it had made before */
-	bool (*settle)(void *arg);     /* crash_gen_settle; NULL: there is nobody to wait for */
+	struct srcloc_trace *src;            /* NULL: there is no source */
+	const struct crash_opts *opts;       /* NULL: everything is wanted */
+	struct crash_gen *maker;             /* who made the last state, not who combines, … */
+	uint64_t number;                     /* … and how many it had made before */
+	struct crash_behaviour_counts *told; /* NULL: nobody wants to know */
+	bool (*settle)(void *arg); /* crash_gen_settle; NULL: there is nobody to wait for */
 	void *settle_arg;
 };
 /* gen.c: a strategy at work (strategy.h has what it may ask). */

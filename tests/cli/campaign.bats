@@ -348,3 +348,25 @@ long_campaign() {
 	output_has "nothing found"
 	run -2 holdfast test -- "$BIN/app" run "$pool" good
 }
+
+@test "status: behaviours, the last cause, what is left; --csv has the causes over time, also of a campaign in pieces" {
+	cd "$BATS_TEST_TMPDIR"
+	holdfast record -q -o t -- "$BIN/app" run "$pool" good order halves no-flush >/dev/null
+	crash_json r.json --budget 15 --recover "$(check)" t
+	run -0 holdfast status t
+	output_has "estimate: "
+	crash_json r.json --resume --budget none t
+	run -0 holdfast status t
+	output_has "last new cause: "
+	output_has "representatives: "
+	output_lacks "estimate"
+	holdfast status --json t | jq -e '.behaviours >= .groups and .groups >= 1 and .representatives == .groups and .behaviour_failed > 0 and
+		.followed >= 0 and .since_cause >= 0 and .seconds_left == 0 and .images > 0'
+	holdfast status --csv t >csv
+	[ "$(head -1 csv)" = "seconds,tested,failed,causes" ]
+	# a line for each cause, and one for now; nothing goes down, though a resumed campaign begins anew
+	[ "$(wc -l <csv)" -eq $((2 + $(jq '.findings | length' r.json))) ]
+	sed 1d csv | cut -d, -f4 | sort -nc
+	sed 1d csv | cut -d, -f2 | sort -nc
+	[ "$(sed 1d csv | cut -d, -f4 | sort -u | wc -l)" -eq "$(jq '.findings | length' r.json)" ]
+}
