@@ -49,31 +49,61 @@ static bool was_passed_by(struct check *c, const struct model_step *s, unsigned 
 	return fence && fence - 1 > model_when(s->line->when[w], s->ev->num);
 }
 
-/* Bytes whose newest writer has a function in common with the flush, on the path of both. */
+/* Bytes whose newest writer has a function in common with the flush, on the path of both. Where that comes to the flush
+ * before it stores some of them, these are left from the last time; but for a loop that has no others. */
 static uint64_t near_bytes(struct oracle_state *u, const struct model_step *s)
 {
 	size_t n;
 	const struct model_writer *writer = model_writers(u->check->model, s->line, &n);
-	uint64_t near = 0, left = s->mask;
-	for (size_t i = n; i-- > 0 && left; left &= ~writer[i].mask)
-		if (writer[i].mask & left && check_near(u, writer[i].where, s->line->flush))
-			near |= writer[i].mask & left;
+	uint64_t near = 0, after = 0, left = s->mask;
+	for (size_t i = n; i-- > 0 && left; left &= ~writer[i].mask) {
+		if (!(writer[i].mask & left) || !check_near(u, writer[i].where, s->line->flush))
+			continue;
+		near |= writer[i].mask & left;
+		if (check_near_after(u, writer[i].where, s->line->flush))
+			after |= writer[i].mask & left;
+	}
 	MODEL_EACH_WORD (w, left) /* of writers that are no longer known */
 		if (check_near(u, s->line->store[w], s->line->flush))
 			near |= left & 0xffull << (w * 8);
-	return near;
+	return near & ~after ? near & ~after : near;
 }
 
-/* The two stores are made by one function. */
+/* The two stores are made by one function, which comes to the second later. */
 static bool are_kin(struct oracle_state *u, model_where a, model_where b)
 {
 	struct pair *p = check_pair_hit(&u->kin, a, b, 1);
 	if (!p->near) {
 		const struct srcloc_frame *f = finding_main_frame(check_place(u->check, a));
 		const struct srcloc_frame *g = finding_main_frame(check_place(u->check, b));
-		p->near = f && g && check_same_function(f, g) ? 2 : 1;
+		p->near = f && g && check_same_function(f, g) && f->line <= g->line ? 2 : 1;
 	}
 	return p->near == 2;
+}
+
+void check_note_fence(struct oracle_state *u, const struct model_step *s)
+{
+	while (u->fences.n <= s->thread_id)
+		VEC_PUSH(&u->fences, (struct check_fences){ 0 });
+	struct check_fences *f = &u->fences.p[s->thread_id];
+	f->num[f->n % CHECK_FENCES] = s->ev->num + 1;
+	f->where[f->n++ % CHECK_FENCES] = s->where;
+}
+
+/* The function that stored the word has returned since: a fence came that it did not ask for. */
+static bool has_returned(struct oracle_state *u, const struct model_step *s, unsigned w)
+{
+	const struct model_line *l = s->line;
+	uint64_t since = model_when(l->when[w], s->ev->num) + 1, oldest = UINT64_MAX;
+	if (l->storer >= u->fences.n)
+		return false;
+	const struct check_fences *f = &u->fences.p[l->storer];
+	for (unsigned i = 0; i < CHECK_FENCES && i < f->n; i++) {
+		oldest = f->num[i] < oldest ? f->num[i] : oldest;
+		if (f->num[i] > since && !check_inside(u, l->store[w], f->where[i]))
+			return true;
+	}
+	return f->n > CHECK_FENCES && oldest > since;
 }
 
 /* The function that stored the word has stored one of these as well. */
@@ -96,7 +126,7 @@ static uint64_t recent_words(struct oracle_state *u, const struct model_step *s,
 	MODEL_EACH_WORD (w, near)
 		recent |= was_passed_by(u->check, s, w) ? 0 : near & 0xffull << (w * 8);
 	MODEL_EACH_WORD (w, recent ? near & ~recent : 0)
-		if (has_kin(u, s->line, w, recent))
+		if (has_kin(u, s->line, w, recent) && !has_returned(u, s, w))
 			kin |= near & 0xffull << (w * 8);
 	return recent ? recent | kin : near;
 }

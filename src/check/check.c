@@ -119,10 +119,13 @@ void check_free(struct check *c)
 		check_pairs_free(&c->state[i].awaited);
 		check_pairs_free(&c->state[i].replaced);
 		check_pairs_free(&c->state[i].kin);
+		check_pairs_free(&c->state[i].inside);
 		hmap_free(&c->state[i].atomics);
 		hmap_free(&c->state[i].atom);
 		VEC_FREE(&c->state[i].atoms);
 		hmap_free(&c->state[i].storing);
+		VEC_FREE(&c->state[i].counts);
+		VEC_FREE(&c->state[i].fences);
 		VEC_FREE(&c->state[i].tally);
 	}
 	for (size_t i = 0; i < c->place.n; i++)

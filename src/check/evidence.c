@@ -41,6 +41,12 @@ static bool once(const struct check_facts *f)
 	return f->once && !f->data && !f->published && !f->perhaps && !f->header;
 }
 
+/* Where a fence in vain follows, it adds nothing: that the flush is missing there is no more than likely. */
+static bool only_once(const struct check_facts *f)
+{
+	return once(f) && !f->awaited;
+}
+
 static bool followed(const struct check_facts *f)
 {
 	return f->followed && once(f);
@@ -113,6 +119,11 @@ static bool replaced(const struct check_facts *f)
 	return f->replaced;
 }
 
+static bool counter(const struct check_facts *f)
+{
+	return f->counter && !f->awaited && !f->recovery_reads;
+}
+
 static bool recovery_reads(const struct check_facts *f)
 {
 	return f->recovery_reads;
@@ -133,6 +144,7 @@ static const struct row {
 	bool (*speaks)(const struct check_facts *);
 	int weight;
 	const char *text;
+	bool doubt; /* it is no error then, whatever else there is */
 } rows[] = {
 	{ "same-bytes", same_bytes, 3, "the program persists these bytes at other times" },
 	{ "same-statement", same_statement, 3,
@@ -158,11 +170,14 @@ static const struct row {
 	  "an atomic instruction stores what may be an offset, as into the ends of a queue" },
 	{ "data", data, 2,
 	  "it is written once, to lines of its own, by code that persists what else it stores" },
-	{ "once", once, 1, "it is written once at each place, as data are" },
+	{ "once", only_once, 1, "it is written once at each place, as data are" },
 	{ "followed", followed, 1,
 	  "the same code goes on to store something else, and persists that" },
 	{ "header", header, 2,
 	  "it is a block at the beginning of the file, where the program persists other things" },
+	{ "counter", counter, 0,
+	  "its values are counted up or down, and seldom persisted: it may be counted anew after a restart",
+	  true },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },
@@ -175,9 +190,15 @@ static const struct row {
 enum check_verdict check_evidence(const struct check_facts *f)
 {
 	int weight = 0;
+	bool doubt = false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		weight += rows[i].speaks(f) ? rows[i].weight : 0;
-	return weight >= ERROR ? CHECK_ERROR : weight > 1 ? CHECK_SUSPICION : CHECK_TRANSIENT;
+		if (rows[i].speaks(f)) {
+			weight += rows[i].weight;
+			doubt |= rows[i].doubt;
+		}
+	return weight >= ERROR && !doubt ? CHECK_ERROR
+	       : weight > 1              ? CHECK_SUSPICION
+					 : CHECK_TRANSIENT;
 }
 
 void check_evidence_add(const struct check_facts *f, struct finding *to)

@@ -157,7 +157,7 @@ static void look_at_atomic(struct oracle_state *u, const struct check_group *g,
 static bool is_covered(const struct oracle_state *u, uint32_t statement)
 {
 	for (size_t i = 0; i < u->pairs.v.n; i++)
-		if (u->pairs.v.p[i].near == 2 &&
+		if (u->pairs.v.p[i].near >= CHECK_NEAR &&
 		    u->check->statement.p[u->pairs.v.p[i].a] == statement)
 			return true;
 	return false;
@@ -179,6 +179,7 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.once = g->k.once * 2 > g->k.count,
 		.header = is_header(u->check, &g->k),
 		.covered = is_covered(u, statement),
+		.counter = check_counts(u, g),
 	};
 	f.followed = f.once && is_followed(u, g);
 	look_at_atomic(u, g, &f);

@@ -40,7 +40,7 @@ static void fence(struct oracle_state *f, const struct model_step *s)
 		check_cause_example(f->check, k, s, -1);
 }
 
-/* The store just before the fence is reported: what is missing is its flush. */
+/* A store just before the fence, or in the same line, is reported: what is missing is its flush. */
 static bool explained(struct oracle_state *f, const struct check_group *g,
 		      const struct finding_set *others)
 {
@@ -49,6 +49,13 @@ static bool explained(struct oracle_state *f, const struct check_group *g,
 		const struct pair *p = &f->pairs.v.p[i];
 		if (statement[p->a] == statement[g->k.where] &&
 		    check_is_reported(f->check, p->b, others))
+			return true;
+	}
+	const struct pairs *awaited = &check_unpersisted(f->check)->awaited;
+	for (size_t i = 0; i < awaited->v.n; i++) {
+		const struct pair *p = &awaited->v.p[i];
+		if (statement[p->b] == statement[g->k.where] &&
+		    check_is_reported(f->check, p->a, others))
 			return true;
 	}
 	return false;

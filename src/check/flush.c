@@ -126,14 +126,6 @@ static struct finding *redundant(struct oracle_state *f, const struct check_grou
 	return r;
 }
 
-static struct oracle_state *unpersisted(const struct check *c)
-{
-	size_t i = 0;
-	while (check_oracles[i] != &check_oracle_unpersisted)
-		i++;
-	return &c->state[i];
-}
-
 /* The function stores there, or calls the one that does. */
 static bool is_from(const struct finding_place *store, const struct srcloc_frame *at)
 {
@@ -163,7 +155,7 @@ static const struct srcloc_frame *meant_for(const struct oracle_state *o, const 
 	for (size_t i = 0; i < found->v.n; i++)
 		if (loses(found->v.p[i], at))
 			return finding_main_frame(&found->v.p[i]->place);
-	return check_by_chance(unpersisted(o->check), at);
+	return check_by_chance(check_unpersisted(o->check), at);
 }
 
 static struct finding *volatile_flush(struct oracle_state *f, const struct check_group *g,

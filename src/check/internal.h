@@ -114,8 +114,9 @@ struct check {
 struct pair {
 	model_where a, b;
 	uint64_t count;
-	uint8_t near; /* for check_near: 0 is not known yet, 1 no, 2 yes */
+	uint8_t near; /* for check_near: 0 is not known yet, or one of these; for others 1 no, 2 yes */
 };
+enum { CHECK_NOT_NEAR = 1, CHECK_NEAR, CHECK_NEAR_AFTER };
 struct pairs {
 	VEC(struct pair) v;
 	struct hmap at;                /* a and b -> index */
@@ -146,8 +147,13 @@ struct check_group;
 bool check_was_forgotten(struct oracle_state *, const struct check_group *, bool awaited);
 /* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
 void check_note_replaced(struct oracle_state *, const struct model_step *);
+/* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not persisted. */
+void check_note_count(struct oracle_state *, const struct model_step *);
+bool check_counts(const struct oracle_state *, const struct check_group *);
+/* chance.c: remembers a fence. */
+void check_note_fence(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
-uint64_t check_was_replaced(struct oracle_state *, const struct check_group *);
+uint64_t check_was_replaced(struct oracle_state *, const struct check_group *, bool awaited);
 /* lock.c, likewise: counts TURNS and ONWARD, and notes what sort of values atomic instructions store. */
 enum { CHECK_WIDE = 1, CHECK_OFFSETS = 2, CHECK_SMALL = 4 };
 void check_note_lock(struct oracle_state *, const struct model_step *);
@@ -169,6 +175,19 @@ struct check_atom {
 	model_where where;
 };
 
+/* What a place stores: numbers that are one or two more or less than those before them, and how many in all. */
+struct check_count {
+	uint32_t stores, steps;
+};
+
+/* The newest fences of a thread, to see which came since: chance.c. */
+#define CHECK_FENCES 8u
+struct check_fences {
+	uint64_t num[CHECK_FENCES]; /* events + 1 */
+	model_where where[CHECK_FENCES];
+	unsigned n;
+};
+
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
 #define TALLY 8
 struct oracle_state {
@@ -177,6 +196,7 @@ struct oracle_state {
 	struct pairs pairs, writers;
 	struct pairs awaited;  /* a store, the fence in vain that follows it */
 	struct pairs kin;      /* two stores to one line: chance.c */
+	struct pairs inside;   /* a store, a fence on the way to which its function may be */
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
 	struct hmap
 		atomics; /* places of atomic instructions -> what sort of values they stored: lock.c */
@@ -189,11 +209,17 @@ struct oracle_state {
 		uint64_t lo, hi, num; /* locations; the event */
 		model_where where;
 	} handed; /* the newest range that the kernel was only asked to write */
+	VEC(struct check_count) counts;  /* by model_where: counter.c */
+	VEC(struct check_fences) fences; /* by thread */
 	VEC(uint32_t) tally;
 };
 /* Counts a store and the flush that persists it, and says whether the flush is made by the function that
  * stores, or by one that works closely with it: as far as that can be told before the run is over. */
 bool check_near(struct oracle_state *, model_where store, model_where flush);
+/* … but in the source the store comes after the flush: asked of what is near. */
+bool check_near_after(struct oracle_state *, model_where store, model_where flush);
+/* The function that stores is on the path of the other place; remembered. */
+bool check_inside(struct oracle_state *, model_where store, model_where);
 /* The function that stores, or its caller, is anywhere on the path to the flush. */
 bool check_shares_path(struct check *, model_where store, model_where flush);
 /* The TALLY counters of a place. */
@@ -223,8 +249,9 @@ struct check_oracle {
 	 * is, whoever calls it, is to blame itself (group.c). */
 	bool blames_helpers;
 };
-extern const struct check_oracle *const check_oracles[];   /* ended by NULL */
-extern const struct check_oracle check_oracle_unpersisted; /* of which others may ask */
+extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
+extern const struct check_oracle check_oracle_unpersisted;
+struct oracle_state *check_unpersisted(const struct check *); /* of which others may ask */
 
 /* cause.c: counts an instance; returns the cause, with *fresh set if it is the first. */
 struct cause *check_cause_hit(struct oracle_state *, enum finding_kind, model_where, bool *fresh);
@@ -320,6 +347,7 @@ struct check_facts {
 	bool stray;  /* … all of them, after fences, with what was stored since */
 	bool covered;  /* … but flushes of the line by functions that have */
 	bool replaced; /* fences passed it by, and others overwrote it */
+	bool counter;  /* a count that is seldom persisted */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
 	 * all of them without reading any, or leaves them alone. */
 	bool recovery_reads, recovery_overwrites, recovery_ignores;

@@ -55,6 +55,20 @@ bool check_related(struct check *c, model_where a, model_where b)
 	return check_same_function(f, g) || among_callers(f, y) || among_callers(g, x);
 }
 
+bool check_inside(struct oracle_state *o, model_where store, model_where other)
+{
+	struct pair *p = check_pair_hit(&o->inside, store, other, 1);
+	if (!p->near) {
+		const struct srcloc_frame *f = finding_main_frame(check_place(o->check, store));
+		const struct finding_place *at = check_place(o->check, other);
+		p->near = f ? 1 : 2;
+		for (size_t i = 0; f && i < at->n; i++)
+			if (check_same_function(f, &at->frame[i]))
+				p->near = 2;
+	}
+	return p->near == 2;
+}
+
 #define NEAR 2u /* the function that stores, and its caller */
 
 /* The first functions of a path that are neither a library's nor, but for the first, the root. */
@@ -110,12 +124,30 @@ static bool is_near(struct oracle_state *o, model_where store, model_where flush
 	return s->n <= 2 && !others; /* a setter and a helper, both called by main */
 }
 
+/* The function that stores comes to the flush, or to the call that leads there, first. */
+static bool is_after(struct check *c, model_where store, model_where flush)
+{
+	const struct finding_place *at = check_place(c, flush);
+	const struct srcloc_frame *f = finding_main_frame(check_place(c, store));
+	for (size_t i = 0; f && i < at->n; i++)
+		if (check_same_function(f, &at->frame[i]))
+			return f->line > at->frame[i].line && at->frame[i].line;
+	return false;
+}
+
 bool check_near(struct oracle_state *o, model_where store, model_where flush)
 {
 	struct pair *p = check_pair_hit(&o->pairs, store, flush, 1);
 	if (!p->near)
-		p->near = is_near(o, store, flush) ? 2 : 1;
-	return p->near == 2;
+		p->near = !is_near(o, store, flush)          ? CHECK_NOT_NEAR
+			  : is_after(o->check, store, flush) ? CHECK_NEAR_AFTER
+							     : CHECK_NEAR;
+	return p->near >= CHECK_NEAR;
+}
+
+bool check_near_after(struct oracle_state *o, model_where store, model_where flush)
+{
+	return check_pair_hit(&o->pairs, store, flush, 0)->near == CHECK_NEAR_AFTER;
 }
 
 bool check_shares_path(struct check *c, model_where store, model_where flush)

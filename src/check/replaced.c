@@ -63,7 +63,17 @@ static bool is_fixed(struct oracle_state *u, const struct check_group *g, model_
 	return false;
 }
 
-uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g)
+/* The overwriting function works with the one that stored: it may be that a value is made in steps. Not where a fence
+ * right after the store waits for nothing, and the store is another function's. */
+static bool in_steps(struct check *c, const struct pair *p, bool awaited)
+{
+	const struct srcloc_frame *f = finding_main_frame(check_place(c, p->a));
+	const struct srcloc_frame *g = finding_main_frame(check_place(c, p->b));
+	return check_shares_path(c, p->a, p->b) &&
+	       (!awaited || !f || !g || check_same_function(f, g));
+}
+
+uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g, bool awaited)
 {
 	const uint32_t *statement = u->check->statement.p;
 	const struct model_line *l = model_line_of_key(u->check->model, g->k.key);
@@ -74,7 +84,7 @@ uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g)
 		const struct pair *p = &u->replaced.v.p[i];
 		if (statement[p->a] != statement[g->k.where] || statement[p->b] == statement[p->a])
 			continue;
-		if (check_shares_path(u->check, p->a, p->b) && !is_fixed(u, g, p->b))
+		if (in_steps(u->check, p, awaited) && !is_fixed(u, g, p->b))
 			return 0;
 		by = by ? by : (uint64_t)p->b + 1;
 	}

@@ -60,7 +60,14 @@ static void store(struct oracle_state *u, const struct model_step *s)
 {
 	check_note_lock(u, s);
 	check_note_replaced(u, s);
+	check_note_count(u, s);
 	u->newest = s->line->key;
+}
+
+static void fence(struct oracle_state *u, const struct model_step *s)
+{
+	check_note_fence(u, s);
+	check_note_awaited(u, s);
 }
 
 /* ---- what becomes persistent ---- */
@@ -381,7 +388,7 @@ static struct finding *replaced(struct oracle_state *u, const check_groups *grou
 				struct check_group *g)
 {
 	struct check_facts facts = check_facts_of(u, g);
-	uint64_t by = check_was_replaced(u, g);
+	uint64_t by = check_was_replaced(u, g, facts.awaited);
 	facts.replaced = true;
 	check_recovery_look(u->check, &g->k, &facts);
 	if (!by || is_said(u, groups, g) || check_evidence(&facts) == CHECK_TRANSIENT)
@@ -448,7 +455,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
 	.store = store,
-	.fence = check_note_awaited,
+	.fence = fence,
 	.persist = persist,
 	.op_end = op_end,
 	.gone = gone,

@@ -101,8 +101,11 @@ is() {
 @test "blocks that are written once, by who persists something else, are data; words are not" {
 	is filled
 	is penned
+	is entered
 	check_json r.json -- "$BIN/plain" pool fine filled
 	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] == ["data"])' r.json
+	check_json r.json -- "$BIN/plain" pool fine entered
+	jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] == ["once", "followed"])' r.json
 }
 
 @test "one word at a fixed place that is flushed for its own sake, and overwritten before it is" {
@@ -138,6 +141,24 @@ is() {
 	check_json r.json -- "$BIN/plain" pool fine replaced
 	jq -e '.findings[0] | .level == "warning" and ([.why[].row] | contains(["beside", "replaced"]))
 		and any(.related[]; .role == "overwritten")' r.json
+}
+
+@test "a count that is seldom persisted is a suspicion; a flag is none, nor what comes after the flush" {
+	is counted
+	is bruised
+	is weighed
+	for how in plain inlined optimised; do
+		check_json r.json -- "$BIN/$how" pool fine counted
+		jq -e '.findings[0].level == "warning" and ([.findings[0].why[].row] | index("counter"))' r.json
+		check_json r.json -- "$BIN/$how" pool fine bruised
+		jq -e '.findings[0].level == "error"' r.json
+	done
+}
+
+@test "a flush that is missing in a line that the caller goes on to flush: the fence is not to be removed" {
+	is halved
+	check_json r.json -- "$BIN/plain" pool fine halved
+	jq -e '[.findings[] | [.level, [.why[].row]]] == [["warning", ["same-bytes", "awaited", "replaced"]]]' r.json
 }
 
 @test "an object that a pointer leads to and that is never persisted is an error" {
@@ -261,7 +282,7 @@ is() {
 	EOF
 	gcc -g -mclwb grow.c -o grow
 	check_json r.json -- ./grow pool
-	jq -e '[.findings[] | [.level, .location.line, [.why[].row]]] == [["warning", 13, ["stray", "covered"]]]' r.json
+	jq -e '[.findings[] | [.level, .location.line, [.why[].row]]] == [["warning", 13, ["stray", "covered", "counter"]]]' r.json
 }
 
 @test "--top shows the gravest in full and the others in a line each" {

@@ -150,7 +150,7 @@ OFTEN void many(struct apple *a)
 	by_hand(a);
 	mark(a + 1, 3);
 	for (int i = 0; i < 5; i++)
-		mark(a + 2, 4 + (uint64_t)i);
+		mark(a + 2, 4 + (uint64_t)i * 5);
 }
 
 /* ---- writers of one word ---- */
@@ -451,8 +451,18 @@ OFTEN void filled(struct apple *a)
 /* A word of each that only means something while the program runs. */
 OFTEN void penned(struct apple *a)
 {
+	for (uint64_t i = 0; i < 16; i++) {
+		a[32 + i % 8].core = i * 9 + 1; /* @penned transient-data */
+		a->seed = i;
+		settle(&a->seed, 8);
+	}
+}
+
+/* One that is written once, like data, before what follows it is persisted. */
+OFTEN void entered(struct apple *a)
+{
 	for (uint64_t i = 0; i < 8; i++) {
-		a[32 + i].core = i + 1; /* @penned transient-data */
+		a[32 + i].core = i * 9 + 1; /* @entered missing-flush */
 		a->seed = i;
 		settle(&a->seed, 8);
 	}
@@ -497,7 +507,83 @@ OFTEN void ended(struct apple *a)
 		__sync_bool_compare_and_swap(at, i, i + 64); /* @ended missing-flush-and-fence */
 }
 
+/* ---- counts ---- */
+
+OFTEN void basket(struct apple *a)
+{
+	a->seed = 1;
+	a->stem = 9; /* apples left */
+	settle(a, sizeof *a);
+}
+
+/* How many are left is counted anew after a restart; what is picked is persisted right before. */
+OFTEN void pick(struct apple *a, uint64_t n)
+{
+	a->seed = n;
+	settle(&a->seed, 8);
+	a->stem--; /* @counted missing-flush-and-fence */
+}
+
+OFTEN void counted(struct apple *a)
+{
+	basket(a);
+	for (uint64_t i = 2; i < 9; i++)
+		pick(a, i);
+}
+
+/* A mark, once for each: it goes from 0 to 1, but counts nothing. */
+OFTEN void bruise(struct apple *a)
+{
+	a->stem = 1; /* @bruised missing-flush */
+	__asm__ volatile("");
+}
+
+OFTEN void bruised(struct apple *a)
+{
+	for (int i = 0; i < 6; i++) {
+		a[i].stem = 0;
+		settle(&a[i].stem, 8);
+	}
+	for (int i = 0; i < 6; i++)
+		bruise(a + i);
+	fine(a + 8);
+}
+
+/* What is noted after the flush is covered by that of the next time, and is not what it is made for. */
+OFTEN void weigh(struct apple *a, uint64_t n)
+{
+	a->seed = n;
+	settle(&a->seed, 8);
+	a->core = n * 77 % 31; /* @weighed transient-data */
+}
+
+OFTEN void weighed(struct apple *a)
+{
+	for (uint64_t i = 2; i < 9; i++)
+		weigh(a, i);
+}
+
 /* ---- fences ---- */
+
+/* The caller goes on in the same line; but that the fence here waits for nothing shows what is missing. */
+OFTEN void halve(struct apple *a, uint64_t n)
+{
+	a->stem = n; /* @halved missing-flush */
+	breathe();
+}
+
+OFTEN void halved(struct apple *a)
+{
+	for (uint64_t i = 0; i < 6; i++) {
+		a[i].stem = 100;
+		settle(&a[i].stem, 8);
+	}
+	for (uint64_t i = 0; i < 6; i++) {
+		halve(a + i, i * 10);
+		a[i].stem += 5;
+		settle(&a[i].stem, 8);
+	}
+}
 
 OFTEN void empty(struct apple *a)
 {
@@ -553,7 +639,9 @@ static const struct {
 	     { "strayed", strayed },     { "relied", relied },       { "unchanged", unchanged },
 	     { "crowded", crowded },     { "replaced", replaced },   { "tended", tended },
 	     { "filled", filled },       { "penned", penned },       { "flagged", flagged },
-	     { "grafted", grafted },     { "ended", ended },         { "paired", paired } };
+	     { "grafted", grafted },     { "ended", ended },         { "paired", paired },
+	     { "counted", counted },     { "bruised", bruised },     { "weighed", weighed },
+	     { "halved", halved },       { "entered", entered } };
 
 int main(int argc, char **argv)
 {

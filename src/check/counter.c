@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statements that count: each value that they store is the one before it and one or two more, or less. Many programs
+ * keep counts of free slots, users or hits beside what they persist, and count anew after a restart; nothing else
+ * in a run tells these from a count that is needed. What goes from 0 to 1 is a flag as likely, and no step.
+ *
+ * The value before it is known by its hash only (model/values.c), so a few of very many stores are taken for a step.
+ */
+#include "check/internal.h"
+
+#define ENOUGH 1000 /* stores of a place tell what it does */
+#define FEW 3
+#define RARE 8 /* one in so many may be something else: it begins anew, say */
+
+static bool is_step(const struct model_step *s, unsigned w)
+{
+	uint64_t value = 0;
+	uint16_t before = s->line->newest[w];
+	memcpy(&value, s->ev->data, s->ev->size);
+	for (int by = -2; by <= 2; by++) {
+		uint64_t other = value + (uint64_t)by;
+		uint8_t bytes[sizeof other];
+		memcpy(bytes, &other, sizeof other);
+		if (by && !(value == 1 && !other) && model_value_hash(s->mask, bytes, w) == before)
+			return true;
+	}
+	return false;
+}
+
+void check_note_count(struct oracle_state *u, const struct model_step *s)
+{
+	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
+	if (!s->ev->data || s->ev->size > 8 || s->mask >> (w * 8) >> 8 || !s->line->newest[w] ||
+	    s->ev->size != (uint32_t)__builtin_popcountll(s->mask))
+		return;
+	while (u->counts.n <= s->where)
+		VEC_PUSH(&u->counts, (struct check_count){ 0 });
+	struct check_count *c = &u->counts.p[s->where];
+	if (c->stores >= ENOUGH)
+		return;
+	c->stores++;
+	c->steps += is_step(s, w);
+}
+
+bool check_counts(const struct oracle_state *u, const struct check_group *g)
+{
+	const uint32_t *of = u->check->statement.p;
+	uint64_t stores = 0, steps = 0, persisted = 0;
+	for (model_where w = 0; w < u->counts.n; w++) {
+		if (of[w] != of[g->k.where])
+			continue;
+		stores += u->counts.p[w].stores;
+		steps += u->counts.p[w].steps;
+	}
+	persisted = g->tally[PERSISTED];
+	return steps >= FEW && (stores - steps) * RARE <= stores && persisted * 2 < stores;
+}
