@@ -20,6 +20,12 @@ struct work {
 	bool live; /* a program was run: its stdout is its own */
 };
 
+/* Flushes and fences are not what such a program lacks. */
+static bool is_about_files(const char *model)
+{
+	return model_find(model)->files != MODEL_FILES_AT_ONCE;
+}
+
 /* ---- recording ---- */
 
 static int record(struct work *w, char **argv, struct err *err)
@@ -47,7 +53,7 @@ static int record(struct work *w, char **argv, struct err *err)
 		rmdir(w->dir);
 	if (bad)
 		return -1;
-	if (!w->rec.kind[TRACE_STORE] && !msg_quiet)
+	if (!w->rec.kind[TRACE_STORE] && !msg_quiet && !is_about_files(s->crash->model))
 		run_say_no_pm(s->run, w->rec.kind);
 	if (w->rec.result.pmem_forced)
 		msg_info("PMEM_IS_PMEM_FORCE=1 was set for the program; the recovery command runs "
@@ -133,7 +139,7 @@ static int report(struct work *w)
 		.notes = (const char *const *)notes,
 		.nnotes = campaign_say_notes(c, w->rec.seconds, notes),
 	};
-	char *repair = fix_hint(&w->set, w->dir);
+	char *repair = is_about_files(campaign_model(c)) ? NULL : fix_hint(&w->set, w->dir);
 	r.repair = repair;
 	int status = output_write(&w->out, &r, w->live ? stderr : stdout);
 	free(repair);

@@ -116,6 +116,13 @@ static void note_raise(struct build *b, uint32_t line, uint32_t before)
 	crash_when_add(&h->raise_when, b->ev->num);
 }
 
+void crash_build_raise(struct build *b, uint32_t line, uint32_t upto)
+{
+	uint32_t before = b->unit.p[line].lo;
+	if (model_unit_raise(&b->unit.p[line], upto))
+		note_raise(b, line, before);
+}
+
 void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
 {
 	struct model_unit *u = &b->unit.p[line];
@@ -294,7 +301,7 @@ static void map_event(struct build *b)
 	if (!(e->flags & TRACE_F_PM) || e->arg[2] >= b->h->file.n)
 		return;
 	f = &b->h->file.p[e->arg[2]];
-	if (!b->h->start && trace_nodes(b->defs))
+	if (!b->h->start && trace_nodes(b->defs) && !b->meta)
 		b->h->start = e->num + 1;
 	if (f->addr || e->arg[3])
 		return;
@@ -348,6 +355,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	b->who = thread_of(b, e);
 	b->where = place_of(b, e);
 	b->effect = model_effect(b->h->model, e, model_class(b->defs, e));
+	crash_build_meta_names(b);
 	switch (e->kind) {
 	case TRACE_STORE: store_event(b); return 0;
 	case TRACE_FLUSH: flush_event(b); return 0;
@@ -365,7 +373,14 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_FILE_TRUNCATE:
 	case TRACE_FILE_ALLOCATE: return crash_build_file_event(b, err);
 	case TRACE_FILE_RENAME: return check_rename(b, err);
-	case TRACE_NODE_MOVE: mark(b); return 0;
+	case TRACE_NODE_MOVE:
+		mark(b);
+		crash_build_meta_replaced(b);
+		return 0;
+	case TRACE_NODE_SYNC:
+		mark(b);
+		crash_build_meta_sync(b);
+		return 0;
 	case TRACE_NODE_WRITE:
 	case TRACE_NODE_TRUNCATE:
 	case TRACE_NODE_ALLOCATE: return crash_build_node_event(b, err);
@@ -391,6 +406,8 @@ static int start(struct build *b, struct err *err)
 	}
 	h->npm = (uint32_t)h->file.n;
 	crash_build_nodes(b);
+	if (h->model->files != MODEL_FILES_AT_ONCE)
+		return crash_build_meta_start(b, err);
 	h->tree = trace_tree_new(b->defs);
 	return 0;
 }
@@ -405,6 +422,7 @@ static void stop(struct build *b)
 	VEC_FREE(&b->listed);
 	VEC_FREE(&b->size);
 	imap_free(&b->volatiles);
+	crash_build_meta_stop(b);
 }
 
 static int too_long(struct err *err)
@@ -424,7 +442,8 @@ int crash_history_read(struct crash_history *h, struct srcloc_trace *src, struct
 			/* what is unloaded stays known: places are asked for at the end */
 			if (src && e.kind != TRACE_MODULE_UNLOAD)
 				srcloc_trace_feed(src, &e);
-			trace_tree_apply(h->tree, &e);
+			if (!b->meta)
+				trace_tree_apply(h->tree, &e);
 			h->events = e.num + 1;
 			if (feed(b, &e, err) || (h->pieces > MOST_PIECES && too_long(err))) {
 				more = -1;

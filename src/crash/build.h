@@ -27,6 +27,7 @@ struct build {
 		uint32_t process, place;
 	} recent[RECENT];
 	uint64_t last_thread; /* key + 1 */
+	struct meta *meta;    /* build_meta.c; NULL: the model has no such thing */
 };
 
 /* build.c */
@@ -35,6 +36,18 @@ uint32_t crash_build_find_line(const struct crash_history *, uint32_t file, uint
 void crash_build_cover(struct build *, uint32_t line, enum model_effect);
 void crash_build_write(struct build *, uint32_t file, uint64_t off, const uint8_t *src, uint64_t n,
 		       enum model_effect);
+
+/* The line's first `upto` pieces are guaranteed. */
+void crash_build_raise(struct build *, uint32_t line, uint32_t upto);
+
+/* build_meta.c: sizes and names; none of these does anything without b->meta, but the first. */
+int crash_build_meta_start(struct build *, struct err *);
+void crash_build_meta_stop(struct build *);
+void crash_build_meta_names(struct build *); /* of this event */
+void crash_build_meta_size(struct build *, uint32_t file, bool cut);
+void crash_build_meta_synced(struct build *, uint32_t file);
+void crash_build_meta_sync(struct build *);     /* NODE_SYNC */
+void crash_build_meta_replaced(struct build *); /* NODE_MOVE */
 
 /* build_file.c */
 int crash_build_file_event(struct build *, struct err *);

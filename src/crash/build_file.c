@@ -12,6 +12,7 @@ void crash_build_nodes(struct build *b)
 {
 	struct crash_history *h = b->h;
 	uint32_t n = trace_nodes(b->defs);
+	uint32_t unit = h->model->files == MODEL_FILES_AT_ONCE ? MODEL_PAGE : h->unit;
 	h->of_node = xmalloc((n + 1) * sizeof *h->of_node);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_node_def *d = trace_node(b->defs, i);
@@ -22,7 +23,7 @@ void crash_build_nodes(struct build *b)
 		h->of_node[i] = (uint32_t)h->file.n;
 		VEC_PUSH(&h->file, ((struct crash_file){ .path = d->path,
 							 .size = d->size,
-							 .unit = MODEL_PAGE,
+							 .unit = unit,
 							 .owner = TRACE_OF_NODE | i }));
 		VEC_PUSH(&b->size, d->size);
 	}
@@ -35,6 +36,7 @@ void crash_build_resize(struct build *b, uint32_t file, uint64_t size)
 		return;
 	VEC_PUSH(&b->h->change, c);
 	b->size.p[file] = size;
+	crash_build_meta_size(b, file, size < c.size_before);
 }
 
 static bool zero_at_first(const struct crash_history *h, uint32_t file, uint64_t off, uint64_t n)
@@ -93,14 +95,21 @@ void crash_build_sync(struct build *b, uint32_t file, struct model_range r)
 			b->listed.p[line] = 0;
 	}
 	b->dirty.n = left;
+	crash_build_meta_synced(b, file);
 }
 
 static void write_event(struct build *b, uint32_t file, enum model_effect effect)
 {
 	const struct trace_event *e = b->ev;
-	if (e->arg[1] + e->size > b->size.p[file])
-		crash_build_resize(b, file, e->arg[1] + e->size);
-	crash_build_write(b, file, e->arg[1], e->data, e->size, effect);
+	uint64_t size = b->size.p[file], off = e->arg[1], end = off + e->size;
+	uint64_t inside = b->h->model->files == MODEL_FILES_JOURNAL && end > size
+				  ? size > off ? size - off : 0
+				  : e->size; /* what is appended is there with its size */
+	if (end > size)
+		crash_build_resize(b, file, end);
+	crash_build_write(b, file, off, e->data, inside, effect);
+	crash_build_write(b, file, off + inside, e->data + inside, e->size - inside,
+			  MODEL_PERSISTS);
 }
 
 static void truncate_event(struct build *b, uint32_t file)
@@ -130,7 +139,7 @@ int crash_build_file_event(struct build *b, struct err *err)
 	return 0;
 }
 
-/* Files that are not PM are durable at once, in order. */
+/* Files that are not PM are durable at once, in order, unless the model has something to say about them. */
 int crash_build_node_event(struct build *b, struct err *err)
 {
 	const struct trace_event *e = b->ev;
@@ -138,7 +147,7 @@ int crash_build_node_event(struct build *b, struct err *err)
 	if (file == CRASH_NO_FILE || b->h->file.p[file].lost)
 		return 0;
 	switch (e->kind) {
-	case TRACE_NODE_WRITE: write_event(b, file, MODEL_PERSISTS); break;
+	case TRACE_NODE_WRITE: write_event(b, file, b->meta ? MODEL_OPENS : MODEL_PERSISTS); break;
 	case TRACE_NODE_TRUNCATE: truncate_event(b, file); break;
 	default: return allocate(b, file, err);
 	}

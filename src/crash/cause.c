@@ -149,7 +149,8 @@ static int parse_line(const struct crash *c, const char **p, struct crash_state 
 		return -1;
 	version = strtoull(end + 1, &end, 0);
 	*p = end + strspn(end, " ");
-	if (!hmap_get(&c->h->line_at, file << 44 | off / c->h->unit, &line) ||
+	if ((file >= c->h->file.n && file != c->h->meta) ||
+	    !hmap_get(&c->h->line_at, file << 44 | off / c->h->file.p[file].unit, &line) ||
 	    version > c->h->line.p[line].n)
 		return -1;
 	VEC_PUSH(&s->at, ((struct crash_at){ (uint32_t)line, (uint32_t)version }));

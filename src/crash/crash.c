@@ -34,7 +34,7 @@ static double count_possible(const struct crash *c)
 static bool writes_pm(const struct crash_history *h)
 {
 	for (size_t i = 0; i < h->line.n; i++)
-		if (h->line.p[i].file < h->npm)
+		if (crash_line_counts(h, (uint32_t)i))
 			return true;
 	return false;
 }
@@ -102,8 +102,8 @@ struct crash *crash_new(struct trace_reader *r, const struct crash_opts *o, stru
 	if (!c->h)
 		return crash_free(c), NULL;
 	if (!writes_pm(c->h)) {
-		err_set(err, EXIT_PROGRAM,
-			"the program never wrote persistent memory: there is nothing to crash");
+		err_set(err, EXIT_PROGRAM, "the program never wrote %s: there is nothing to crash",
+			o->model->files ? "a file that is recorded" : "persistent memory");
 		return crash_free(c), NULL;
 	}
 	if (find_operations(c, err))
@@ -147,6 +147,7 @@ void crash_free(struct crash *c)
 	hmap_free(&c->said);
 	hmap_free(&c->made);
 	hmap_free(&c->group);
+	crash_view_free(&c->view);
 	crash_cursor_free(&c->building);
 	crash_cursor_free(&c->searching);
 	crash_cursor_free(&c->reporting);

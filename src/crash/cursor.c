@@ -5,41 +5,15 @@
 
 #include "crash/internal.h"
 
-static uint64_t file_hash(uint32_t file, uint64_t size, const char *name)
-{
-	return hash_mix(hash_mix(file, size), name ? hash_bytes(name, strlen(name)) : 0);
-}
-
-/* Links to files, folders and the like: what a file's first name does not say. */
-static uint64_t name_hash(const struct crash_name *n)
-{
-	uint64_t hash = hash_bytes(n->path, strlen(n->path));
-	if (n->target)
-		return hash_mix(hash, hash_bytes(n->target, strlen(n->target)));
-	return hash_mix(hash, hash_mix(n->file, n->thing == TRACE_NOTHING ? 1 : n->moved ? 2 : 3));
-}
-
 static void take_names(struct crash_cursor *c)
 {
 	crash_names_at(c->h, c->at, &c->names);
-	memset(c->name, 0, (c->h->file.n + 1) * sizeof *c->name);
-	for (size_t i = c->names.n; i-- > 0;)
-		if (c->names.p[i].file != CRASH_NO_FILE)
-			c->name[c->names.p[i].file] = c->names.p[i].path;
+	crash_names_first(c->h, &c->names, c->name);
 }
 
 static void take_rest(struct crash_cursor *c)
 {
-	bool nodes = trace_nodes(trace_defs(c->h->reader));
-	c->rest = 0;
-	for (uint32_t i = 0; i < c->h->file.n; i++)
-		if (c->name[i] || i < c->h->npm)
-			c->rest += file_hash(i, c->size[i], c->name[i]);
-	for (size_t i = 0; nodes && i < c->names.n; i++) {
-		const struct crash_name *n = &c->names.p[i];
-		if (n->file == CRASH_NO_FILE || c->name[n->file] != n->path)
-			c->rest += name_hash(n);
-	}
+	c->rest = crash_names_hash(c->h, c->size, c->name, &c->names);
 }
 
 void crash_cursor_init(struct crash_cursor *c, const struct crash_history *h)

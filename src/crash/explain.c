@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash/internal.h"
+#include "crash/explain.h"
 
 #define MOST_RELATED 8u
 
@@ -86,8 +86,8 @@ static struct fate fate_of(const struct crash_history *h, uint32_t piece)
 
 static bool is_barrier(const struct crash_mark *m, const struct crash_piece *p)
 {
-	return m->thread == p->thread &&
-	       (m->kind == TRACE_FENCE || m->kind == TRACE_SYNC || m->kind == TRACE_FILE_SYNC);
+	return m->thread == p->thread && (m->kind == TRACE_FENCE || m->kind == TRACE_SYNC ||
+					  m->kind == TRACE_FILE_SYNC || m->kind == TRACE_NODE_SYNC);
 }
 
 uint64_t crash_cover_of(const struct crash_history *h, uint32_t piece)
@@ -199,6 +199,8 @@ static char *data_of(const struct crash *c, uint32_t piece)
 	struct crash_piece p = crash_piece_at(c->h, piece);
 	const struct crash_line *l = &c->h->line.p[p.line];
 	const char *path = c->h->file.p[l->file].path, *base = strrchr(path, '/');
+	if (crash_is_meta(c->h, p.line))
+		return crash_change_words(c->h, piece);
 	return xasprintf("%s+0x%" PRIx64 ", %u bytes", base ? base + 1 : path, l->off + p.off,
 			 p.len);
 }
@@ -210,6 +212,16 @@ static void add_related(struct crash *c, struct finding *f, const char *role, ui
 	struct finding_related r = { .role = role, .message = message, .event = p.event };
 	r.place = finding_place_clone(crash_path(c, p.place));
 	VEC_PUSH(&f->related, r);
+}
+
+/* "this store is lost", or "rename(tmp, db) is not on disk". */
+static char *said_of(struct crash *c, uint32_t piece, const char *store, const char *change)
+{
+	if (c->h->meta == CRASH_NO_FILE)
+		return xasprintf("this store is %s", store);
+	char *words = crash_change_words(c->h, piece), *text = xasprintf("%s is %s", words, change);
+	free(words);
+	return text;
 }
 
 static void add_step(struct crash *c, struct finding *f, const char *what, uint32_t piece)
@@ -224,7 +236,9 @@ static char *message(struct crash *c, const struct crash_cause *cause)
 {
 	char *does = what_recovery_does(c, cause), *a, *b, *text;
 	name_stores(c, cause, &a, &b);
-	if (cause->prefix && a && b)
+	if (c->h->meta != CRASH_NO_FILE)
+		text = crash_files_message(c->h, cause, a, b, does);
+	else if (cause->prefix && a && b)
 		text = xasprintf(
 			"if a crash comes after the store at %s and before the one at %s, %s", a, b,
 			does);
@@ -248,6 +262,8 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 		    const struct fate *f)
 {
 	char *a, *b, *text = NULL;
+	if (c->h->meta != CRASH_NO_FILE)
+		return crash_files_advice(c->h, cause, kind);
 	name_stores(c, cause, &a, &b);
 	uint64_t before = a ? crash_piece_at(c->h, cause->persisted).event : 0;
 
@@ -340,7 +356,8 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	struct finding *f;
 	if (!cause->prefix && cause->lost.n)
 		fate = fate_of(c->h, cause->lost.p[0]);
-	kind = kind_of(cause, &fate);
+	kind = c->h->meta == CRASH_NO_FILE ? kind_of(cause, &fate)
+					   : crash_files_kind(c->h, cause, fate.covered != 0);
 	if (cause->lost.n &&
 	    ((kind != FINDING_ATOMICITY && kind != FINDING_ORDERING) || main_piece == UINT32_MAX))
 		main_piece = cause->lost.p[0];
@@ -356,15 +373,16 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	}
 	if (cause->persisted != UINT32_MAX)
 		add_related(c, f, "persisted", cause->persisted,
-			    xstrdup("this store is persistent"));
+			    said_of(c, cause->persisted, "persistent", "on disk"));
 	for (size_t i = 0; i < cause->with.n; i++)
 		if (cause->with.p[i] != cause->persisted)
 			add_related(c, f, "also-persisted", cause->with.p[i],
 				    xstrdup("so is this store to the line of the lost one"));
 	for (size_t i = 0; i < cause->lost.n; i++)
 		add_related(c, f, "lost", cause->lost.p[i],
-			    xstrdup(cause->prefix ? "this store is not made yet"
-						  : "this store is lost"));
+			    cause->prefix
+				    ? said_of(c, cause->lost.p[i], "not made yet", "not made yet")
+				    : said_of(c, cause->lost.p[i], "lost", "not on disk"));
 	add_also(c, f, cause);
 	f->cause = xasprintf("%s %d", runner_verdict_name(cause->verdict.verdict),
 			     cause->verdict.status);

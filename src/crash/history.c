@@ -12,6 +12,7 @@ struct crash_history *crash_history_new(struct trace_reader *r, const struct mod
 	h->reader = r;
 	h->model = model;
 	h->unit = model->unit;
+	h->meta = CRASH_NO_FILE;
 	h->initial = trace_image_new(r, err);
 	if (!h->initial)
 		return crash_history_free(h), NULL;
@@ -23,6 +24,7 @@ struct crash_history *crash_history_new(struct trace_reader *r, const struct mod
 	}
 	crash_pieces_index(h);
 	crash_names_index(h);
+	crash_meta_index(h);
 	return h;
 }
 
@@ -39,6 +41,7 @@ void crash_history_free(struct crash_history *h)
 	trace_image_free(h->initial);
 	trace_tree_free(h->tree);
 	free(h->of_node);
+	crash_meta_free(h);
 	crash_pieces_free(h);
 	VEC_FREE(&h->renamed);
 	VEC_FREE(&h->change);

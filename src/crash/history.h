@@ -12,9 +12,11 @@
  *                          ■   ■   ■   □   □     version 3
  *                              ▲lo         ▲hi   allowed: 2, 3, 4, 5
  *
- * Files that are not PM, but that the program writes (nodes, trace.h), have lines of a page. For now
- * what is written to them is guaranteed at once, and so are sizes and names; their names, and those of
- * PM files, are entries of the trace's tree, with versions of their own.
+ * Files that are not PM, but that the program writes (nodes, trace.h), have lines of a page. What
+ * is written to them is guaranteed at once, and so are sizes and names; their names, and those of
+ * PM files, are entries of the trace's tree, with versions of their own. Under a model of file systems
+ * (enum model_files) it is not: what is written is open until it is synced, and sizes and names
+ * are lines, too, which have no bytes (meta.c).
  *
  * A *cursor* stands before an event, knows lo and hi of every line there, and moves both ways.
  */
@@ -107,6 +109,11 @@ struct crash_change {
 	uint32_t file;
 };
 
+/* The lines of a file, in the order of their offsets, and its size, change by change. */
+struct crash_extent {
+	VEC(uint32_t) line, change;
+};
+
 struct crash_file {
 	char *path;     /* when it was first heard of */
 	uint64_t size;  /* then */
@@ -152,6 +159,11 @@ struct crash_history {
 	uint32_t *of_node;           /* file, or CRASH_NO_FILE */
 	struct trace_tree *tree;     /* names */
 	VEC(uint64_t) renamed;       /* events at which some name changes, in order */
+	uint32_t
+		meta; /* the file that lines of sizes and names are in, behind all others; CRASH_NO_FILE */
+	uint32_t *name_line;         /* by entry of the tree: its line; CRASH_NO_FILE: none */
+	uint32_t *size_line;         /* by file, likewise */
+	struct crash_extent *extent; /* by file */
 	uint64_t start; /* the first event with PM: before it there is nothing to crash */
 	VEC(struct crash_place) place;
 	VEC(uint8_t)
@@ -218,6 +230,14 @@ struct crash_cursor {
 void crash_cursor_init(struct crash_cursor *, const struct crash_history *);
 void crash_cursor_move(struct crash_cursor *, uint64_t event);
 void crash_cursor_free(struct crash_cursor *);
+
+/* Sizes and names of a state; `names` has paths of its own. */
+struct crash_view {
+	uint64_t *size;    /* per file */
+	const char **name; /* per file, the first; NULL: it has none */
+	crash_names names; /* all */
+	uint64_t hash;     /* of these */
+};
 
 /*
  * A crash state: just before `event`, every line at hi except those listed, which are sorted by

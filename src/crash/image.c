@@ -45,15 +45,40 @@ static int prepare(struct crash *c, unsigned cell, struct err *err)
 	return 0;
 }
 
-static int sync_sizes(struct crash *c, unsigned cell, bool grow, struct err *err)
+static int put_line(struct crash *, unsigned cell, uint32_t line, uint32_t version, struct err *);
+
+/* Lines that the file gets back, up to `size`, hold what they did before it was cut, or zeros: they are written anew. */
+static int put_grown(struct crash *c, unsigned cell, const struct crash_state *s, uint32_t file,
+		     uint64_t from, struct err *err)
+{
+	const struct crash_history *h = c->h;
+	struct crash_cell *im = &c->cell[cell];
+	uint32_t unit = h->file.p[file].unit;
+	if (h->meta == CRASH_NO_FILE)
+		return 0;
+	const struct crash_extent *x = &h->extent[file];
+	size_t i = BISECT(k, x->line.n, h->line.p[x->line.p[k]].off + unit <= from);
+	for (; i < x->line.n && h->line.p[x->line.p[i]].off < im->size[file]; i++) {
+		uint32_t line = x->line.p[i];
+		im->version[line] = UINT32_MAX;
+		if (put_line(c, cell, line, crash_shown_version(&c->building, s, line), err))
+			return -1;
+	}
+	return 0;
+}
+
+static int sync_sizes(struct crash *c, unsigned cell, const struct crash_state *s, bool grow,
+		      struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
-		uint64_t want = c->building.size[i];
-		if ((grow ? want > im->size[i] : want < im->size[i])) {
+		uint64_t want = c->shown.size[i], was = im->size[i];
+		if ((grow ? want > was : want < was)) {
 			if (runner_size(c->runner, cell, i, want, err))
 				return -1;
 			im->size[i] = want;
+			if (grow && put_grown(c, cell, s, i, was, err))
+				return -1;
 		}
 	}
 	return 0;
@@ -74,15 +99,15 @@ static int sync_names(struct crash *c, unsigned cell, struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
 	VEC(struct runner_name) v = { 0 };
-	if (im->renamed == c->building.renamed + 1)
+	if (im->names == c->shown.key)
 		return 0;
-	for (size_t i = 0; i < c->building.names.n; i++) {
-		const struct crash_name *n = &c->building.names.p[i];
+	for (size_t i = 0; i < c->shown.names->n; i++) {
+		const struct crash_name *n = &c->shown.names->p[i];
 		VEC_PUSH(&v, ((struct runner_name){ n->path, kind_of(n), n->file, n->target }));
 	}
 	int bad = runner_names(c->runner, cell, v.p, v.n, err);
 	VEC_FREE(&v);
-	im->renamed = bad ? 0 : c->building.renamed + 1;
+	im->names = bad ? 0 : c->shown.key;
 	return bad;
 }
 
@@ -94,7 +119,7 @@ static int put_line(struct crash *c, unsigned cell, uint32_t line, uint32_t vers
 	struct crash_cell *im = &c->cell[cell];
 	uint8_t bytes[PAGE];
 	uint64_t n = c->h->file.p[l->file].unit;
-	if (im->version[line] == version)
+	if (im->version[line] == version || crash_is_meta(c->h, line))
 		return 0;
 	if (l->off + n > im->size[l->file])
 		n = im->size[l->file] > l->off ? im->size[l->file] - l->off : 0;
@@ -105,33 +130,54 @@ static int put_line(struct crash *c, unsigned cell, uint32_t line, uint32_t vers
 	return 0;
 }
 
+static int put_shown(struct crash *c, unsigned cell, const struct crash_state *s, uint32_t line,
+		     struct err *err)
+{
+	return put_line(c, cell, line, crash_shown_version(&c->building, s, line), err);
+}
+
+/* The sizes and names of the state. */
+static void look(struct crash *c, const struct crash_state *s)
+{
+	c->shown.size = c->building.size;
+	c->shown.names = &c->building.names;
+	c->shown.key = c->building.renamed + 1;
+	if (!crash_state_has_meta(c->h, s))
+		return;
+	if (!c->view.size)
+		crash_view_init(&c->view, c->h);
+	crash_view_of(&c->view, &c->building, s);
+	c->shown.size = c->view.size;
+	c->shown.names = &c->view.names;
+	c->shown.key = c->view.hash | 1ull << 63;
+}
+
 int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *s, struct err *err)
 {
 	struct crash_cell *im = &c->cell[cell];
 	size_t from, to;
 	crash_cursor_move(&c->building, s->event);
-	if ((!im->ready && prepare(c, cell, err)) || sync_sizes(c, cell, true, err))
+	look(c, s);
+	if ((!im->ready && prepare(c, cell, err)) || sync_sizes(c, cell, s, true, err))
 		return -1;
 	for (size_t i = 0; i < s->at.n; i++)
-		if (put_line(c, cell, s->at.p[i].line, s->at.p[i].version, err))
+		if (put_shown(c, cell, s, s->at.p[i].line, err))
 			return -1;
 	for (size_t i = 0; i < im->odd.n; i++)
-		if (put_line(c, cell, im->odd.p[i], crash_state_get(s, &c->building, im->odd.p[i]),
-			     err))
+		if (put_shown(c, cell, s, im->odd.p[i], err))
 			return -1;
 	from = im->record < c->building.record ? im->record : c->building.record;
 	to = im->record < c->building.record ? c->building.record : im->record;
 	for (; from < to; from++) {
 		uint32_t line = crash_record_at(&c->h->store, from)->line;
-		if (im->version[line] != c->building.hi[line] &&
-		    put_line(c, cell, line, crash_state_get(s, &c->building, line), err))
+		if (im->version[line] != c->building.hi[line] && put_shown(c, cell, s, line, err))
 			return -1;
 	}
 	im->record = c->building.record;
 	im->odd.n = 0;
 	for (size_t i = 0; i < s->at.n; i++)
 		VEC_PUSH(&im->odd, s->at.p[i].line);
-	return sync_sizes(c, cell, false, err) || sync_names(c, cell, err) ? -1 : 0;
+	return sync_sizes(c, cell, s, false, err) || sync_names(c, cell, err) ? -1 : 0;
 }
 
 void crash_cells_free(struct crash *c)

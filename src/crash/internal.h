@@ -26,6 +26,31 @@ uint64_t crash_when(const struct crash_when *, size_t i);
 void crash_names_index(struct crash_history *);
 void crash_names_at(const struct crash_history *, uint64_t event, crash_names *out);
 void crash_names_free(crash_names *);
+void crash_names_add(const struct crash_history *, uint64_t event, const struct trace_name *,
+		     crash_names *);
+/* The first name of each file, or NULL; and the hash of sizes and names. */
+void crash_names_first(const struct crash_history *, const crash_names *, const char **first);
+uint64_t crash_names_hash(const struct crash_history *, const uint64_t *size,
+			  const char *const *first, const crash_names *);
+
+/* meta.c: sizes and names as units. */
+bool crash_is_meta(const struct crash_history *, uint32_t line);
+/* A crash may lose what is in it: PM, and under a model of file systems all. */
+static inline bool crash_line_counts(const struct crash_history *h, uint32_t line)
+{
+	return h->line.p[line].file < h->npm || h->meta != CRASH_NO_FILE;
+}
+bool crash_state_has_meta(const struct crash_history *, const struct crash_state *); /* lost */
+uint64_t crash_meta_hash(const struct crash_state *, const struct crash_cursor *);
+void crash_meta_index(struct crash_history *);
+void crash_meta_free(struct crash_history *);
+void crash_view_init(struct crash_view *, const struct crash_history *);
+void crash_view_free(struct crash_view *);
+/* Of a state; the cursor stands at its event. */
+void crash_view_of(struct crash_view *, const struct crash_cursor *, const struct crash_state *);
+/* The version in which a line of data shows in the image. */
+uint32_t crash_shown_version(const struct crash_cursor *, const struct crash_state *,
+			     uint32_t line);
 
 /* The place of that number, UINT32_MAX if the history has none. */
 uint32_t crash_place_find(const struct crash_history *, uint32_t process, uint32_t site,
@@ -190,7 +215,7 @@ struct crash_cell {
 	uint32_t *version; /* per line */
 	VEC(uint32_t) odd; /* lines that were not at hi */
 	uint64_t *size;
-	size_t renamed; /* the cursor's, and 1; 0: names are not set yet */
+	uint64_t names; /* which: `key` of what was shown; 0: they are not set yet */
 };
 
 /* Why states fail: the few stores that explain it. */
@@ -232,6 +257,13 @@ struct crash {
 	struct crash_cursor searching; /* for causes */
 	struct crash_cursor reporting;
 	struct crash_cursor judging;
+	struct crash_view
+		view; /* of the image that is being built, where some of its sizes or names are lost */
+	struct {
+		const uint64_t *size;
+		const crash_names *names;
+		uint64_t key;
+	} shown; /* the image's */
 	struct crash_counts counts;
 	VEC(struct runner_file) file;
 	/* while running */

@@ -42,29 +42,34 @@ void crash_names_index(struct crash_history *h)
 	h->renamed.n = n;
 }
 
-struct listing {
-	const struct crash_history *h;
-	uint64_t event;
-	crash_names *out;
-};
-
 /* What is not known is seen as it is now. */
-static void add(void *arg, const struct trace_name *n)
+void crash_names_add(const struct crash_history *h, uint64_t event, const struct trace_name *n,
+		     crash_names *names)
 {
-	const struct listing *l = arg;
-	const struct crash_history *h = l->h;
 	struct crash_name out = { .file = CRASH_NO_FILE, .thing = n->thing, .moved = n->moved };
 	const struct trace_thing *g =
 		n->thing == TRACE_NOTHING ? NULL : trace_tree_thing(h->tree, n->thing);
 	if (g && g->kind == TRACE_IS_FILE) {
-		out.file = file_of(h, n->thing, l->event);
+		out.file = file_of(h, n->thing, event);
 		if (out.file == CRASH_NO_FILE || h->file.p[out.file].lost)
 			return;
 	}
 	if (g && g->kind == TRACE_IS_LINK)
 		out.target = trace_node(trace_defs(h->reader), g->node)->target;
 	out.path = xstrdup(n->path);
-	VEC_PUSH(l->out, out);
+	VEC_PUSH(names, out);
+}
+
+struct listing {
+	const struct crash_history *h;
+	uint64_t event;
+	crash_names *out;
+};
+
+static void add(void *arg, const struct trace_name *n)
+{
+	const struct listing *l = arg;
+	crash_names_add(l->h, l->event, n, l->out);
 }
 
 void crash_names_free(crash_names *names)
@@ -79,4 +84,42 @@ void crash_names_at(const struct crash_history *h, uint64_t event, crash_names *
 	struct listing l = { h, event, out };
 	crash_names_free(out);
 	trace_tree_names(h->tree, event, add, &l);
+}
+
+void crash_names_first(const struct crash_history *h, const crash_names *names, const char **first)
+{
+	memset(first, 0, (h->file.n + 1) * sizeof *first);
+	for (size_t i = names->n; i-- > 0;)
+		if (names->p[i].file != CRASH_NO_FILE)
+			first[names->p[i].file] = names->p[i].path;
+}
+
+static uint64_t file_hash(uint32_t file, uint64_t size, const char *name)
+{
+	return hash_mix(hash_mix(file, size), name ? hash_bytes(name, strlen(name)) : 0);
+}
+
+/* Links to files, folders and the like: what a file's first name does not say. */
+static uint64_t name_hash(const struct crash_name *n)
+{
+	uint64_t hash = hash_bytes(n->path, strlen(n->path));
+	if (n->target)
+		return hash_mix(hash, hash_bytes(n->target, strlen(n->target)));
+	return hash_mix(hash, hash_mix(n->file, n->thing == TRACE_NOTHING ? 1 : n->moved ? 2 : 3));
+}
+
+uint64_t crash_names_hash(const struct crash_history *h, const uint64_t *size,
+			  const char *const *first, const crash_names *names)
+{
+	bool nodes = trace_nodes(trace_defs(h->reader));
+	uint64_t hash = 0;
+	for (uint32_t i = 0; i < h->file.n; i++)
+		if (first[i] || i < h->npm)
+			hash += file_hash(i, size[i], first[i]);
+	for (size_t i = 0; nodes && i < names->n; i++) {
+		const struct crash_name *n = &names->p[i];
+		if (n->file == CRASH_NO_FILE || first[n->file] != n->path)
+			hash += name_hash(n);
+	}
+	return hash;
 }

@@ -156,6 +156,8 @@ uint64_t crash_contents_hash(const struct crash_history *h, uint32_t line, uint3
 	const struct crash_line *l = &h->line.p[line];
 	struct crash_known *k = &h->known[hash_mix(line, version) % KNOWN];
 	uint8_t bytes[MODEL_PAGE];
+	if (l->file == h->meta)
+		return 0; /* crash_meta_hash */
 	if (version && k->line == line && k->version == version)
 		return k->hash;
 	crash_contents(h, line, version, bytes);

@@ -55,7 +55,8 @@ static bool wanted(const struct merge *m, uint8_t kind)
 	switch (kind) {
 	case TRACE_FENCE:
 	case TRACE_SYNC:
-	case TRACE_FILE_SYNC: return m->persists && m->stored;
+	case TRACE_FILE_SYNC:
+	case TRACE_NODE_SYNC: return m->persists && m->stored;
 	case TRACE_NODE_MOVE: return m->persists;
 	case TRACE_OP_END:
 	case TRACE_TX_END: return m->ops && m->stored;
@@ -77,12 +78,12 @@ static bool next(struct merge *m, struct crash_point *out, bool *take)
 	if (f < p && f < k) {
 		*out = (struct crash_point){ f, crash_flush_at(h, m->flush++).place };
 		*take = m->persists && m->stored;
-	} else if (k < p) {
+	} else if (k <= p) { /* a rename is a change of names, too, behind the point */
 		struct crash_mark mark = crash_mark_at(h, m->mark++);
 		*out = (struct crash_point){ k, mark.place };
 		*take = wanted(m, mark.kind);
 	} else {
-		bool pm = h->line.p[r->line].file < h->npm;
+		bool pm = crash_line_counts(h, r->line);
 		*out = (struct crash_point){ p, r->place };
 		*take = m->stores && pm;
 		m->stored = m->stored || pm;

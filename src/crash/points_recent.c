@@ -74,7 +74,7 @@ static void forget_oldest(struct look *k)
 static void take_record(struct look *k, const struct crash_record *r)
 {
 	k->pieces[r->line] += r->pieces;
-	if (k->h->line.p[r->line].file >= k->h->npm)
+	if (!crash_line_counts(k->h, r->line))
 		return;
 	if (k->next - k->first == MOST_RECORDS)
 		forget_oldest(k);

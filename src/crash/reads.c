@@ -75,6 +75,8 @@ static bool ask(struct crash *c, const struct crash_state *s, bool bytes, struct
 	struct err err;
 	int cell = runner_calls(c->runner) ? runner_idle(c->runner, &err) : -1;
 	*out = NULL;
+	if (c->h->meta != CRASH_NO_FILE) /* what is read without mapping it is not seen */
+		return false;
 	if (cell < 0 || crash_materialise(c, (unsigned)cell, s, &err) || renamed(c) ||
 	    crash_suffix_put(c, (unsigned)cell, crash_ops_begun(c->h, s->event), &err))
 		return false;

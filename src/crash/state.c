@@ -54,6 +54,8 @@ uint32_t crash_state_get(const struct crash_state *s, const struct crash_cursor 
 uint64_t crash_state_hash(const struct crash_state *s, const struct crash_cursor *c)
 {
 	uint64_t hash = c->hash;
+	if (crash_state_has_meta(c->h, s))
+		return crash_meta_hash(s, c);
 	for (size_t i = 0; i < s->at.n; i++) {
 		uint32_t line = s->at.p[i].line;
 		hash -= crash_contents_hash(c->h, line, c->hi[line]);

@@ -11,7 +11,8 @@
  *   explore    of each unit, its state (struct model_unit)                        (symbolic/behave.c)
  *
  * No rule of a model stands in these. reference.c has the rules once more, for tests, which
- * compare it with all three. Names and sizes of files have no unit: they change for good at once.
+ * compare it with all three. Names and sizes of files, and files that are not mapped, are crash's alone:
+ * enum model_files says which of their changes are one unit (crash/meta.c).
  */
 #ifndef HOLDFAST_MODEL_MACHINE_H
 #define HOLDFAST_MODEL_MACHINE_H
@@ -42,10 +43,20 @@ enum model_effect {
 	MODEL_COMPLETES, /* a fence: what waits for this thread is guaranteed now */
 };
 
+/* Sizes and names of files, and what is written to files that are not mapped. */
+enum model_files {
+	MODEL_FILES_AT_ONCE, /* durable at once, in order */
+	MODEL_FILES_APART, /* durable once synced; until then nothing is ordered, a rename is atomic */
+	/* Likewise, but names change in order; what is appended is there with the size that shows it, and
+	 * what replaces another file by rename is there when it is written to disk under that name. */
+	MODEL_FILES_JOURNAL,
+};
+
 struct model_ops {
 	const char *name, *about;
 	uint32_t unit;              /* bytes; a flush that has an effect covers whole units */
 	uint8_t effect[MODEL_ACTS]; /* enum model_effect */
+	uint8_t files;              /* enum model_files */
 };
 /* By name; the name NULL stands for the default, the first. NULL: no such model. */
 const struct model_ops *model_find(const char *name);

@@ -10,6 +10,11 @@
 	[MODEL_CLWB] = MODEL_WAITS, [MODEL_FENCE] = MODEL_COMPLETES
 #define SYNCS [MODEL_MSYNC] = MODEL_PERSISTS, [MODEL_FSYNC] = MODEL_PERSISTS
 
+/* Pages of files, which the kernel writes back when it likes. */
+#define WRITTEN_BACK                                                                               \
+	[MODEL_STORE] = MODEL_OPENS, [MODEL_NT_STORE] = MODEL_OPENS,                               \
+	SYNCS, [MODEL_FILE_WRITE] = MODEL_OPENS
+
 static const struct model_ops models[] = {
 	{ "adr", "caches are lost in a crash: stores need a flush and a fence", .unit = TRACE_LINE,
 	  .effect = { [MODEL_STORE] = MODEL_OPENS,
@@ -24,10 +29,11 @@ static const struct model_ops models[] = {
 		      SYNCS,
 		      [MODEL_FILE_WRITE] = MODEL_PERSISTS } },
 	{ "msync", "files on ordinary disks: stores need msync or fsync", .unit = MODEL_PAGE,
-	  .effect = { [MODEL_STORE] = MODEL_OPENS,
-		      [MODEL_NT_STORE] = MODEL_OPENS,
-		      SYNCS,
-		      [MODEL_FILE_WRITE] = MODEL_OPENS } },
+	  .effect = { WRITTEN_BACK } },
+	{ "posix", "any files: nothing is on disk, or in order, without fsync", .unit = 512,
+	  .effect = { WRITTEN_BACK }, .files = MODEL_FILES_APART },
+	{ "ext4", "files on ext4, data=ordered: names in order, data before its size",
+	  .unit = MODEL_PAGE, .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL },
 };
 
 const struct model_ops *model_at(size_t i)

@@ -14,9 +14,9 @@ static const struct rules {
 	uint32_t unit;
 	char store, nt_store, clflush, other_flush, file_write;
 } rules[] = {
-	{ "adr", 64, 'd', 'p', 'g', 'p', 'g' },
-	{ "eadr", 64, 'g', 'p', 'g', 'p', 'g' },
-	{ "msync", 4096, 'd', 'd', '-', '-', 'd' },
+	{ "adr", 64, 'd', 'p', 'g', 'p', 'g' },     { "eadr", 64, 'g', 'p', 'g', 'p', 'g' },
+	{ "msync", 4096, 'd', 'd', '-', '-', 'd' }, { "posix", 512, 'd', 'd', '-', '-', 'd' },
+	{ "ext4", 4096, 'd', 'd', '-', '-', 'd' },
 };
 
 struct byte {

@@ -231,6 +231,9 @@ size_t trace_tree_things(const struct trace_tree *);
 const struct trace_entry *trace_tree_entry(const struct trace_tree *, size_t); /* NULL: no more */
 void trace_tree_names(const struct trace_tree *, uint64_t event,
 		      void (*each)(void *, const struct trace_name *), void *);
+/* The same with each entry, by its number, as it is before an event of its own. */
+void trace_tree_names_when(const struct trace_tree *, uint64_t (*when)(void *, uint32_t entry),
+			   void (*each)(void *, const struct trace_name *), void *);
 /* Whose contents a thing has before an event: a file's id, or TRACE_OF_NODE and a node's;
  * TRACE_NO_FILE: it has none. */
 #define TRACE_OF_NODE 0x80000000u

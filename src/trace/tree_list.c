@@ -60,6 +60,7 @@ static bool is_moved(const struct trace_tree *t, uint32_t thing, const char *pat
 struct listing {
 	const struct trace_tree *t;
 	uint64_t event;
+	uint64_t (*when)(void *, uint32_t); /* NULL: `event`, for all */
 	void (*each)(void *, const struct trace_name *);
 	void *arg;
 	uint8_t *seen; /* per thing: a folder that is listed, once only, whatever the trace says */
@@ -78,7 +79,7 @@ static void list(const struct listing *l, uint32_t folder, const char *path)
 	l->seen[folder] = 1;
 	for (size_t i = 0; i < f->entry.n; i++) {
 		const struct trace_entry *e = &l->t->entry.p[f->entry.p[i]];
-		uint32_t thing = at_event(e, l->event);
+		uint32_t thing = at_event(e, l->when ? l->when(l->arg, f->entry.p[i]) : l->event);
 		const struct trace_thing *g =
 			thing == TRACE_NOTHING ? NULL : &l->t->thing.p[thing].is;
 		bool is_folder = g && g->kind == TRACE_IS_FOLDER;
@@ -97,7 +98,15 @@ static void list(const struct listing *l, uint32_t folder, const char *path)
 void trace_tree_names(const struct trace_tree *t, uint64_t event,
 		      void (*each)(void *, const struct trace_name *), void *arg)
 {
-	struct listing l = { t, event, each, arg, xcalloc(t->thing.n, 1) };
+	struct listing l = { t, event, NULL, each, arg, xcalloc(t->thing.n, 1) };
+	list(&l, 0, "");
+	free(l.seen);
+}
+
+void trace_tree_names_when(const struct trace_tree *t, uint64_t (*when)(void *, uint32_t),
+			   void (*each)(void *, const struct trace_name *), void *arg)
+{
+	struct listing l = { t, 0, when, each, arg, xcalloc(t->thing.n, 1) };
 	list(&l, 0, "");
 	free(l.seen);
 }

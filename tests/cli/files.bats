@@ -6,7 +6,9 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/syncs" "$PROGRAMS/syncs.c"
+	for name in syncs replace; do
+		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
+	done
 }
 
 @test "every way to sync is recorded, of files and of folders" {
@@ -26,4 +28,58 @@ setup_file() {
 none how=3 offset=0x0 len=0
 none how=3 offset=0x0 len=0
 END
+}
+
+# files_json REPORT MODEL WAY OPTIONS…: crashes the program that replaces a file, in a folder of its own.
+files_json() {
+	local report=$PWD/$1 model=$2 way=$3
+	shift 3
+	mkdir -p "$model-$way" && cd "$model-$way"
+	crash_json "$report" --model "$model" -o t --recover "$BIN/replace $way check" "$@" -- "$BIN/replace" "$way" run
+	cd ..
+}
+
+kinds() {
+	jq -r '[.findings[].kind] | sort | unique | join(" ")' "$1"
+}
+
+@test "a file that is replaced in the right way: nothing found" {
+	for model in posix ext4; do
+		for way in good new-name; do
+			files_json r.json "$model" "$way"
+			[ "$(kinds r.json)" = "" ]
+			jq -e '.incomplete == null and .stats.tested > 5' r.json
+		done
+	done
+}
+
+@test "a rename without fsync: found, in words about files, with both calls" {
+	for model in posix ext4; do
+		files_json r.json "$model" no-fsync
+		[ "$(kinds r.json)" = missing-fsync ]
+		jq -e '.findings[0].message | test("^if rename\\(tmp, db\\) at .* is on disk while .* tmp.* is not, recovery fails")' r.json
+		jq -e '.findings[0].advice == "fsync(tmp) is missing before rename(tmp, db)"' r.json
+		jq -e "[.findings[0].related[] | select(.role == \"lost\").location.line] == [$(grep -n @write "$PROGRAMS/replace.c" | cut -d: -f1)]" r.json
+		jq -e "[.findings[0].related[] | select(.role == \"persisted\").location.line] == [$(grep -n @rename "$PROGRAMS/replace.c" | cut -d: -f1)]" r.json
+	done
+	cd ext4-no-fsync
+	run -1 holdfast replay --keep image "$(first_id ../r.json)" t
+	output_has "db has 0 bytes"
+	[ -f image/*/db ] && [ ! -s image/*/db ]
+}
+
+@test "an fsync that comes after the rename; a file that is written in place, or cut first" {
+	files_json r.json posix late
+	[ "$(kinds r.json)" = ordering ]
+	files_json r.json posix over
+	[ "$(kinds r.json)" = atomicity ]
+	files_json r.json ext4 cut
+	[ "$(kinds r.json)" = atomicity ]
+}
+
+@test "ext4 keeps more in order than posix: the folder need not be synced, and replacing one by rename needs no fsync" {
+	mkdir w && cd w
+	crash_json ../r.json --model posix -o t --probe "$BIN/replace no-dir print" -- "$BIN/replace" no-dir run
+	[ "$(kinds ../r.json)" = lost-operation ]
+	jq -e 'any(.findings[]; .advice | test("fsync of the folder of db is missing"))' ../r.json
 }

@@ -60,7 +60,7 @@ static inline struct tale *add_tale(struct batch *b, unsigned lines)
 	unsigned before = (unsigned)(rnd() % (lines + 1)); /* lines before the end of a page */
 	t->lines = lines;
 	t->unit = b->model->unit;
-	t->start = t->unit == PAGE ? PAGE : 2 * PAGE - before * TRACE_LINE;
+	t->start = t->unit == PAGE ? PAGE : 2 * PAGE - before * t->unit;
 	t->map = rnd() % 2 ? PAGE : 0;
 	t->size = (t->start + lines * t->unit + PAGE - 1) / PAGE * PAGE + PAGE;
 	t->initial = xcalloc(1, t->size);

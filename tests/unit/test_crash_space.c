@@ -448,10 +448,12 @@ static void long_lines_have_their_contents(void **state)
 			random_tale(&s.batch, 2, 400, 95);
 		open_batch(&s.batch);
 		crash_cursor_init(&s.cursor, s.batch.h);
-		for (int i = 0; i < 10; i++) {
-			assert_true(s.batch.h->line.p[i].n > CRASH_CHECKPOINT);
+		size_t longer = 0;
+		for (size_t i = 0; i < s.batch.h->line.n; i++)
+			longer += s.batch.h->line.p[i].n > CRASH_CHECKPOINT;
+		assert_true(longer >= 10);
+		for (int i = 0; i < 10; i++)
 			same_contents(&s, s.batch.tale.p[i]);
-		}
 		finish(&s);
 	}
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What explain.c (causes in words) has from explain_files.c, where the model is one of file systems. */
+#ifndef HOLDFAST_CRASH_EXPLAIN_H
+#define HOLDFAST_CRASH_EXPLAIN_H
+
+#include "crash/internal.h"
+
+/* "rename(tmp, db)", "the write of 4096 bytes to tmp". malloc'ed, as all of these. */
+char *crash_change_words(const struct crash_history *, uint32_t piece);
+/* `covered`: the lost one is guaranteed by the end of its operation. */
+enum finding_kind crash_files_kind(const struct crash_history *, const struct crash_cause *,
+				   bool covered);
+/* Either place may be NULL: there is no such change. */
+char *crash_files_message(const struct crash_history *, const struct crash_cause *,
+			  const char *at_persisted, const char *at_lost, const char *does);
+char *crash_files_advice(const struct crash_history *, const struct crash_cause *,
+			 enum finding_kind);
+
+#endif
