@@ -214,6 +214,8 @@ void campaign_opts_settings(const struct campaign_opts *, struct campaign_settin
 /* campaign_say.c: a campaign in words. */
 void campaign_say_view(const struct campaign *);
 void campaign_say_progress(void *, const struct campaign_progress *); /* for campaign_run */
+/* screen.c: how far it is */
+void campaign_say_screen(const struct campaign_progress *);
 /* Lines about what was done, for the report; xmalloc'ed. `recording`: seconds that it took. Returns
  * how many. */
 #define CAMPAIGN_NOTES 9

@@ -59,17 +59,11 @@ static void say_plan(const struct campaign_plan *p)
 
 void campaign_say_progress(void *arg, const struct campaign_progress *p)
 {
-	const struct crash_counts *n = p->counts;
 	(void)arg;
-	if (p->begins) {
+	if (p->begins)
 		say_plan(p->begins);
-		return;
-	}
-	progress("crash: %s, point %zu of %" PRIu64 ", %" PRIu64 " images (%.0f/s), %" PRIu64
-		 " cause%s, %s%.0f s left",
-		 n->strategy ? n->strategy : "sanity", n->point + 1, n->points, n->tested,
-		 p->spent > 0 ? (double)n->tested / p->spent : 0, n->causes,
-		 n->causes == 1 ? "" : "s", p->left > 0 ? "about " : "? ", p->left);
+	else
+		campaign_say_screen(p);
 }
 
 static char *possible(const struct crash_counts *n)

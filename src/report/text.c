@@ -318,8 +318,10 @@ static void put_summary(const struct text_out *o, const struct report *r)
 
 void report_show(const struct finding *f, FILE *file)
 {
-	struct text_out o = { file, color_wanted(file) };
+	struct report_fit fit;
+	struct text_out o = { report_fit_begin(&fit, file), color_wanted(file) };
 	put_finding(&o, f);
+	report_fit_end(&fit);
 	fflush(file);
 }
 
@@ -352,9 +354,11 @@ static void put_findings(const struct text_out *o, const struct report *r)
 		report_text_files(o, set);
 }
 
-void report_text(const struct report *r, FILE *file)
+void report_text(const struct report *r, FILE *to)
 {
-	struct text_out o = { file, color_wanted(file) };
+	struct report_fit fit;
+	struct text_out o = { report_fit_begin(&fit, to), color_wanted(to) };
+	FILE *file = o.f;
 	put_findings(&o, r);
 	for (size_t i = 0; i < r->nnotes; i++) {
 		report_text_put(&o, r->notes[i], SIZE_MAX);
@@ -374,5 +378,6 @@ void report_text(const struct report *r, FILE *file)
 		fputc('\n', file);
 	}
 	put_summary(&o, r);
-	fflush(file);
+	report_fit_end(&fit);
+	fflush(to);
 }

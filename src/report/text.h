@@ -51,4 +51,14 @@ void report_text_crash(const struct text_out *, const struct finding_crash *, si
 char *report_text_crash_seen(const struct finding *);
 void report_text_input(const struct text_out *, const struct finding_input *, size_t columns);
 
+/* fit.c: what is printed for a terminal, no wider than that. Between begin and end it goes to what begin returns. */
+struct report_fit {
+	FILE *to, *inner; /* inner NULL: it is no terminal */
+	char *text;
+	size_t n, columns;
+};
+FILE *report_fit_begin(struct report_fit *, FILE *to);
+void report_fit_end(struct report_fit *);
+void report_fit_line(const char *line, size_t columns, FILE *out); /* a line, without its end */
+
 #endif
