@@ -22,8 +22,10 @@
 #include "crash/internal.h"
 
 #define SHOWN_LINE 80 /* bytes of an operation's line */
-#define FAR 64        /* operations that are looked at for the one that is gone … */
-#define FAR_RUN 8     /* … where each takes a run of its own */
+#define FAR                                                                                        \
+	64 /* operations that are looked at for the one that is gone, if that decides whether it may be … */
+#define FAR_RUN 8    /* … where each takes a run of its own */
+#define FAR_NAMED 16 /* … and if it only tells which they are */
 
 static const struct row {
 	const char *name, *about;
@@ -112,7 +114,8 @@ int crash_said_at(struct crash *c, size_t op, uint64_t event, bool run, uint64_t
 static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t said,
 		       struct err *err)
 {
-	size_t far = c->suffix ? FAR_RUN : FAR;
+	bool kept = s->ended && c->h->op.p[s->ended - 1].said; /* the last must not be gone */
+	size_t far = c->suffix ? FAR_RUN : kept ? FAR_NAMED : FAR;
 	for (size_t i = s->ended, back = 0; i > 0 && back < far; i--, back++) {
 		const struct crash_op *op = &c->h->op.p[i - 1];
 		uint64_t before;

@@ -44,8 +44,8 @@ static bool fails_how(struct search *s, const struct crash_state *state, struct 
 		s->broken = true;
 		return false;
 	}
-	/* what an earlier run of the campaign knows counts as if it were run now */
-	s->runs += s->c->counts.tested - before + s->c->counts.resumed - known;
+	/* what was known from before counts, what the judge asks of other states does not */
+	s->runs += s->c->counts.tested > before || s->c->counts.resumed > known;
 	s->c->counts.minimising += s->c->counts.tested > before;
 	return crash_failed(s->c, state, *v);
 }

@@ -289,3 +289,12 @@ expected() {
 	run -0 holdfast dump --ops u
 	output_has "3 operations: calls that the program makes again and again"
 }
+
+@test "what the judge has to ask does not count against the search for a cause" {
+	${CC:-cc} -g -O1 -mclflushopt -o "$BIN/triple" "$PROGRAMS/triple.c"
+	seq 100 180 >numbers
+	crash_json r.json -o t --budget 150 --strategy lost+ahead --ops-way requests --probe "$BIN/triple $pool dump" -- \
+		sh -c "exec $BIN/triple $pool add <numbers"
+	jq -e '.findings | length == 1 and ([.[0].related[] | select(.role == "lost")] | length) == 1' r.json
+	jq -e --argjson line "$(sed -n '/@persisted/=' "$PROGRAMS/triple.c")" '.findings[0].location.line == $line' r.json
+}
