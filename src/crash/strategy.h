@@ -144,6 +144,35 @@ struct crash_update *crash_behaviour_example(const struct crash_behaviours *, ui
 /* All that `until` is of some pieces, sorted; malloc'ed. */
 uint64_t *crash_behaviour_moments(const struct crash_update *, size_t n, size_t *moments);
 
+/*
+ * Subsets of the stores to a few lines, by distance: so many lines are not as in "all", or not as in "nothing". Each line is a
+ * digit, whose values are its versions.
+ */
+#define CRASH_SUBSET_LINES 32u
+
+/* A line, and the versions that make a difference, from all to nothing. */
+struct crash_digit {
+	uint32_t line;
+	uint32_t version[CRASH_PICK];
+	unsigned n;
+};
+
+enum crash_side { CRASH_FROM_ALL, CRASH_FROM_NOTHING, CRASH_SIDES };
+
+struct crash_subset {
+	enum crash_side side;
+	struct crash_digit digit[CRASH_SUBSET_LINES];
+	unsigned digits;
+	unsigned chosen[CRASH_SUBSET_LINES]; /* digits, ascending, as many as the distance, … */
+	unsigned value[CRASH_SUBSET_LINES];  /* … and which of their versions */
+};
+
+/* The first choice at a distance, and the next; false: there is none. */
+bool crash_subset_first(struct crash_subset *, unsigned distance);
+bool crash_subset_next(struct crash_subset *, unsigned distance);
+/* The version of a digit in the choice at hand. */
+uint32_t crash_subset_version(const struct crash_subset *, unsigned digit, unsigned distance);
+
 /* What was asked for; 0 and false: nothing. */
 struct crash_wishes {
 	uint64_t random; /* states for each point that are drawn at random */

@@ -24,14 +24,15 @@
 
 #include "crash/strategy.h"
 
-#define SMALL 16u      /* pieces of a behaviour whose subsets are all tested */
-#define SHARE 256u     /* states of a larger one */
-#define TRIES 64u      /* choices for each of them */
-#define MOST_LINES 32u /* of a behaviour, at a moment */
+#define SMALL 16u  /* pieces of a behaviour whose subsets are all tested */
+#define SHARE 256u /* states of a larger one */
+#define TRIES 64u  /* choices for each of them */
 
 /* Asking what recovery reads takes a run under the tracer, as long as hundreds of others. */
 #define FEW_STATES 1024u /* for which nobody is asked, where a moment has no more of them */
 #define MOST_ASKED 24u   /* states of one moment that it is asked of */
+#define ASK_FROM                                                                                   \
+	3u /* the distance from which on it pays; those who have only a share never come that far */
 
 /* A behaviour that is tested. */
 struct target {
@@ -44,24 +45,16 @@ struct target {
 	uint64_t tried;    /* choices, many of which come at other moments */
 };
 
-/* A line of the behaviour at a moment, and the versions that make a difference, from all to nothing. */
-struct digit {
-	uint32_t line;
-	uint32_t version[CRASH_PICK];
-	unsigned n;
-};
-
 /* What recovery reads of the lines of a behaviour in a state at distance 0 or 1: a bit for each digit. */
 struct reads {
 	uint32_t behaviour, mask;
 	bool late;
 	size_t moment;
 	unsigned leg;          /* pass and side */
-	unsigned digit, value; /* the one that differs; digit MOST_LINES: none does */
+	unsigned digit, value; /* the one that differs; digit CRASH_SUBSET_LINES: none does */
 };
 
 enum pass { REST_THERE, REST_LOST, PASSES };
-enum side { FROM_ALL, FROM_NOTHING, SIDES };
 
 struct search {
 	struct crash_behaviours *all;
@@ -82,11 +75,7 @@ struct search {
 	uint64_t *moment;
 	size_t moments, m; /* m: which of them */
 	enum pass pass;
-	enum side side;
-	struct digit digit[MOST_LINES];
-	unsigned digits;
-	unsigned chosen[MOST_LINES]; /* digits, ascending, as many as the distance, … */
-	unsigned value[MOST_LINES];  /* … and which of their versions */
+	struct crash_subset set;
 };
 
 /* ---- what to test ---- */
@@ -189,12 +178,12 @@ static void load(struct search *s)
 	s->moment = crash_behaviour_moments(s->update, s->updates, &s->moments);
 	s->m = 0;
 	s->pass = REST_THERE;
-	s->side = FROM_ALL;
+	s->set.side = CRASH_FROM_ALL;
 	s->loaded = true;
 	s->begun = s->farther = false;
 }
 
-static void add_version(struct crash_gen *gen, struct digit *d, uint32_t version)
+static void add_version(struct crash_gen *gen, struct crash_digit *d, uint32_t version)
 {
 	if (d->n && crash_gen_contents(gen, d->line, d->version[d->n - 1]) ==
 			    crash_gen_contents(gen, d->line, version))
@@ -209,7 +198,7 @@ static void add_version(struct crash_gen *gen, struct digit *d, uint32_t version
 static void add_digit(struct crash_gen *gen, struct search *s, uint32_t line)
 {
 	uint32_t lo = crash_gen_lo(gen, line), hi = crash_gen_hi(gen, line), first = 0;
-	struct digit d = { .line = line };
+	struct crash_digit d = { .line = line };
 	if (s->pass == REST_THERE)
 		add_version(gen, &d, hi);
 	for (size_t k = s->updates; k-- > 0;) {
@@ -222,14 +211,14 @@ static void add_digit(struct crash_gen *gen, struct search *s, uint32_t line)
 	if (s->pass == REST_LOST && first)
 		add_version(gen, &d, first - 1);
 	if (d.n > 1)
-		s->digit[s->digits++] = d;
+		s->set.digit[s->set.digits++] = d;
 }
 
 static void set_digits(struct crash_gen *gen, struct search *s)
 {
 	struct hmap seen = { 0 };
-	s->digits = 0;
-	for (size_t i = 0; i < s->updates && s->digits < MOST_LINES; i++) {
+	s->set.digits = 0;
+	for (size_t i = 0; i < s->updates && s->set.digits < CRASH_SUBSET_LINES; i++) {
 		uint32_t line = s->update[i].line;
 		if (s->update[i].stored >= s->moment[s->m] || hmap_get(&seen, line, NULL))
 			continue;
@@ -239,54 +228,14 @@ static void set_digits(struct crash_gen *gen, struct search *s)
 	hmap_free(&seen);
 }
 
-/* ---- subsets, by distance ---- */
-
-static bool first_choice(struct search *s, unsigned distance)
-{
-	if (distance > s->digits || (s->side == FROM_NOTHING && distance > s->digits / 2))
-		return false;
-	for (unsigned i = 0; i < distance; i++) {
-		s->chosen[i] = i;
-		s->value[i] = 1;
-	}
-	return true;
-}
-
-static bool next_choice(struct search *s, unsigned distance)
-{
-	for (unsigned i = distance; i-- > 0;) {
-		if (++s->value[i] < s->digit[s->chosen[i]].n)
-			return true;
-		s->value[i] = 1;
-	}
-	for (unsigned i = distance; i-- > 0;) {
-		if (s->chosen[i] + distance - i >= s->digits)
-			continue;
-		s->chosen[i]++;
-		for (unsigned k = i + 1; k < distance; k++)
-			s->chosen[k] = s->chosen[k - 1] + 1;
-		return true;
-	}
-	return false;
-}
-
-/* The version of a digit in the choice at hand. */
-static uint32_t version_of(const struct search *s, unsigned digit, unsigned distance)
-{
-	const struct digit *d = &s->digit[digit];
-	unsigned value = 0;
-	for (unsigned i = 0; i < distance; i++)
-		if (s->chosen[i] == digit)
-			value = s->value[i];
-	return d->version[s->side == FROM_ALL ? value : d->n - 1 - value];
-}
+/* ---- its moments ---- */
 
 static bool is_there(const struct search *s, const struct crash_gen *gen, unsigned distance,
 		     const struct crash_update *u)
 {
-	for (unsigned i = 0; i < s->digits; i++)
-		if (s->digit[i].line == u->line)
-			return u->number <= version_of(s, i, distance);
+	for (unsigned i = 0; i < s->set.digits; i++)
+		if (s->set.digit[i].line == u->line)
+			return u->number <= crash_subset_version(&s->set, i, distance);
 	return u->number <= crash_gen_hi(gen, u->line);
 }
 
@@ -308,6 +257,16 @@ static bool is_moment(const struct crash_gen *gen, const struct search *s, unsig
 	return now >= want && (!s->m || s->moment[s->m - 1] < want);
 }
 
+static void set_state(struct crash_gen *gen, const struct search *s, unsigned distance,
+		      struct crash_state *out)
+{
+	if (s->pass == REST_LOST)
+		crash_gen_lose_since(gen, out, s->update[0].stored);
+	for (unsigned i = 0; i < s->set.digits; i++)
+		crash_gen_set(gen, out, s->set.digit[i].line,
+			      crash_subset_version(&s->set, i, distance));
+}
+
 /* ---- what recovery reads ---- */
 
 /* All lines, where nobody was asked. `asked`: of how many states of this moment. */
@@ -319,7 +278,7 @@ static uint32_t known_reads(const struct search *s, unsigned digit, unsigned val
 	for (size_t i = 0; i < s->reads.n; i++) {
 		const struct reads *r = &s->reads.p[i];
 		if (r->behaviour != t->behaviour || r->late != t->late || r->moment != s->m ||
-		    r->leg != s->pass * SIDES + s->side)
+		    r->leg != s->pass * CRASH_SIDES + s->set.side)
 			continue;
 		++*asked;
 		if (r->digit == digit && r->value == value)
@@ -332,34 +291,47 @@ static bool worth_asking(const struct crash_gen *gen, const struct search *s)
 {
 	uint64_t few = crash_gen_wishes(gen)->few, product = 1;
 	few = few ? few : FEW_STATES;
-	for (unsigned i = 0; i < s->digits && product <= few; i++)
-		product *= s->digit[i].n;
-	return product > few && !crash_gen_wishes(gen)->no_reduce;
+	for (unsigned i = 0; i < s->set.digits && product <= few; i++)
+		product *= s->set.digit[i].n;
+	return product > few && s->updates <= SMALL && !crash_gen_wishes(gen)->no_reduce;
 }
 
-/* Asks on the state at hand, which is at distance 0 or 1. */
-static void ask(struct crash_gen *gen, struct search *s, unsigned distance,
-		const struct crash_state *state)
+/* Asks on a state where one digit differs, or none. */
+static void ask(struct crash_gen *gen, struct search *s, unsigned digit, unsigned value,
+		struct crash_state *state)
 {
 	const struct target *t = &s->target.p[s->at];
 	struct reads r = { .behaviour = t->behaviour,
 			   .late = t->late,
 			   .moment = s->m,
-			   .leg = s->pass * SIDES + s->side,
-			   .digit = distance ? s->chosen[0] : MOST_LINES,
-			   .value = distance ? s->value[0] : 0 };
+			   .leg = s->pass * CRASH_SIDES + s->set.side,
+			   .digit = digit,
+			   .value = value };
 	size_t n = 0, asked;
-	uint32_t *line = NULL, base = known_reads(s, MOST_LINES, 0, &asked);
-	if (distance && !(base >> s->chosen[0] & 1))
+	uint32_t *line = NULL, base = known_reads(s, CRASH_SUBSET_LINES, 0, &asked);
+	s->set.chosen[0] = digit;
+	s->set.value[0] = value;
+	crash_gen_go(gen, s->moment[s->m], state);
+	set_state(gen, s, digit < CRASH_SUBSET_LINES, state);
+	if (digit < CRASH_SUBSET_LINES && !(base >> digit & 1))
 		r.mask = base; /* it does not see the difference */
 	else if (asked == MOST_ASKED || !crash_gen_reads(gen, state, &line, &n))
 		return;
 	for (size_t i = 0; i < n; i++)
-		for (unsigned k = 0; k < s->digits; k++)
-			if (s->digit[k].line == line[i])
+		for (unsigned k = 0; k < s->set.digits; k++)
+			if (s->set.digit[k].line == line[i])
 				r.mask |= 1u << k;
 	free(line);
 	VEC_PUSH(&s->reads, r);
+}
+
+static void ask_all(struct crash_gen *gen, struct search *s, struct crash_state *scratch)
+{
+	ask(gen, s, CRASH_SUBSET_LINES, 0, scratch);
+	for (unsigned d = 0; d < s->set.digits; d++)
+		for (unsigned v = 1; v < s->set.digit[d].n; v++)
+			ask(gen, s, d, v, scratch);
+	crash_gen_go(gen, s->moment[s->m], scratch);
 }
 
 /*
@@ -370,30 +342,21 @@ static bool is_redundant(const struct search *s, unsigned distance)
 {
 	uint32_t changed = 0;
 	size_t asked;
-	if (distance < 2 || !s->reads.n)
+	if (distance < ASK_FROM || !s->reads.n)
 		return false;
 	for (unsigned i = 0; i < distance; i++)
-		changed |= 1u << s->chosen[i];
-	if (!(changed & known_reads(s, MOST_LINES, 0, &asked)))
+		changed |= 1u << s->set.chosen[i];
+	if (!(changed & known_reads(s, CRASH_SUBSET_LINES, 0, &asked)))
 		return true;
 	for (unsigned i = 0; i < distance; i++) {
-		uint32_t mask = known_reads(s, s->chosen[i], s->value[i], &asked);
-		if (!(changed & ~(1u << s->chosen[i]) & mask))
+		uint32_t mask = known_reads(s, s->set.chosen[i], s->set.value[i], &asked);
+		if (!(changed & ~(1u << s->set.chosen[i]) & mask))
 			return true;
 	}
 	return false;
 }
 
 /* ---- from state to state ---- */
-
-static void set_state(struct crash_gen *gen, const struct search *s, unsigned distance,
-		      struct crash_state *out)
-{
-	if (s->pass == REST_LOST)
-		crash_gen_lose_since(gen, out, s->update[0].stored);
-	for (unsigned i = 0; i < s->digits; i++)
-		crash_gen_set(gen, out, s->digit[i].line, version_of(s, i, distance));
-}
 
 /* Moment by moment, from all and from nothing, with the rest there and lost. */
 static bool next_leg(struct search *s)
@@ -402,9 +365,9 @@ static bool next_leg(struct search *s)
 	if (++s->m < s->moments)
 		return true;
 	s->m = 0;
-	if (++s->side < SIDES)
+	if (++s->set.side < CRASH_SIDES)
 		return true;
-	s->side = FROM_ALL;
+	s->set.side = CRASH_FROM_ALL;
 	return ++s->pass < PASSES;
 }
 
@@ -415,14 +378,18 @@ static bool is_spent(const struct search *s)
 	return s->updates > SMALL && (t->states >= SHARE || t->tried >= SHARE * TRIES);
 }
 
-static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance)
+static bool in_leg(struct crash_gen *gen, struct search *s, unsigned distance,
+		   struct crash_state *scratch)
 {
 	bool more;
 	if (!s->begun)
 		set_digits(gen, s);
-	s->farther |= s->digits > distance;
+	if (!s->begun && distance == ASK_FROM && worth_asking(gen, s))
+		ask_all(gen, s, scratch);
+	s->farther |= s->set.digits > distance;
 	do {
-		more = s->begun ? next_choice(s, distance) : first_choice(s, distance);
+		more = s->begun ? crash_subset_next(&s->set, distance)
+				: crash_subset_first(&s->set, distance);
 		s->begun = true;
 		s->target.p[s->at].tried++;
 	} while (more && !is_spent(s) &&
@@ -443,10 +410,8 @@ static bool in_target(struct crash_gen *gen, struct search *s, struct crash_stat
 			return false;
 		}
 		crash_gen_go(gen, s->moment[s->m], out);
-		if (in_leg(gen, s, t->distance)) {
+		if (in_leg(gen, s, t->distance, out)) {
 			set_state(gen, s, t->distance, out);
-			if (t->distance < 2 && worth_asking(gen, s))
-				ask(gen, s, t->distance, out);
 			t->states++;
 			VEC_PUSH(&s->group, t->group);
 			return true;
