@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The copy of the source tree, in which a patch is tried. The program runs on pools of its own: each file that it
- * had mapped is given anew, with the contents that it had at the beginning. In the commands, the paths of
- * the source and of the pools stand for those in the copy.
+ * had mapped is given anew, with the contents that it had at the beginning. Commands see the copy where the source is; where that
+ * is not allowed, the paths of the source in them stand for those in the copy. Those of the pools always do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static int copy_tree(struct fix_lab *l, struct err *err)
 {
 	char *all = xasprintf("%s/.", l->root), *log = xasprintf("%s/copy.log", l->temp);
 	const char *argv[] = { "cp", "-a", "--reflink=auto", "--", all, l->copy, NULL };
-	int status = 0, bad = mkdir(l->copy, 0700) || fix_run(argv, NULL, NULL, log, NULL, &status);
+	int status = 0,
+	    bad = mkdir(l->copy, 0700) || fix_run(argv, NULL, NULL, log, NULL, NULL, &status);
 	if (bad || status) {
 		char *said = fix_tail(log, SAID);
 		err_set(err, EXIT_PROGRAM, "cannot copy %s: %s", l->root, said);
@@ -118,7 +119,10 @@ int fix_lab_open(struct fix_lab *l, struct err *err)
 	l->copy = xasprintf("%s/source", temp);
 	if (copy_tree(l, err) || map_pools(l, err))
 		return -1;
-	stand_in(l, l->root, l->copy);
+	l->over = (struct fix_over){ l->copy, l->root };
+	l->is_over = fix_can_put_over(&l->over);
+	if (!l->is_over)
+		stand_in(l, l->root, l->copy);
 	return 0;
 }
 
@@ -142,7 +146,8 @@ static int shell(struct fix_lab *l, const char *command, const char *what, struc
 {
 	char *text = mapped(l, command), *log = xasprintf("%s/shell.log", l->temp);
 	const char *argv[] = { "sh", "-c", text, NULL };
-	int status = 0, bad = fix_run(argv, l->copy, NULL, log, NULL, &status);
+	int status = 0, bad = fix_run(argv, l->is_over ? l->root : l->copy, NULL, log, NULL,
+				      l->is_over ? &l->over : NULL, &status);
 	if (bad) {
 		err_set(err, EXIT_PROGRAM, "interrupted");
 	} else if (status) {
@@ -196,7 +201,7 @@ static char *argument(const struct fix_lab *l, const char *text)
 	char *real = realpath(whole, NULL), *out;
 	size_t n = strlen(l->root);
 	bool inside = real && !strncmp(real, l->root, n) && real[n] == '/';
-	out = inside ? xasprintf("%s%s", l->copy, real + n) : mapped(l, text);
+	out = inside && !l->is_over ? xasprintf("%s%s", l->copy, real + n) : mapped(l, text);
 	free(whole);
 	free(real);
 	return out;
@@ -214,7 +219,8 @@ static int run_self(struct fix_lab *l, struct words *w, const char *dir, const c
 	char *out = xasprintf("%s.%s.out", dir, name), *errors = xasprintf("%s.%s.err", dir, name);
 	char *cwd = folder(l);
 	VEC_PUSH(&w->argv, NULL);
-	int bad = fix_run(w->argv.p, cwd, l->o->stdin_path, out, errors, status);
+	int bad = fix_run(w->argv.p, cwd, l->o->stdin_path, out, errors,
+			  l->is_over ? &l->over : NULL, status);
 	if (bad)
 		err_set(err, EXIT_PROGRAM, "interrupted");
 	else if (strcmp(name, "record") && (*status == EXIT_USAGE || *status == EXIT_INTERNAL)) {

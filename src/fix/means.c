@@ -96,6 +96,27 @@ static bool call_of(struct fix *x, const struct srcloc_frame *at, const struct s
 	       (!c->arguments || callee->takes & SRCLOC_TAKES_RANGE);
 }
 
+/*
+ * In a template the compiler has not decided yet what is called; the debug information has: "pm::persist(void const*, unsigned long)". xmalloc'ed
+ * pattern; NULL: the file does not see it, or it takes something else.
+ */
+static char *debugged_pattern(struct fix *x, const struct srcloc_frame *callee, const char *file)
+{
+	const char *name = callee->function, *open = name ? strchr(name, '(') : NULL;
+	const struct source_file *f;
+	struct err none;
+	if (!open || !takes_range(callee) || strpbrk(name, "<~") ||
+	    (strncmp(open, "(void*, ", 8) && strncmp(open, "(void const*, ", 14)) ||
+	    strchr(strchr(open, ',') + 1, ','))
+		return NULL;
+	char *plain = xasprintf("%.*s", (int)(open - name), name), *out = NULL;
+	if (!source_file_at(x->source, file, &f, &none) &&
+	    !source_declared(x->source, f, plain, &none))
+		out = xasprintf("%s(%%a, %%n)", plain);
+	free(plain);
+	return out;
+}
+
 static void add(struct fix *x, const struct finding_place *p, size_t callee, const char *file,
 		const struct fix_act *act)
 {
@@ -118,6 +139,8 @@ static void add(struct fix *x, const struct finding_place *p, size_t callee, con
 	}
 	if (known)
 		weigh(m, &c, act->lines);
+	else if (!m->pattern && m->seen < SITES)
+		m->pattern = debugged_pattern(x, &p->frame[callee], file);
 	m->acts |= act->acts;
 	m->count += act->count;
 	free(name);

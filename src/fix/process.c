@@ -34,13 +34,13 @@ int fix_interrupted(void)
 }
 
 static void child(const char *const *argv, const char *cwd, const char *in, const char *out,
-		  const char *both)
+		  const char *both, const struct fix_over *over)
 {
 	int from = open(in ? in : "/dev/null", O_RDONLY),
 	    to = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	int err = both ? open(both, O_WRONLY | O_CREAT | O_TRUNC, 0600) : to;
 	if (from < 0 || to < 0 || err < 0 || dup2(from, 0) < 0 || dup2(to, 1) < 0 ||
-	    dup2(err, 2) < 0 || (cwd && chdir(cwd)))
+	    dup2(err, 2) < 0 || (over && !fix_put_over(over)) || (cwd && chdir(cwd)))
 		_exit(127);
 	execvp(argv[0], (char *const *)argv);
 	_exit(127);
@@ -48,14 +48,14 @@ static void child(const char *const *argv, const char *cwd, const char *in, cons
 
 /* Runs it; -1: it was interrupted, or could not be started. */
 int fix_run(const char *const *argv, const char *cwd, const char *in, const char *out,
-	    const char *errors, int *status)
+	    const char *errors, const struct fix_over *over, int *status)
 {
 	int st;
 	pid_t pid = interrupted ? -1 : fork();
 	if (pid < 0)
 		return -1;
 	if (!pid)
-		child(argv, cwd, in, out, errors);
+		child(argv, cwd, in, out, errors, over);
 	while (waitpid(pid, &st, 0) < 0) {
 		if (errno != EINTR)
 			return -1;

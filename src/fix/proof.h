@@ -9,8 +9,15 @@
 /* process.c */
 void fix_watch_signals(void);
 int fix_interrupted(void); /* the signal that came, or 0 */
+/* A copy that commands see where the source is (over.c). */
+struct fix_over {
+	const char *copy, *root;
+};
+bool fix_can_put_over(const struct fix_over *);
+bool fix_put_over(const struct fix_over *); /* for this process and those that it starts */
+/* `over` NULL: all is seen where it is. */
 int fix_run(const char *const *argv, const char *cwd, const char *in, const char *out,
-	    const char *errors, int *status);
+	    const char *errors, const struct fix_over *over, int *status);
 void fix_remove_tree(const char *path);
 char *fix_tail(const char *path, size_t most); /* xmalloc'ed */
 bool fix_same_file(const char *a, const char *b);
@@ -29,8 +36,10 @@ struct fix_lab {
 	const struct fix_proof *o;
 	char *temp, *copy; /* the folder of all, and that of the source in it */
 	char *root;        /* of the source, without symbolic links */
-	char *self;        /* the program that we are */
-	VEC(char *) from;  /* texts in the commands, and what is in their place */
+	struct fix_over over;
+	bool is_over; /* the copy is seen where the source is; else paths in the commands are changed */
+	char *self;       /* the program that we are */
+	VEC(char *) from; /* texts in the commands, and what is in their place */
 	VEC(char *) to;
 	unsigned trials;
 };

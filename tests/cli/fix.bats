@@ -423,3 +423,15 @@ built() {
 	grep '^+	pm::Device::persist(&h->gap\[3\], sizeof(h->gap\[3\]));$' p.patch
 	patch_is_good
 }
+
+@test "a build with absolute paths builds the copy, not the source" {
+	recorded -DNO_PERSIST
+	sed -i "s,store.c,$PWD/app/store.c,; s,\$@,$PWD/app/\$@," app/Makefile
+	unshare -rm true 2>/dev/null || unshare -m true || skip "no mount namespaces"
+	(cd app && sha256sum ./*) >before
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired: store is never persisted"
+	(cd app && sha256sum ./*) >after
+	diff before after
+	patch_is_good
+}
