@@ -141,6 +141,12 @@ static void by_place(struct fix *x, size_t entry, unsigned lacks)
 		x->bug.p[bug].holds = w->frames ? w->frames - 1 : 0;
 }
 
+static bool same_place(const struct repair_place *a, const struct repair_place *b)
+{
+	return a->file && b->file && !strcmp(a->file, b->file) && a->line == b->line &&
+	       a->column == b->column;
+}
+
 static bool is_lost(const struct finding_related *r)
 {
 	return !strcmp(r->role, "lost") || !strcmp(r->role, "also-lost");
@@ -200,6 +206,26 @@ static void by_log(struct fix *x, size_t entry)
 	fix_advise(x, entry);
 }
 
+/* What a transaction logs it also flushes: where the same store lacks both, the log is enough. */
+static void drop_logged(struct fix *x)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < x->bug.n; i++) {
+		bool logged = false;
+		for (size_t k = 0; k < x->bug.n; k++)
+			logged |= x->bug.p[i].lacks != REPAIR_LOG &&
+				  x->bug.p[k].lacks == REPAIR_LOG &&
+				  same_place(&x->bug.p[i].site[0].at, &x->bug.p[k].site[0].at);
+		if (logged) {
+			x->entry.p[x->with.p[i].entry].state = FIX_LEFT;
+			continue;
+		}
+		x->bug.p[n] = x->bug.p[i];
+		x->with.p[n++] = x->with.p[i];
+	}
+	x->bug.n = x->with.n = n;
+}
+
 void fix_find_bugs(struct fix *x)
 {
 	for (size_t i = 0; i < x->set->v.n; i++) {
@@ -220,4 +246,5 @@ void fix_find_bugs(struct fix *x)
 		else
 			fix_advise(x, i);
 	}
+	drop_logged(x);
 }

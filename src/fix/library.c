@@ -48,7 +48,8 @@ static bool has_pools(const struct fix *x)
 		if (x->means.p[i].pattern && strstr(x->means.p[i].pattern, "%p"))
 			return true;
 	for (size_t i = 0; i < x->set->v.n; i++)
-		if (!strcmp(x->set->v.p[i]->kind->name, "store-outside-tx"))
+		if (!strcmp(x->set->v.p[i]->kind->name, "store-outside-tx") ||
+		    !strcmp(x->set->v.p[i]->kind->name, "unlogged-store"))
 			return true;
 	return false;
 }

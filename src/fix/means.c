@@ -139,8 +139,10 @@ static void add(struct fix *x, const struct finding_place *p, size_t callee, con
 	}
 	if (known)
 		weigh(m, &c, act->lines);
-	else if (!m->pattern && m->seen < SITES)
+	if (!m->pattern && m->seen < SITES) {
 		m->pattern = debugged_pattern(x, &p->frame[callee], file);
+		m->one_line = false;
+	}
 	m->acts |= act->acts;
 	m->count += act->count;
 	free(name);

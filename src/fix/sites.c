@@ -126,6 +126,8 @@ static void find_call(struct fix *x, struct fix_bug *w, size_t i, struct repair_
 static size_t first_site(struct fix *x, struct fix_bug *w, const struct finding_place *p,
 			 struct repair_site *site)
 {
+	unsigned best =
+		0; /* the reason is of the program's own source: 1; of a statement that stores: 2 */
 	for (size_t i = 0; i < p->n; i++) {
 		struct repair_site here = { 0 };
 		if (find_store(x, w, &p->frame[i], &here)) {
@@ -133,8 +135,11 @@ static size_t first_site(struct fix *x, struct fix_bug *w, const struct finding_
 			w->stores = 0;
 			return i;
 		}
-		if (i == 0 || (p->frame[i].file && !finding_is_library(&p->frame[i])))
+		bool ours = p->frame[i].file && !finding_is_library(&p->frame[i]);
+		unsigned good = ours ? 1u + !!strncmp(here.no_edit, "no statement", 12) : 0;
+		if (i == 0 || good > best)
 			*site = here;
+		best = good > best ? good : best;
 		if (!p->frame[i].inlined && !finding_is_library(&p->frame[i]) &&
 		    !p->frame[i].helper)
 			break;

@@ -256,6 +256,16 @@ static const char *argument(const struct source_tree *t, const struct source_can
 	return text;
 }
 
+/* Where it cannot be said how much is written: all of the array that it is written to. NULL: it is none. */
+static const char *whole_array(const struct source_tree *t, uint32_t target)
+{
+	uint32_t in = source_node_peel(t, target);
+	const char *text = source_node_text(t, in);
+	return text && source_node_canonical(t, in).kind == CXType_ConstantArray
+		       ? source_sized(t, "sizeof(%s)", text)
+		       : NULL;
+}
+
 static int writer_extent(const struct source_tree *t, const struct source_candidate *c,
 			 uint32_t statement, struct source_store *out, struct err *err)
 {
@@ -265,6 +275,8 @@ static int writer_extent(const struct source_tree *t, const struct source_candid
 	switch (c->writer->extent) {
 	case SOURCE_EXTENT_ARG:
 		out->size = argument(t, c, c->writer->arg, statement, err);
+		if (!out->size)
+			out->size = whole_array(t, c->target);
 		return out->size ? 0 : -1;
 	case SOURCE_EXTENT_PRODUCT:
 		a = argument(t, c, c->writer->arg, statement, err);

@@ -435,3 +435,12 @@ built() {
 	diff before after
 	patch_is_good
 }
+
+@test "in templates: what debug information calls it; all of an array where nobody can say how much is written" {
+	built generic.cc
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	grep '^+		pm::persist(&used, sizeof(used));$' p.patch
+	grep '^+		pm::persist(text, sizeof(text));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 2 ]
+	patch_is_good
+}
