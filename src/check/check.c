@@ -91,6 +91,8 @@ struct check *check_new(const struct check_opts *o, const struct trace_defs *def
 		.gone = on_gone,
 	};
 	add_oracles(c);
+	if (o->model && o->model->files != MODEL_FILES_AT_ONCE)
+		c->files = check_disk_new();
 	c->defs = defs;
 	c->notes = o->notes;
 	c->include_libs = o->include_libs;
@@ -112,6 +114,7 @@ void check_free(struct check *c)
 	if (!c)
 		return;
 	check_plugins_free(c->plugins);
+	check_disk_free(c->files);
 	for (size_t i = 0; check_oracles[i]; i++) {
 		check_causes_free(&c->state[i].causes);
 		check_pairs_free(&c->state[i].pairs);
@@ -235,6 +238,8 @@ void check_feed(struct check *c, const struct trace_event *e)
 	if (!by_runtime(c, e))
 		model_feed(c->model, e);
 	check_plugins_event(c->plugins, e);
+	if (c->files && (e->kind == TRACE_OUTPUT || trace_node_arg(e->kind)))
+		check_disk_event(check_state_of(c, &check_oracle_files), c->files, e);
 }
 
 /* Tells helpers from the rest, by all that was seen so far. */

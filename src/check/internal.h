@@ -107,6 +107,7 @@ struct check {
 	struct hmap recovery_at; /* path and offset -> which of these */
 	unsigned library;        /* that the program uses */
 	struct plugins *plugins;
+	struct check_disk *files; /* NULL: the model has none */
 };
 
 /* How often two places had to do with each other: pairs.c. Few pairs, met again and again. */
@@ -252,6 +253,13 @@ struct check_oracle {
 extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
 extern const struct check_oracle check_oracle_unpersisted;
 struct oracle_state *check_unpersisted(const struct check *); /* of which others may ask */
+struct oracle_state *check_state_of(const struct check *, const struct check_oracle *);
+
+/* files.c, which is told of nodes and answers, and not of steps. */
+extern const struct check_oracle check_oracle_files;
+struct check_disk *check_disk_new(void);
+void check_disk_free(struct check_disk *);
+void check_disk_event(struct oracle_state *, struct check_disk *, const struct trace_event *);
 
 /* cause.c: counts an instance; returns the cause, with *fresh set if it is the first. */
 struct cause *check_cause_hit(struct oracle_state *, enum finding_kind, model_where, bool *fresh);

@@ -9,7 +9,8 @@
 	X(overwrite)                                                                               \
 	X(flush)                                                                                   \
 	X(fence)                                                                                   \
-	X(many)
+	X(many)                                                                                    \
+	X(files)
 
 #define X(name) extern const struct check_oracle check_oracle_##name;
 ORACLES(X)
@@ -22,10 +23,15 @@ const struct check_oracle *const check_oracles[] = {
 		NULL,
 };
 
-struct oracle_state *check_unpersisted(const struct check *c)
+struct oracle_state *check_state_of(const struct check *c, const struct check_oracle *oracle)
 {
 	size_t i = 0;
-	while (check_oracles[i] != &check_oracle_unpersisted)
+	while (check_oracles[i] != oracle)
 		i++;
 	return &c->state[i];
+}
+
+struct oracle_state *check_unpersisted(const struct check *c)
+{
+	return check_state_of(c, &check_oracle_unpersisted);
 }

@@ -116,7 +116,8 @@ static int conclude(struct session *s, struct finding_set *set)
 	char *loaded = check_loaded(s->run.check), *note = xasprintf("oracles %s", loaded);
 	r.notes = (const char *const *)&note;
 	r.nnotes = loaded ? 1 : 0;
-	if (!s->run.seen.kind[TRACE_STORE]) {
+	bool files = model_find(s->run.model)->files != MODEL_FILES_AT_ONCE;
+	if (!s->run.seen.kind[TRACE_STORE] && !(files && s->run.seen.kind[TRACE_NODE_WRITE])) {
 		if (!s->o->output.quiet)
 			run_say_no_pm(&s->o->run, s->run.seen.kind);
 		if (!r.incomplete)

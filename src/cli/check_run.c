@@ -46,6 +46,7 @@ int check_run_program(struct check_run *r, struct run_opts *run, char **argv,
 	trace_live_verify(r->live);
 	const char *const *more = check_watches(r->check, &n);
 	struct launch_opts lo = run_launch_opts(run, argv, more, n);
+	lo.files = model_find(r->model)->files != MODEL_FILES_AT_ONCE;
 	while (argv[r->ncommand])
 		r->ncommand++;
 	r->command = argv;

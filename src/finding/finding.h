@@ -112,7 +112,10 @@ enum finding_level finding_level_down(enum finding_level);
 	  "lose it, or leave the file at another size. Call fsync or fdatasync, and look at its result.")      \
 	X(MISSING_DIR_FSYNC, "missing-dir-fsync", ERROR, "a change of names is never synced",                  \
 	  "That a file was made, renamed or removed is on disk only when its folder is synced: fsync of the "  \
-	  "file itself need not do it. Open the folder and call fsync on it.")
+	  "file itself need not do it. Open the folder and call fsync on it.")                                 \
+	X(REDUNDANT_FSYNC, "redundant-fsync", PERFORMANCE, "sync of what is on disk already",                  \
+	  "Nothing was written, and no name has changed, since the last sync of the same file or folder: "     \
+	  "the sync only costs time.")
 
 enum finding_kind {
 #define X(NAME, name, level, title, help) FINDING_##NAME,

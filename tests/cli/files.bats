@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace; do
+	for name in syncs replace answers; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -82,4 +82,35 @@ kinds() {
 	crash_json ../r.json --model posix -o t --probe "$BIN/replace no-dir print" -- "$BIN/replace" no-dir run
 	[ "$(kinds ../r.json)" = lost-operation ]
 	jq -e 'any(.findings[]; .advice | test("fsync of the folder of db is missing"))' ../r.json
+}
+
+# check_files_json REPORT PROGRAM ARGUMENTS…
+check_files_json() {
+	local report=$PWD/$1
+	shift
+	rm -rf c && mkdir c && cd c
+	report_json check "$report" --model posix -- "$BIN/$@"
+	cd ..
+}
+
+@test "check: what replaces a file by rename is not synced; a warning, with the write and the rename" {
+	check_files_json r.json replace no-fsync run
+	[ "$(kinds r.json)" = missing-fsync ]
+	jq -e '.findings[0].level == "warning"' r.json
+	jq -e ".findings[0].location.line == $(grep -n @write "$PROGRAMS/replace.c" | cut -d: -f1)" r.json
+	jq -e "[.findings[0].related[] | select(.role == \"rename\").location.line] == [$(grep -n @rename "$PROGRAMS/replace.c" | cut -d: -f1)]" r.json
+	for way in good new-name over; do
+		check_files_json r.json replace "$way" run
+		[ "$(kinds r.json)" = "" ]
+	done
+}
+
+@test "check: an answer before the sync, where others come after it; syncs of what is clean" {
+	check_files_json r.json answers late
+	[ "$(kinds r.json)" = late-persist ]
+	check_files_json r.json answers twice
+	[ "$(kinds r.json)" = redundant-fsync ]
+	jq -e ".findings[0].level == \"performance\" and .findings[0].location.line == $(grep -n @twice "$PROGRAMS/answers.c" | cut -d: -f1)" r.json
+	check_files_json r.json answers scratch
+	[ "$(kinds r.json)" = "" ]
 }
