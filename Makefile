@@ -5,7 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all deps demo test bench eval corpus install uninstall dist deb deb-test clean fmt
+.PHONY: all deps demo test bench eval corpus install uninstall dist deb deb-test site clean fmt
 
 all: build/build.ninja
 	@ninja -C build -k 0 $(if $(V),-v,--quiet)
@@ -39,6 +39,10 @@ deb:
 deb-test:
 	@ls dist/holdfast_*.deb >/dev/null 2>&1 || $(MAKE) deb
 	@scripts/deb-test
+
+# The documents as a site, in dist/site.
+site: all
+	@scripts/site build/holdfast
 
 demo: all
 	@demo/run

@@ -5,6 +5,9 @@ load common
 
 examples() {
 	ln -s "$(dirname "$HOLDFAST")" build
+	ln -s "$HOLDFAST_SOURCE/demo" demo
+	ln -s "$HOLDFAST_SOURCE/include" include
+	PATH=$PWD/build:$PATH
 	NO_COLOR=1 XDG_CACHE_HOME=$PWD/cache run -0 "$HOLDFAST_SOURCE/tests/cli/run-examples" "$HOLDFAST_SOURCE/$1" "$HOLDFAST_SOURCE"
 }
 
@@ -18,6 +21,40 @@ examples() {
 
 @test "the examples of docs/EXPLORE.md" {
 	examples docs/EXPLORE.md
+}
+
+@test "the tutorial: found, fixed, in CI" {
+	examples docs/TUTORIAL.md
+}
+
+@test "the site: a page for each document and verb, and every link leads somewhere" {
+	run -0 "$HOLDFAST_SOURCE/scripts/site" "$HOLDFAST" site
+	[ -f site/tutorial.html ] && [ -f site/help-crash.html ]
+	/usr/bin/python3 - site <<-'END'
+		import html.parser, pathlib, sys, urllib.parse
+		class Page(html.parser.HTMLParser):
+		    def __init__(self, path):
+		        super().__init__()
+		        self.links, self.ids, self.tables = [], set(), 0
+		        self.feed(path.read_text())
+		    def handle_starttag(self, tag, attributes):
+		        named = dict(attributes)
+		        self.ids.add(named.get("id"))
+		        self.links += [named[k] for k in ("href", "src") if k in named]
+		        self.tables += tag == "table"
+		site = pathlib.Path(sys.argv[1])
+		pages = {path.name: Page(path) for path in site.glob("*.html")}
+		for name, page in pages.items():
+		    for link in page.links:
+		        file, _, section = urllib.parse.unquote(link).partition("#")
+		        if ":" in file:
+		            continue
+		        assert not file or (site / file).exists(), (name, link)
+		        target = pages.get(file or name)
+		        assert not section or section in target.ids, (name, link)
+		assert pages["index.html"].tables >= 3 and pages["ci.html"].tables >= 2
+		assert len(pages) > 30, len(pages)
+	END
 }
 
 @test "the examples of docs/MIGRATING.md" {
