@@ -62,6 +62,7 @@ void pmdk_end(void *state)
 		for (size_t i = 0; i < t->cap; i++)
 			free(t->covered[i].p);
 		free(t->covered);
+		free(t->why);
 		free(t);
 	}
 	free(p);
@@ -229,7 +230,7 @@ static void grow_pages(struct pmdk_thread *t)
 	free(old);
 }
 
-static void cover_page(struct pmdk_thread *t, uint64_t page, const struct pmdk_range *r)
+static void cover_page(struct pmdk_thread *t, uint64_t page, struct pmdk_piece piece)
 {
 	struct pmdk_page *g;
 	if (2 * t->n >= t->cap)
@@ -245,33 +246,57 @@ static void cover_page(struct pmdk_thread *t, uint64_t page, const struct pmdk_r
 		if (!g->p)
 			abort();
 	}
-	g->p[g->n++] = *r;
+	g->p[g->n++] = piece;
 }
 
-static void cover(struct pmdk_thread *t, struct pmdk_range r)
+/* The number of a reason; the same few come again and again. */
+static uint32_t why_of(struct pmdk_thread *t, uint64_t where, int fresh)
 {
-	if (r.size == 0 || pmdk_covering(t, r.addr, r.size))
-		return;
-	for (uint64_t page = r.addr / PAGE; page <= (r.addr + r.size - 1) / PAGE; page++)
-		cover_page(t, page, &r);
+	uint32_t *recent = &t->recent[(where * 2 + (uint64_t)fresh) % PMDK_WHYS];
+	if (*recent && *recent <= t->nwhy && t->why[*recent - 1].where == where &&
+	    t->why[*recent - 1].fresh == fresh)
+		return *recent - 1;
+	if (t->nwhy == t->whycap) {
+		t->whycap = t->whycap ? t->whycap * 2 : 64;
+		t->why = realloc(t->why, t->whycap * sizeof *t->why);
+		if (!t->why)
+			abort();
+	}
+	t->why[t->nwhy++] = (struct pmdk_why){ where, fresh };
+	return (*recent = (uint32_t)t->nwhy) - 1;
 }
 
-static const struct pmdk_range *range_at(const struct pmdk_thread *t, uint64_t addr)
+static void cover(struct pmdk_thread *t, uint64_t addr, uint64_t size, int fresh)
+{
+	uint64_t end = addr + size;
+	if (size == 0 || pmdk_covering(t, addr, size))
+		return;
+	uint32_t why = why_of(t, t->call_where, fresh);
+	for (uint64_t page = addr / PAGE; page <= (end - 1) / PAGE; page++) {
+		uint64_t from = page * PAGE < addr ? addr % PAGE : 0;
+		uint64_t to = end < (page + 1) * PAGE ? end % PAGE : PAGE;
+		cover_page(t, page, (struct pmdk_piece){ (uint16_t)from, (uint16_t)to, why });
+	}
+}
+
+static const struct pmdk_piece *piece_at(const struct pmdk_thread *t, uint64_t addr)
 {
 	const struct pmdk_page *g = t->cap ? page_of(t, addr / PAGE) : NULL;
+	unsigned at = addr % PAGE;
 	for (size_t i = 0; g && g->page && g->tx == t->tx && i < g->n; i++)
-		if (addr >= g->p[i].addr && addr < g->p[i].addr + g->p[i].size)
+		if (at >= g->p[i].from && at < g->p[i].to)
 			return &g->p[i];
 	return NULL;
 }
 
-/* Several ranges may cover it together; the one that covers its beginning is returned. */
-const struct pmdk_range *pmdk_covering(const struct pmdk_thread *t, uint64_t addr, uint64_t size)
+/* Several ranges may cover it together. */
+const struct pmdk_why *pmdk_covering(const struct pmdk_thread *t, uint64_t addr, uint64_t size)
 {
-	const struct pmdk_range *first = range_at(t, addr), *r = first;
-	while (r && r->addr + r->size < addr + size)
-		r = range_at(t, r->addr + r->size);
-	return r ? first : NULL;
+	const struct pmdk_piece *first = piece_at(t, addr), *piece = first;
+	uint64_t at = addr, end = addr + size;
+	while (piece && (at = at / PAGE * PAGE + piece->to) < end)
+		piece = piece_at(t, at);
+	return piece ? &t->why[first->why] : NULL;
 }
 
 /* Those with flags have an x in their names. */
@@ -284,7 +309,7 @@ int pmdk_added_range(struct pmdk *p, const struct holdfast_event *e, struct pmdk
 {
 	const uint64_t *a = e->arg;
 	enum pmdk_act act = pmdk_act(p, e);
-	*r = (struct pmdk_range){ .where = 0 };
+	*r = (struct pmdk_range){ 0 };
 	if (act == PMDK_ADD_DIRECT) {
 		r->addr = a[0];
 		r->size = a[1];
@@ -386,10 +411,8 @@ void pmdk_call(struct pmdk *p, const struct holdfast_event *e)
 		forget(p, e->process, e->arg[0]);
 	if (act == PMDK_TX_BEGIN) /* tx_end is called even if it fails */
 		t->depth++;
-	if (t->depth && pmdk_added_range(p, e, &r)) {
-		r.where = t->call_where;
-		cover(t, r);
-	}
+	if (t->depth && pmdk_added_range(p, e, &r))
+		cover(t, r.addr, r.size, 0);
 }
 
 void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
@@ -399,8 +422,10 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 	if (t->calls && --t->calls)
 		return;
 	enum pmdk_act act = pmdk_act(p, e);
-	if (act == PMDK_TX_END && t->depth && --t->depth == 0)
+	if (act == PMDK_TX_END && t->depth && --t->depth == 0) {
 		t->tx++;
+		t->nwhy = 0;
+	}
 	if (e->unwound)
 		return;
 	if (act == PMDK_OPEN)
@@ -409,8 +434,5 @@ void pmdk_ret(struct pmdk *p, const struct holdfast_event *e)
 		learn(p, e->process, t->root_pool, e->result[0]);
 	if (t->alloc_size && (object = direct(p, e->process, e->result[0], e->result[1])) &&
 	    e->result[1])
-		cover(t, (struct pmdk_range){ .addr = object,
-					      .size = t->alloc_size,
-					      .fresh = 1,
-					      .where = t->call_where });
+		cover(t, object, t->alloc_size, 1);
 }

@@ -6,20 +6,27 @@
 #include "holdfast/oracle.h"
 
 struct pmdk_range {
-	uint64_t addr;
-	uint64_t size : 62;
-	uint64_t fresh : 1;       /* allocated in the transaction, not added */
-	uint64_t no_snapshot : 1; /* added without saving the old contents */
-	uint64_t where;           /* the call that covered it */
+	uint64_t addr, size;
+	int no_snapshot; /* added without saving the old contents */
 };
 
-/* The ranges that touch a page. */
+/* Why a range is covered by a transaction. */
+struct pmdk_why {
+	uint64_t where; /* the call that covered it */
+	int fresh;      /* allocated in the transaction, not added */
+};
+
+/* What is covered of a page. A transaction may have millions of ranges, so that each has eight bytes. */
 struct pmdk_page {
 	uint64_t page; /* its number + 1; 0: free */
 	uint64_t tx;   /* the transaction that they are of: others are over */
-	struct pmdk_range *p;
-	size_t n, cap;
+	struct pmdk_piece {
+		uint16_t from, to; /* bytes of the page */
+		uint32_t why;      /* index in the thread's */
+	} * p;
+	uint32_t n, cap;
 };
+#define PMDK_WHYS 256u
 
 struct pmdk_thread {
 	uint32_t process, thread;
@@ -30,6 +37,9 @@ struct pmdk_thread {
 	uint64_t tx; /* how many are over */
 	struct pmdk_page *covered;
 	size_t n, cap;
+	struct pmdk_why *why; /* of this transaction */
+	size_t nwhy, whycap;
+	uint32_t recent[PMDK_WHYS]; /* indices + 1, by a hash */
 	struct pmdk_thread *next;
 };
 
@@ -94,8 +104,8 @@ void pmdk_ret(struct pmdk *, const struct holdfast_event *);
 /* Is this a call that adds a range to the transaction, or persists one by hand? */
 int pmdk_added_range(struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
 int pmdk_persisted_range(struct pmdk *, const struct holdfast_event *, struct pmdk_range *);
-/* The range of the thread's transaction that covers all of [addr, addr+size), or NULL. */
-const struct pmdk_range *pmdk_covering(const struct pmdk_thread *, uint64_t addr, uint64_t size);
+/* Why the thread's transaction covers all of [addr, addr+size): its beginning, to be exact. NULL: it does not. */
+const struct pmdk_why *pmdk_covering(const struct pmdk_thread *, uint64_t addr, uint64_t size);
 /* A pool's number in object ids, or an address in a pool. 2: yes; 1: it may be an object's offset; 0: no. */
 int pmdk_is_pointer(const struct pmdk *, uint32_t process, uint64_t value);
 /* Does the event's address lie in a pool that the program has opened? */

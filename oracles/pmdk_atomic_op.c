@@ -177,9 +177,9 @@ static void store(void *state, const struct holdfast_event *e)
 {
 	struct state *s = state;
 	struct pmdk_thread *t = pmdk_thread(s->pmdk, e);
-	const struct pmdk_range *by;
+	const struct pmdk_why *by;
 	struct holdfast_line line;
-	if (t->calls || e->by_kernel || !pmdk_in_pool(s->pmdk, e))
+	if (e->by_kernel || !pmdk_in_pool(s->pmdk, e))
 		return;
 	if (e->atomic) {
 		pmdk_words_add(&s->atomic, e->addr, e->size);
@@ -207,7 +207,7 @@ static void flush(void *state, const struct holdfast_event *e)
 	struct state *s = state;
 	uint64_t addr = e->addr / LINE * LINE;
 	struct store line = { .addr = addr, .size = LINE, .process = e->process };
-	if (!s->nopen || pmdk_thread(s->pmdk, e)->calls || !bucket(s, addr / LINE)->n)
+	if (!s->nopen || !bucket(s, addr / LINE)->n)
 		return;
 	struct stores *l = bucket(s, addr / LINE);
 	for (size_t i = 0; i < l->n; i++)
@@ -305,4 +305,5 @@ const struct holdfast_oracle holdfast_oracle = {
 	.end = end,
 	.automatic = pmdk_automatic,
 	.no_values = 1,
+	.outside_calls = 1,
 };

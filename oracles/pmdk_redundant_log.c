@@ -20,7 +20,7 @@ static void call(void *state, const struct holdfast_event *e)
 	struct pmdk_thread *t = pmdk_thread(p, e);
 	struct pmdk_range r;
 	if (t->calls == 0 && t->depth && pmdk_added_range(p, e, &r) && !r.no_snapshot && r.size) {
-		const struct pmdk_range *old = pmdk_covering(t, r.addr, r.size);
+		const struct pmdk_why *old = pmdk_covering(t, r.addr, r.size);
 		if (old)
 			p->host->report(0, p->host->where(e), old->where, "%llu bytes at %s are %s",
 					(unsigned long long)r.size,

@@ -4,7 +4,7 @@
  *
  * A plug-in is a shared object that defines one `const struct holdfast_oracle holdfast_oracle`:
  * a table of callbacks that see the run's events in order. What is NULL is not called. Tables of version 1,
- * which lack `automatic`, are taken too. See
+ * which lack `automatic`, and of version 2, which lack `outside_calls`, are taken too. See
  * docs/HOWTO_ADD_ORACLE.md; the shipped ones are in oracles/.
  */
 #ifndef HOLDFAST_ORACLE_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOLDFAST_ORACLE_API 2u
+#define HOLDFAST_ORACLE_API 3u
 
 enum holdfast_level { HOLDFAST_ERROR, HOLDFAST_PERFORMANCE, HOLDFAST_WARNING, HOLDFAST_NOTE };
 
@@ -93,6 +93,8 @@ struct holdfast_oracle {
 	const char *const *automatic;
 	/* It never asks for a `value`: what the run stores need not be kept for it. */
 	int no_values;
+	/* Stores, flushes and fences that a thread makes within a watched function are none of its business. */
+	int outside_calls;
 };
 
 #endif

@@ -135,6 +135,7 @@ void check_plugins_free(struct plugins *ps)
 	check_values_free(&ps->values);
 	for (unsigned kind = 0; kind < TRACE_KINDS; kind++)
 		VEC_FREE(&ps->listener[kind]);
+	VEC_FREE(&ps->depth);
 	VEC_FREE(&ps->v);
 	VEC_FREE(&ps->watch);
 	free(ps);

@@ -332,8 +332,11 @@ void check_plugin_start(struct plugins *ps, struct plugin *p)
 	for (unsigned kind = 0; kind < TRACE_KINDS; kind++) {
 		struct plugin_listener l = { .plugin = p };
 		l.tell = callback_for(p->oracle, (uint8_t)kind, &l.what);
-		if (l.tell)
-			VEC_PUSH(&ps->listener[kind], l);
+		l.outside = kind <= TRACE_FENCE && p->oracle->api >= 3 && p->oracle->outside_calls;
+		if (!l.tell)
+			continue;
+		ps->inside_too[kind] |= !l.outside;
+		VEC_PUSH(&ps->listener[kind], l);
 	}
 	if (!ps->awake++)
 		guard_on();
@@ -395,9 +398,24 @@ static void wake(struct plugins *ps, const struct trace_event *e)
 	}
 }
 
+/* Does a watched function run in the event's thread? */
+static bool is_inside(struct plugins *ps, const struct trace_event *e)
+{
+	uint32_t thread = model_thread_of(ps->check->model, e);
+	while (ps->depth.n <= thread)
+		VEC_PUSH(&ps->depth, 0);
+	uint32_t *depth = &ps->depth.p[thread];
+	if (e->kind == TRACE_CALL)
+		++*depth;
+	else if (e->kind == TRACE_RETURN && *depth)
+		--*depth;
+	return *depth;
+}
+
 void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 {
 	const struct holdfast_event *h;
+	bool inside;
 	if (e->kind == TRACE_CALL && ps->awake < ps->v.n)
 		wake(ps, e);
 	if (!ps->awake)
@@ -405,13 +423,16 @@ void check_plugins_event(struct plugins *ps, const struct trace_event *e)
 	host = ps;
 	if (e->kind == TRACE_STORE && ps->asked)
 		keep_value(e);
-	if (!ps->listener[e->kind].n)
+	if (!ps->listener[e->kind].n && e->kind != TRACE_CALL && e->kind != TRACE_RETURN)
+		return;
+	inside = is_inside(ps, e);
+	if (inside && !ps->inside_too[e->kind])
 		return;
 	h = show(ps, e);
 	ps->event = e;
 	for (size_t i = 0; i < ps->listener[e->kind].n; i++) {
 		struct plugin_listener l = ps->listener[e->kind].p[i];
-		if (!l.plugin->dead)
+		if (!l.plugin->dead && !(inside && l.outside))
 			call_event(l.plugin, l.what, l.tell, h);
 	}
 	ps->event = NULL;

@@ -27,6 +27,7 @@ struct plugin_listener {
 	struct plugin *plugin;
 	void (*tell)(void *, const struct holdfast_event *);
 	const char *what; /* the callback's name */
+	bool outside;     /* only while no watched function runs */
 };
 /* Events as plug-ins see them, by what they have: the rest of each stays zero. */
 enum { PLUGIN_PLAIN, PLUGIN_CALL, PLUGIN_RETURN, PLUGIN_EVENTS };
@@ -40,6 +41,9 @@ struct plugins {
 	unsigned awake; /* plug-ins that do not wait */
 	bool asked;     /* one of them may ask for values */
 	VEC(struct plugin_listener) listener[TRACE_KINDS];
+	bool inside_too
+		[TRACE_KINDS]; /* some listener wants them while watched functions run, too */
+	VEC(uint32_t) depth;   /* watched functions that run, by the model's threads */
 	struct holdfast_event shown[PLUGIN_EVENTS];
 };
 

@@ -32,7 +32,7 @@ setup_file() {
 	oracle later.so "$PROGRAMS/faulty.c" -DAPI=7 -DFAULT=SEGV -DIN=START
 	run -2 holdfast check --oracle later.so -- "$BIN/misuse" pool say
 	output_has "later.so is made for version 7"
-	output_has "this is version 2"
+	output_has "this is version 3"
 	output_lacks hello
 }
 
@@ -170,6 +170,13 @@ faulty() {
 		jq -e --argjson line "$(at first)" '[.findings[] | select(.kind == "counts")][0].related[0].location.line == $line' r.json
 		jq -e '[.findings[].message] | (index("no such kind") or index("no such place")) | not' r.json
 	done
+}
+
+@test "an oracle that has no use for what happens in watched functions does not see it" {
+	build asked "$PROGRAMS/asked.c"
+	oracle outside.so "$PROGRAMS/asks.c" '-DMORE="second_step",'
+	run -1 holdfast check --json r.json --oracle ./outside.so -- ./asked pool
+	jq -e '[.findings[] | select(.kind == "counts")][0].message | startswith("stores 1 flushes 1 ")' r.json
 }
 
 @test "custom kinds are suppressed like others" {
