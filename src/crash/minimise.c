@@ -454,7 +454,8 @@ static size_t explain(struct search *s)
 {
 	struct crash_state state = { 0 };
 	crash_state_copy(&state, &s->state);
-	size_t cause = explain_once(s);
+	s->hasty = s->verdict.hasty && s->c->patient;
+	size_t cause = s->hasty ? SIZE_MAX : explain_once(s);
 	if (s->hasty) { /* from the beginning, and nothing that was hasty counts */
 		s->hasty = false;
 		s->runs = 0;

@@ -31,7 +31,7 @@ void crash_patience_learn(struct crash *c, const struct runner_result *r)
 
 bool crash_was_hasty(struct crash *c, struct crash_verdict first, struct crash_verdict again)
 {
-	if (c->patient || first.verdict != RUNNER_HUNG || again.verdict == RUNNER_HUNG)
+	if (!first.hasty || again.verdict == RUNNER_HUNG)
 		return false;
 	c->patient = true;
 	return true;
