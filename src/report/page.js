@@ -50,6 +50,30 @@
     item.row = row(item);
   }
 
+  // The folder may be cut short; the file's name, the line and the function may not.
+  function place(at) {
+    const text = where(at), name = text.lastIndexOf("/") + 1;
+    return [name ? el("span.folder", {}, text.slice(0, name)) : null, el("span.name", {}, text.slice(name)),
+      at.function ? el("span.function", {}, "  " + at.function) : null];
+  }
+
+  // Findings of the same level and title stand together, below it, where the first of them stood.
+  function grouped(items) {
+    const groups = new Map();
+    for (const item of items) {
+      const key = `${item.suppressed} ${item.f.level} ${title(item.f)}`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(item);
+    }
+    return [...groups.values()];
+  }
+
+  function groupHead(group) {
+    const { f } = group[0];
+    return el("li.group", {}, el("span.badge." + f.level, {}, f.level), el("span.row-title", {}, title(f)),
+      el("span.row-count", {}, String(group.length)));
+  }
+
   function row(item) {
     const { f } = item;
     const button = el("button", { type: "button", "data-id": f.id },
@@ -57,8 +81,7 @@
         el("span.badge." + f.level, {}, f.level),
         el("span.row-title", {}, title(f)),
         el("span.row-count", {}, f.count > 1 ? f.count.toLocaleString("en") + "×" : null)),
-      el("div.row-where", { title: where(f.location) },
-        [where(f.location), f.location.function].filter(Boolean).join("  ")));
+      el("div.row-where", { title: where(f.location) }, ...place(f.location)));
     button.addEventListener("click", () => choose(item));
     return el(item.suppressed ? "li.is-suppressed" : "li", {}, button);
   }
@@ -82,7 +105,11 @@
       (!item.suppressed || $("suppressed").checked) &&
       (!level || item.f.level === level) && (!kind || item.f.kind === kind) && (!file || item.file === file) &&
       text.every((word) => item.hay.includes(word)));
-    $("list").replaceChildren(...shown.map((item) => item.row));
+    const groups = grouped(shown);
+    shown = groups.flat();
+    for (const group of groups) for (const item of group) item.row.classList.toggle("in-group", group.length > 1);
+    $("list").replaceChildren(...groups.flatMap((group) =>
+      [...(group.length > 1 ? [groupHead(group)] : []), ...group.map((item) => item.row)]));
     const all = $("suppressed").checked ? findings.length : data.findings.length;
     $("shown").value = shown.length === all ? plural(all, "finding", "findings") : `${shown.length} of ${all} findings`;
     $("none").hidden = shown.length > 0;
@@ -364,12 +391,34 @@
 
   const letter = (i) => (i < 26 ? String.fromCharCode(65 + i) : String(i + 1));
 
+  function crashLabel(f, stores) {
+    const label = stores.map((s, i) => `store ${letter(i)} at ${where(s.location)} (${words(s.role)})`);
+    return "The crash: " + [...label, `the crash before event ${f.witness.event}`].join(", then ");
+  }
+
+  // The same from top to bottom, where there is no room for all stores side by side.
+  function tallPicture(f, stores) {
+    const x = 20, y = (i) => 22 + 48 * i, end = y(stores.length);
+    const picture = svg("svg", { width: 300, height: end + 24, role: "img", "aria-label": crashLabel(f, stores) });
+    picture.append(svg("line", { x1: x, x2: x, y1: 4, y2: end, class: "axis" }));
+    stores.forEach((store, i) => {
+      const kept = store.role === "persisted";
+      const text = [where(store.location).split("/").pop(), store.location.function].filter(Boolean).join(" ");
+      picture.append(svg("circle", { cx: x, cy: y(i), r: 11, class: kept ? "kept" : "gone" }),
+        svg("text", { x, y: y(i) + 4, "text-anchor": "middle", class: kept ? "letter kept-letter" : "letter" }, letter(i)),
+        svg("text", { x: x + 22, y: y(i) - 3, class: kept ? "kept-text" : "gone-text" }, words(store.role)),
+        svg("text", { x: x + 22, y: y(i) + 13, class: "soft", "font-size": 11 }, cut(text, 34) + `, event ${store.event.toLocaleString("en")}`));
+    });
+    picture.append(svg("polyline", { points: [[-14, 4], [-3, -6], [3, 6], [14, -4]].map(([dx, dy]) => `${x + dx},${end + dy}`).join(" "), class: "crash" }),
+      svg("text", { x: x + 22, y: end + 4, class: "gone-text" }, `crash before event ${f.witness.event.toLocaleString("en")}`));
+    return el("div.life", { tabindex: "0" }, picture);
+  }
+
   function crashPicture(f) {
     const stores = f.related.filter((r) => r.role === "persisted" || r.role === "lost").sort((a, b) => a.event - b.event);
+    if (290 + 160 * stores.length > Math.min(innerWidth, 820)) return tallPicture(f, stores);
     const y = TOP + 14, x = (i) => 90 + 160 * i, end = x(stores.length);
-    const label = stores.map((s, i) => `store ${letter(i)} at ${where(s.location)} (${words(s.role)})`);
-    const picture = svg("svg", { width: end + 200, height: y + 58, role: "img", "aria-label":
-      "The crash: " + [...label, `the crash before event ${f.witness.event}`].join(", then ") });
+    const picture = svg("svg", { width: end + 200, height: y + 58, role: "img", "aria-label": crashLabel(f, stores) });
     picture.append(svg("line", { x1: 12, x2: end, y1: y, y2: y, class: "axis" }),
       ...stores.map((store, i) => crashStore(store, i, x(i), y)),
       svg("polyline", { points: [[4, -26], [-7, 2], [6, -2], [-4, 26]].map(([dx, dy]) => `${end + dx},${y + dy}`).join(" "), class: "crash" }),
@@ -416,7 +465,7 @@
     if (data.summary.suppressed) $("summary").append(el("span.badge.quiet", {}, `${data.summary.suppressed} suppressed`));
     $("incomplete").hidden = !data.incomplete;
     $("incomplete").textContent = "Incomplete: " + data.incomplete;
-    $("notes").hidden = !data.notes.length;
+    $("statistics").hidden = !data.notes.length;
     $("notes").append(...data.notes.map((note) => el("li", {}, note)));
     if (data.chart && data.chart.rows.length) {
       $("chart").hidden = false;

@@ -237,6 +237,42 @@ def check_many(page):
     check_quiet(page)
 
 
+def check_groups(page):
+    """Findings with one title stand below it, and the keyboard goes through them in the order that is shown."""
+    heads = page.js("[...document.querySelectorAll('#list .group')].map(e => e.textContent)")
+    assert heads and all(any(c.isdigit() for c in head) for head in heads), heads
+    order = page.js("[...document.querySelectorAll('#list button')].map(e => e.querySelector('.row-title').textContent)")
+    assert len({a for a, b in zip(order, order[1:]) if a != b}) == len([1 for a, b in zip(order, order[1:]) if a != b]), "a title comes twice"
+    hidden = page.js("document.querySelector('.in-group .row-title').getBoundingClientRect().width")
+    assert hidden <= 1, hidden  # for screen readers it is there
+    page.js("document.querySelector('#list button').click(); document.querySelector('#list button').focus()")
+    for _ in range(3):
+        page.key("ArrowDown", 40)
+    assert page.js("[...document.querySelectorAll('#list button')].indexOf(document.activeElement)") == 3
+    page.js("document.querySelector('#list button').click()")
+
+
+def check_widths(page):
+    """At both widths names of files are on the screen, and no picture of a crash is cut."""
+    for width in (1280, 390):
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        choose(page, "kind", "atomicity")
+        choose(page, "kind", "ordering")
+        wide = page.js("""[...document.querySelectorAll('.row-where .name, .row-where .function, .code caption, .path td')]
+            .filter(e => { const text = document.createRange(); text.selectNodeContents(e);
+                return text.getBoundingClientRect().right > innerWidth + 1; }).map(e => e.textContent)""")
+        assert not wide, (width, wide)
+        over = page.js("[...document.querySelectorAll('.life')].filter(e => e.scrollWidth > e.clientWidth + 1).length")
+        assert over == 0, (width, over)
+        assert page.js("document.querySelectorAll('.life .crash').length") == 1
+        assert page.js("document.documentElement.scrollWidth") <= width, page.js("document.documentElement.scrollWidth")
+    page.call("Emulation.clearDeviceMetricsOverride")
+    choose(page, "kind", "")
+    assert not page.js("document.querySelector('#statistics').open")
+    page.click("#statistics summary")
+    assert page.js("document.querySelector('#statistics').open && document.querySelector('#notes').offsetHeight > 0")
+
+
 def check_crash(page):
     assert page.js("[...document.querySelectorAll('#notes li')].map(e => e.textContent)") == [
         "points 120, states possible 10^34, distinct 800, tested 640", "skipped 160 (same image)"]
@@ -306,7 +342,8 @@ SAMPLE = [("the list and its summary", check_list), ("filters", check_filters), 
           ("no errors, nothing loaded", check_quiet)]
 
 
-CRASHES = [("a crash", check_crash), ("the replay command is copied", check_replay), ("other crashes", check_other_crashes)]
+CRASHES = [("a crash", check_crash), ("the replay command is copied", check_replay), ("other crashes", check_other_crashes),
+           ("names and pictures at 1280 and 390 pixels; statistics fold away", check_widths)]
 
 
 def shoot(page, pictures, name):
@@ -318,7 +355,7 @@ def shoot(page, pictures, name):
 def run(page, program, folder, pictures):
     runner = Runner()
     sample = make(program, folder, "sample")
-    print(f"1..{len(SAMPLE) + len(CRASHES) + 2}", flush=True)
+    print(f"1..{len(SAMPLE) + len(CRASHES) + 3}", flush=True)
     page.open(sample)
     for name, check in SAMPLE:
         runner.case(name, check, page)
@@ -333,6 +370,7 @@ def run(page, program, folder, pictures):
     runner.case("a page without findings", check_empty, page)
     page.open(make(program, folder, "many", "2000"))
     runner.case("a page with 2,000 findings", check_many, page)
+    runner.case("identical titles are grouped", check_groups, page)
     if pictures:
         page.picture(pathlib.Path(pictures) / "many.png")
     return 1 if runner.failed else 0
