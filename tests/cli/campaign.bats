@@ -85,13 +85,14 @@ long_campaign() {
 	[ "$(jq '.findings | length' whole.json)" -eq 3 ]
 }
 
+# HOLDFAST_KILLS=100 for a long one, by hand.
 @test "kill -9 at ten random moments, then --resume: the same findings, and nothing is left" {
 	long_campaign
 	holdfast crash -q --budget 3 --recover "$(check slow slow)" t >/dev/null 2>&1 || [ $? -eq 1 ]
 	local before
 	kept() { holdfast status --json t | jq '.tested // 0'; }
 	more() { [ "$(kept)" -gt "$((before + RANDOM % 4))" ] || ! kill -0 "$pid" 2>/dev/null; }
-	for ((round = 0; round < 10; round++)); do
+	for ((round = 0; round < ${HOLDFAST_KILLS:-10}; round++)); do
 		before=$(kept)
 		background "$HOLDFAST" crash -q --resume t
 		wait_for more
