@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers; do
+	for name in syncs replace answers anything; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -113,4 +113,38 @@ check_files_json() {
 	jq -e ".findings[0].level == \"performance\" and .findings[0].location.line == $(grep -n @twice "$PROGRAMS/answers.c" | cut -d: -f1)" r.json
 	check_files_json r.json answers scratch
 	[ "$(kinds r.json)" = "" ]
+}
+
+@test "images are made from each other; replay makes them anew, and recovery says the same" {
+	local n=0
+	for seed in 1 3; do
+		for model in posix ext4; do
+			mkdir "$model$seed" && cd "$model$seed"
+			crash_json r.json --model "$model" --budget 100 -o t --recover "$BIN/anything check" -- "$BIN/anything" run "$seed"
+			for id in $(jq -r '.findings[:3][].id' r.json); do
+				run -1 holdfast replay "$id" t
+				n=$((n + 1))
+			done
+			cd ..
+		done
+	done
+	[ "$n" -gt 5 ]
+}
+
+# sqlite_json REPORT MODE SYNCHRONOUS: Debian's sqlite3, as it is.
+sqlite_json() {
+	rm -rf db && mkdir db && cd db
+	echo "pragma journal_mode=$2; pragma synchronous=$3; create table t(a, b); insert into t values(1, 'one'); update t set b = 'two';" >sql
+	crash_json "../$1" --model posix --budget 60 -o t --recover "sqlite3 db 'pragma integrity_check' | grep -x ok" -- sqlite3 -init /dev/null db '.read sql'
+	cd ..
+}
+
+@test "sqlite3 syncs what it must; with synchronous=OFF it does not" {
+	command -v sqlite3 >/dev/null || skip "no sqlite3"
+	sqlite_json r.json delete FULL
+	[ "$(kinds r.json)" = "" ]
+	sqlite_json r.json wal FULL
+	[ "$(kinds r.json)" = "" ]
+	sqlite_json r.json delete OFF
+	[ "$(kinds r.json)" != "" ]
 }
