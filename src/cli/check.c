@@ -45,7 +45,8 @@ const struct cli_verb verb_check = {
 		"object of which nothing is persisted. The report says which. Performance findings cost "
 		"time only. Warnings are suspicions. Notes depend on data and layout.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
-		"one, else 0; the program's own status does not matter, but is said if it is not 0. It is "
+		"one, and, without --fail-on, a warning of a kind that is an error where the evidence is strong "
+		"(missing-flush, say); else 0. The program's own status does not matter, but is said if it is not 0. It is "
 		"3 if nothing was found in a run that was broken off: by a signal to holdfast, by the end of "
 		"the tracer, or in a trace that is cut short.",
 	.examples =

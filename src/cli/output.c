@@ -93,8 +93,8 @@ static int failing_levels(const struct output_opts *o)
 
 static int found(const struct output_opts *o, const struct finding_set *set)
 {
-	for (int l = 0, n = failing_levels(o); l < n && l < FINDING_LEVELS; l++)
-		if (finding_count(set, (enum finding_level)l))
+	for (size_t i = 0; i < set->v.n; i++)
+		if (finding_fails(set->v.p[i], failing_levels(o), !o->fail_on))
 			return EXIT_FINDINGS;
 	return EXIT_NOTHING;
 }
@@ -121,6 +121,7 @@ static struct report with_options(const struct output_opts *o, const struct repo
 	struct report own = *r;
 	own.top = o->top;
 	own.fails = failing_levels(o);
+	own.suspicions = !o->fail_on;
 	own.broken = r->broken || (r->incomplete && output_strict(o->incomplete));
 	return own;
 }

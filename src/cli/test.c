@@ -38,7 +38,8 @@ const struct cli_verb verb_test = {
 		"What check suspects of a store is tried out first, by crashes that lose just this store. "
 		"The finding is then 'proved', an error with a crash that can be replayed; 'harmless for this "
 		"recovery', which handles all of these crashes, and one level down: an error is a warning, "
-		"which does not make the status 1 unless --fail-on says so; or 'open'.",
+		"which does not make the status 1 unless --fail-on says so; or 'open', and a suspicion of an error "
+		"that is open does.",
 	.examples = "holdfast test --recover './app check pool' -- ./app run pool\t"
 		    "everything, with one command\n",
 	.options = test_options,

@@ -318,6 +318,9 @@ bool finding_same(const struct finding *, const struct finding *);
 void finding_sort(struct finding_set *);
 void finding_set_free(struct finding_set *);
 size_t finding_count(const struct finding_set *, enum finding_level); /* not suppressed */
+/* Does it count for the status, if findings of so many levels do, the gravest first? And, if asked for, a suspicion of what
+ * is an error where the evidence is strong, unless crashes have refuted it. */
+bool finding_fails(const struct finding *, int levels, bool suspicions);
 size_t finding_suppressed(const struct finding_set *);
 
 /*

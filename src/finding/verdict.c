@@ -20,6 +20,15 @@ char *finding_verdict_text(const struct finding_verdict *v)
 			 v->proof == FINDING_HARMLESS ? " for this recovery" : "", v->text);
 }
 
+bool finding_fails(const struct finding *f, int levels, bool suspicions)
+{
+	bool refuted = f->verdict && f->verdict->proof == FINDING_HARMLESS;
+	if (f->suppressed)
+		return false;
+	return (int)f->level < levels || (suspicions && !refuted && f->level == FINDING_WARNING &&
+					  f->kind->level == FINDING_ERROR);
+}
+
 void finding_add_store(struct finding *f, struct finding_store store)
 {
 	for (size_t i = 0; i < f->stores.n; i++) {

@@ -56,7 +56,7 @@ static void put_words(FILE *out, const struct finding *f)
 
 static bool fails(const struct report *r, const struct finding *f)
 {
-	return !f->suppressed && (int)f->level < r->fails;
+	return finding_fails(f, r->fails, r->suspicions);
 }
 
 static void put_name(FILE *out, const struct finding *f)

@@ -44,7 +44,8 @@ struct report {
 	size_t nchange;
 	const struct report_chart *chart; /* NULL: none */
 	uint64_t top;                     /* findings that are shown in full, in words; 0: all */
-	int fails; /* findings of levels before this one count for the status; 0: none does */
+	int fails;       /* findings of levels before this one count for the status; 0: none does */
+	bool suspicions; /* … and suspicions of errors: finding_fails */
 };
 
 /* For people: source excerpts, call paths, a summary line last. */
