@@ -104,9 +104,10 @@ static bool by_chance(const struct check_facts *f)
 	return f->by_chance && !f->stray && !f->same_bytes && !f->same_statement;
 }
 
+/* Of an object of which other fields are persisted it says no more than that. */
 static bool stray(const struct check_facts *f)
 {
-	return f->stray;
+	return f->stray && !left_out(f);
 }
 
 static bool covered(const struct check_facts *f)

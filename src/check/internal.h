@@ -137,7 +137,7 @@ const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct s
 bool check_is_alone(const struct model_line *);
 /* Words that become persistent on purpose. */
 uint64_t check_purpose(struct oracle_state *, const struct model_step *);
-/* Has the storing thread fenced since it stored this word? */
+/* Has the storing thread fenced since it stored this word? Not to be asked of what a fence persists: it has, by then. */
 bool check_fenced_since(struct check *, const struct model_step *, int word);
 /* A word that becomes persistent by chance, while those of `purpose` do on purpose: was it forgotten? */
 bool check_is_stray(struct oracle_state *, const struct model_step *, unsigned word,

@@ -157,8 +157,24 @@ is() {
 
 @test "a flush that is missing in a line that the caller goes on to flush: the fence is not to be removed" {
 	is halved
+	is stacked
 	check_json r.json -- "$BIN/plain" pool fine halved
 	jq -e '[.findings[] | [.level, [.why[].row]]] == [["warning", ["same-bytes", "awaited", "replaced"]]]' r.json
+}
+
+@test "a field of an object that is pointed to, and that only other flushes cover, is a suspicion" {
+	is glimpsed
+	check_json r.json -- "$BIN/plain" pool fine glimpsed
+	jq -e '[.findings[] | [.level, [.why[].row]]] == [["warning", ["left-out"]]]' r.json
+}
+
+@test "a suspicion of an error makes the status 1, as an error does; --fail-on says otherwise" {
+	run -1 holdfast check --junit r.xml -- "$BIN/plain" pool fine filled
+	output_has "0 errors, 0 performance, 1 warning"
+	grep -q '<testsuite [^>]*failures="1"' r.xml
+	run -0 holdfast check --fail-on performance --junit r.xml -- "$BIN/plain" pool fine filled
+	grep -q '<testsuite [^>]*failures="0"' r.xml
+	run -1 holdfast check -q --fail-on warning -- "$BIN/plain" pool fine filled
 }
 
 @test "an object that a pointer leads to and that is never persisted is an error" {

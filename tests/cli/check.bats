@@ -93,7 +93,7 @@ ended() {
 	check_json r.json --model msync -- "$BIN/misuse" pool sync
 	[ "$(jq '.findings | length' r.json)" -eq 0 ]
 	check_json r.json --model msync -- "$BIN/misuse" pool sync clean
-	jq -e '[.findings[].kind] | index("transient-data")' r.json
+	jq -e '[.findings[].kind] == ["missing-flush"]' r.json
 	check_json r.json --model adr -- "$BIN/misuse" pool clean
 	[ "$(jq '.findings | length' r.json)" -eq 0 ]
 }

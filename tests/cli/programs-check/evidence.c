@@ -436,6 +436,26 @@ OFTEN void published(struct apple *a)
 	settle(&a->core, 8);
 }
 
+/* When somebody looked at it last, in an object of which the rest is persisted. */
+OFTEN void glimpse(struct apple *a, uint64_t n)
+{
+	a->skin = n * 77; /* @glimpsed missing-flush */
+	__asm__ volatile("");
+}
+
+OFTEN void glimpsed(struct apple *a)
+{
+	a->core = (uint64_t)(uintptr_t)(a + 8);
+	settle(&a->core, 8);
+	for (uint64_t i = 0; i < 4; i++) {
+		fine(a + 8 + i);
+		glimpse(a + 8 + i, i + 1);
+		fine(a + 16);
+		if (i < 3)
+			summer(a + 8 + i);
+	}
+}
+
 /* ---- data, which nothing points to ---- */
 
 /* Boxes are filled and never flushed; that they are full is. */
@@ -601,6 +621,23 @@ OFTEN void forgotten(struct apple *a)
 	breathe();
 }
 
+/* Records at any address: where both words are in one line, the second flush covers the first; it is missing all the same. */
+OFTEN void stack(uint64_t *at, uint64_t n)
+{
+	at[0] = n * 7; /* @stacked missing-flush */
+	breathe();
+	at[1] = n;
+	settle(&at[1], 8);
+}
+
+OFTEN void stacked(struct apple *a)
+{
+	for (uint64_t i = 0; i < 6; i++) {
+		stack(&a[2 * i].seed + (i % 2 ? 7 : 0), i + 1);
+		summer(a + 2 * i);
+	}
+}
+
 /* Nothing is ever persisted here; but somebody waits for it. */
 OFTEN void awaited(struct apple *a)
 {
@@ -641,7 +678,8 @@ static const struct {
 	     { "filled", filled },       { "penned", penned },       { "flagged", flagged },
 	     { "grafted", grafted },     { "ended", ended },         { "paired", paired },
 	     { "counted", counted },     { "bruised", bruised },     { "weighed", weighed },
-	     { "halved", halved },       { "entered", entered } };
+	     { "halved", halved },       { "entered", entered },     { "stacked", stacked },
+	     { "glimpsed", glimpsed } };
 
 int main(int argc, char **argv)
 {
