@@ -487,9 +487,8 @@ int crash_explain_state(struct crash *c, const struct crash_state *state, struct
 			struct err *err)
 {
 	struct search s = { .c = c, .verdict = v, .err = err };
-	size_t cause;
 	crash_state_copy(&s.state, state);
-	cause = explain(&s);
+	size_t cause = explain(&s);
 	crash_state_free(&s.state);
 	if (s.broken)
 		return -1;
