@@ -137,6 +137,7 @@ static int run(struct campaign *c, struct err *err)
 		size_t n; /* there may be no time for it at the end */
 		free(campaign_uses(c, &n));
 	}
+	campaign_add_witnesses(c);
 	campaign_plan_make(c);
 	if (crash_run(c->crash, c->runner, &c->hooks, err))
 		return -1;

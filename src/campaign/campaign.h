@@ -89,6 +89,15 @@ bool campaign_is_blind(const struct campaign *); /* recovery never looked at the
 /* Adds what was found, once, at the end. */
 void campaign_report(struct campaign *, struct finding_set *);
 
+/*
+ * A campaign in pieces, on copies of one recording: --shard K/N tests one N-th of the images. The first makes a folder
+ * with the recording and all their verdicts, to be resumed. Settings must be the same, shards may be missing.
+ */
+int campaign_join(const char *out, char *const *dir, size_t n, struct err *);
+const char *campaign_missing(const struct campaign *); /* what a joined one lacks, or NULL */
+/* The recording of a folder in another one, which is made if need be. */
+int campaign_recording_copy(const char *from, const char *to, struct err *);
+
 /* What it is made of; NULL: not there yet. */
 const char *campaign_dir(const struct campaign *); /* as given */
 const char *campaign_model(const struct campaign *);

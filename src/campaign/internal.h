@@ -50,6 +50,7 @@ bool campaign_sql_has(struct campaign_db *, const char *table);
 int campaign_sql_error(const struct campaign_db *, struct err *); /* what went wrong last; -1 */
 
 /* options.c: the settings as crash and runner take them; they must outlive these. */
+#define CAMPAIGN_SHARDS 1024u
 struct campaign_options {
 	struct crash_opts crash;
 	struct runner_opts runner;
@@ -57,7 +58,8 @@ struct campaign_options {
 	double budget;     /* seconds; 0: as long as it takes */
 	bool budget_asked; /* the budget is not the default */
 	bool same_address;
-	char *only_text; /* crash.only: its words, and where they are */
+	uint8_t mine[CAMPAIGN_SHARDS]; /* crash.mine */
+	char *only_text;               /* crash.only: its words, and where they are */
 	VEC(const char *) only;
 };
 int campaign_options_set(struct campaign_options *, const struct campaign_settings *, struct err *);
@@ -113,6 +115,9 @@ struct campaign {
  * of the set. */
 void campaign_judge(struct campaign *, struct finding_set *crashes);
 void campaign_check_free(struct campaign *);
+
+/* join.c */
+void campaign_add_witnesses(struct campaign *);
 
 /* plan.c: what there is to do, in how much time. The second: when it must have ended. */
 void campaign_plan_make(struct campaign *);

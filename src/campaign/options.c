@@ -103,6 +103,29 @@ static int set_port(struct campaign_options *o, const char *name, const char *te
 	return 0;
 }
 
+/* "K/N", or of several that were joined "K,K/N"; none at all if no shard is whole. */
+static int set_shard(struct campaign_options *o, const char *name, const char *text,
+		     struct err *err)
+{
+	const char *slash = strchr(text, '/'), *at = text;
+	char *end;
+	unsigned long n = slash ? strtoul(slash + 1, &end, 10) : 0;
+	if (!n || n > CAMPAIGN_SHARDS || *end)
+		return err_set(err, EXIT_USAGE, "--%s: '%s' is not K/N, with N up to %u", name,
+			       text, CAMPAIGN_SHARDS);
+	while (at < slash) {
+		unsigned long k = strtoul(at, &end, 10);
+		if (end == at || k < 1 || k > n || (end != slash && *end != ','))
+			return err_set(err, EXIT_USAGE, "--%s: '%s' is not K/N, with K from 1 to N",
+				       name, text);
+		o->mine[k - 1] = 1;
+		at = end < slash ? end + 1 : slash;
+	}
+	o->crash.shards = (unsigned)n;
+	o->crash.mine = o->mine;
+	return 0;
+}
+
 /* Every setting of a campaign: where it goes, or who puts it there. */
 #define AT(field) offsetof(struct campaign_options, field)
 static const struct row {
@@ -114,6 +137,7 @@ static const struct row {
 	{ "recover", TEXT, AT(runner.command) },
 	{ "strategy", TEXT, AT(crash.strategy) },
 	{ "budget", .set = set_budget },
+	{ "shard", .set = set_shard },
 	{ "points", TEXT, AT(crash.points) },
 	{ "max-per-path", NUMBER, AT(crash.max_per_path) },
 	{ "only", .set = set_only },

@@ -13,6 +13,7 @@ struct campaign_opts {
 	const char *probe, *go_on, *ops_file, *ignore, *judge, *ops_calls, *ops_way;
 	const char *recover_client, *port, *ready, *stop;
 	struct cli_list only;
+	const char *shard;
 	uint64_t max_per_path, after, seed, random, ops_skip, suffix;
 	bool fast, same_address, no_reduce;
 	/* of this run only */
@@ -43,6 +44,12 @@ struct campaign_opts {
 		  offsetof(T, crash.budget),                                                          \
 		  "stop after this time (90s, 10m, 2h) or this many images; random goes on till "     \
 		  "then. 10m without it, and none is until all is tested" },                          \
+		{ "shard",                                                                            \
+		  0,                                                                                  \
+		  CLI_TEXT,                                                                           \
+		  "K/N",                                                                              \
+		  offsetof(T, crash.shard),                                                           \
+		  "test only the K-th of N parts of the crash states; holdfast merge joins them" },   \
 		{ "points",       0, CLI_CHOICE, NULL, offsetof(T, crash.points), "where to crash",   \
 		  &choices_points },                                                                  \
 		{ "max-per-path",                                                                     \
@@ -218,7 +225,7 @@ void campaign_say_progress(void *, const struct campaign_progress *); /* for cam
 void campaign_say_screen(const struct campaign_progress *);
 /* Lines about what was done, for the report; xmalloc'ed. `recording`: seconds that it took. Returns
  * how many. */
-#define CAMPAIGN_NOTES 9
+#define CAMPAIGN_NOTES 10
 size_t campaign_say_notes(const struct campaign *, double recording, char *notes[CAMPAIGN_NOTES]);
 /* Why it says less than it could, or NULL; xmalloc'ed. *broken: it was broken off. */
 char *campaign_say_incomplete(const struct campaign *, bool *broken);

@@ -94,6 +94,8 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 				  " known from before, %" PRIu64 " that contain a known hang; "
 				  "not held against it: %" PRIu64 " before the pool was complete",
 				  n->same, n->resumed, n->hangs, n->created);
+	if (n->elsewhere)
+		notes[k++] = xasprintf("%" PRIu64 " states belong to other shards", n->elsewhere);
 	if (proved + harmless + open)
 		notes[k++] = xasprintf("what check suspects of stores: %" PRIu64 " proved, %" PRIu64
 				       " harmless for this recovery, %" PRIu64 " open",
@@ -153,6 +155,8 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 			"what is printed is the same before and after each of the %zu operations that "
 			"were looked at: does it show what they do?",
 			crash_deaf(crash));
+	if (campaign_missing(c))
+		return xstrdup(campaign_missing(c));
 	if (campaign_interrupted())
 		return xasprintf("interrupted; holdfast crash --resume %s goes on",
 				 campaign_dir(c));

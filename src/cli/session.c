@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fix/fix.h"
@@ -211,6 +212,20 @@ static int check_options(const struct session *s, bool trace,
 	return s->crash->resume ? 0 : campaign_check(settings, err);
 }
 
+/* A recording with -o: the campaign is to be elsewhere, and has a copy. */
+static int copy_recording(struct work *w, struct err *err)
+{
+	const char *to = w->s->folder;
+	struct stat a, b;
+	if (!stat(w->dir, &a) && !stat(to, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return 0;
+	if (campaign_recording_copy(w->dir, to, err))
+		return -1;
+	free(w->dir);
+	w->dir = xstrdup(to);
+	return 0;
+}
+
 static int go(struct work *w, int argc, char **argv, struct err *err)
 {
 	struct session *s = w->s;
@@ -223,8 +238,10 @@ static int go(struct work *w, int argc, char **argv, struct err *err)
 		s->crash->budget = OUTPUT_CI_BUDGET;
 	campaign_opts_settings(s->crash, &settings);
 	w->dir = trace ? xstrdup(argv[0]) : NULL;
-	int bad = check_options(s, trace, &settings, err) || output_open(&w->out, s->output, err) ||
-		  (!trace && record(w, argv, err)) || crash(w, &settings, err);
+	int bad = check_options(s, trace, &settings, err) ||
+		  (trace && s->folder && copy_recording(w, err)) ||
+		  output_open(&w->out, s->output, err) || (!trace && record(w, argv, err)) ||
+		  crash(w, &settings, err);
 	campaign_settings_free(&settings);
 	return bad ? -1 : 0;
 }

@@ -12,6 +12,7 @@
 	X(test)                                                                                    \
 	X(explore)                                                                                 \
 	X(infer)                                                                                   \
+	X(merge)                                                                                   \
 	X(status)                                                                                  \
 	X(show)                                                                                    \
 	X(replay)                                                                                  \

@@ -139,6 +139,9 @@ void crash_free(struct crash *c)
 	free(c->chatter);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->breaches.v);
+	for (size_t i = 0; i < c->also.n; i++)
+		free(c->also.p[i]);
+	VEC_FREE(&c->also);
 	VEC_FREE(&c->job);
 	VEC_FREE(&c->file);
 	VEC_FREE(&c->statement);

@@ -27,6 +27,8 @@ struct crash_opts {
 	uint64_t after;         /* only points from this event on */
 	uint64_t budget_states; /* images to test; 0: no limit */
 	bool endless;           /* … or a time was asked for: strategies may go on for ever */
+	unsigned shards;        /* images belong to so many parts; 0: all is one campaign */
+	const uint8_t *mine;    /* … of which these are tested */
 	uint64_t seed;
 	uint64_t random; /* states per point that `random` makes; 0: its own choice */
 	bool no_reduce;  /* exhaustive: do not skip what recovery cannot tell apart */
@@ -87,6 +89,7 @@ struct crash_counts {
 	uint64_t failed;     /* generated states that fail */
 	uint64_t minimising; /* images tested to find causes */
 	uint64_t created;    /* states left out: the pool was not complete yet */
+	uint64_t elsewhere;  /* states left out: they belong to other shards */
 	uint64_t hangs;      /* states left out: they contain the cause of a known hang */
 	uint64_t hung;       /* recoveries that were ended, as they did not by themselves … */
 	uint64_t waited;     /* … after the whole timeout */
@@ -171,6 +174,8 @@ void crash_slowest(struct crash *, double seconds);
 void crash_until(struct crash *, double when);
 /* How many images there are to test, about, if all is well; false: cannot be told. After crash_sanity. */
 bool crash_estimate(struct crash *, uint64_t *images);
+/* A witness (see below) that another campaign on the same recording has found: it is looked at after all states. */
+void crash_also(struct crash *, const char *witness);
 /* Generates and tests. 0: done or cut; -1: err. */
 int crash_run(struct crash *, struct runner *, const struct crash_hooks *, struct err *);
 /* What recovery does to the files at the normal end, malloc'ed; the paths live as long as the crash.

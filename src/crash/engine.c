@@ -305,6 +305,13 @@ static int take_state(struct crash *c, const struct crash_state *s, uint64_t has
 		crash_gen_learn(c->gen, ticket, &(struct crash_news){ .same = true });
 		return 0;
 	}
+	struct crash_verdict ignored;
+	uint64_t key = crash_suffix_key(c, hash, crash_ops_begun(c->h, s->event));
+	if (!crash_is_mine(c, key) && !crash_known(c, key, &ignored)) {
+		c->counts.elsewhere++;
+		crash_gen_learn(c->gen, ticket, &(struct crash_news){ 0 });
+		return 0;
+	}
 	return add_job(c, s, hash, ticket, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
 }
 
@@ -422,7 +429,7 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 	if (c->suspects.plan.n && crash_strategy_find(c->opts.strategy) != proof)
 		bad = run_named(c, &world, proof->name, err) || crash_suspects_confirm(c, err);
 	if (!bad)
-		bad = run_named(c, &world, c->opts.strategy, err);
+		bad = run_named(c, &world, c->opts.strategy, err) || crash_look_also(c, err);
 	crash_cursor_free(&world.cursor);
 	bool late = c->until > 0 && now_seconds() >= c->until;
 	runner_until(r, 0);

@@ -61,7 +61,7 @@ static bool counts(struct crash *c, struct dry *d, const struct crash_state *s, 
 		VEC_PUSH(&d->heard,
 			 ((struct crash_heard){ .maker = maker, .number = d->w.number }));
 	uint64_t run = crash_suffix_key(c, hash, crash_ops_begun(c->h, s->event));
-	return !same &&
+	return !same && crash_is_mine(c, run) &&
 	       !(c->hooks && c->hooks->known && c->hooks->known(c->hooks->arg, run, &ignored));
 }
 

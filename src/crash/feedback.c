@@ -23,11 +23,14 @@ void crash_feedback_add(struct crash *c, struct crash_world *w, const struct cra
 	VEC_PUSH(&c->heard, h);
 }
 
-/* A state that was not run contains a known hang. */
+/* A state that was not run contains a known hang, or is another shard's. */
 static bool failed(struct crash *c, const struct crash_heard *h)
 {
 	struct crash_verdict v;
-	return !crash_known_state(c, &h->state, h->hash, &v) || crash_failed(c, &h->state, v);
+	if (crash_known_state(c, &h->state, h->hash, &v))
+		return crash_failed(c, &h->state, v);
+	return crash_is_mine(c,
+			     crash_suffix_key(c, h->hash, crash_ops_begun(c->h, h->state.event)));
 }
 
 bool crash_feedback_full(const struct crash *c)

@@ -300,6 +300,7 @@ struct crash {
 	struct finding_helpers *helpers; /* NULL: not looked for yet */
 	struct finding_place *path;      /* by place */
 	VEC(uint64_t) statement; /* per place: which source statement it is; 0: not looked up */
+	VEC(char *) also;        /* crash_also */
 	double started, until;   /* crash_until */
 	bool stopping;
 	double slowest; /* seconds: of the recoveries that succeeded */
@@ -335,6 +336,9 @@ unsigned crash_patience(const struct crash *);
 void crash_patience_learn(struct crash *, const struct runner_result *);
 bool crash_was_hasty(struct crash *, struct crash_verdict first, struct crash_verdict again);
 
+/* shard.c: the image of this key is to be tested here. The second looks at what crash_also was told. */
+bool crash_is_mine(const struct crash *, uint64_t key);
+int crash_look_also(struct crash *, struct err *);
 /* engine.c: for a strategy; the cursor is to be freed. */
 struct crash_world crash_look(struct crash *);
 
