@@ -193,6 +193,16 @@ bool crash_failed(const struct crash *c, const struct crash_state *s, struct cra
 	       v.status != c->empty.status;
 }
 
+bool crash_asked(struct crash *c, const struct crash_state *s)
+{
+	crash_cursor_move(&c->building, s->event);
+	uint64_t key = crash_suffix_key(c, crash_state_hash(s, &c->building),
+					crash_ops_begun(c->h, s->event));
+	bool known = hmap_get(&c->asked, key, NULL);
+	hmap_put(&c->asked, key, 1);
+	return !known;
+}
+
 /* ---- one state after the other ---- */
 
 static void free_job(struct crash_job *job)
@@ -215,6 +225,7 @@ static int settle(struct crash *c, struct err *err)
 		bool failed = crash_failed(c, &job->state, job->verdict);
 		uint64_t causes = c->counts.causes;
 		c->settling = job->seq;
+		hmap_put(&c->asked, job->key, 1);
 		if (failed) {
 			c->counts.failed++;
 			bad = crash_explain_state(c, &job->state, job->verdict, err);

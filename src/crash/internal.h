@@ -283,6 +283,7 @@ struct crash {
 		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
 	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
 	struct hmap said;    /* … by what is said */
+	struct hmap asked;   /* crash_asked */
 	struct hmap made;    /* image hashes that strategies made */
 	uint64_t seq;        /* jobs so far */
 	uint64_t inflight;   /* … that were started and have no verdict yet */
@@ -329,6 +330,8 @@ bool crash_known(struct crash *, uint64_t key, struct crash_verdict *);
 bool crash_known_state(struct crash *, const struct crash_state *, uint64_t hash,
 		       struct crash_verdict *);
 bool crash_failed(const struct crash *, const struct crash_state *, struct crash_verdict);
+/* Nobody has asked for this image before, of those whose verdicts were dealt with, and of this function. */
+bool crash_asked(struct crash *, const struct crash_state *);
 
 /* patience.c: for the next start, in ms; 0: the whole timeout. The second learns from a verdict. The third: a hang is none
  * with the whole timeout, so that hasty verdicts do not count from now on. */

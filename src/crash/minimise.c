@@ -37,15 +37,15 @@ static bool is_spent(const struct search *s)
 /* Does it fail, for whatever reason? */
 static bool fails_how(struct search *s, const struct crash_state *state, struct crash_verdict *v)
 {
-	uint64_t before = s->c->counts.tested, known = s->c->counts.resumed;
+	uint64_t before = s->c->counts.tested;
 	if (s->broken || is_spent(s))
 		return false;
 	if (crash_try(s->c, state, false, v, NULL, s->err)) {
 		s->broken = true;
 		return false;
 	}
-	/* what was known from before counts, what the judge asks of other states does not */
-	s->runs += s->c->counts.tested > before || s->c->counts.resumed > known;
+	/* neither what an earlier run knows nor what is under way by chance makes a difference */
+	s->runs += crash_asked(s->c, state);
 	s->c->counts.minimising += s->c->counts.tested > before;
 	return crash_failed(s->c, state, *v);
 }
