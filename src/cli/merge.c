@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast merge: the shards of a campaign become one. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/session.h"
 #include "launch/launch.h"
@@ -54,6 +55,8 @@ static int cmd_merge(int argc, char **argv)
 		return cli_usage(&verb_merge, "the folders of the shards are needed");
 	char *dir = o.folder ? xstrdup(o.folder) : launch_folder_default("merged", &err);
 	if (!dir || campaign_join(dir, argv, (size_t)argc, &err)) {
+		if (dir && !o.folder)
+			rmdir(dir);
 		free(dir);
 		return cli_fail(&err);
 	}
