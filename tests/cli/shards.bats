@@ -50,7 +50,8 @@ shards() {
 	shards 3 t --recover "$(check)"
 	report_json merge part.json -o part s1 s3
 	jq -e '.incomplete == "shard 2 of 3 is missing"' part.json
-	[ "$(jq '.findings | length' part.json)" -gt 0 ]
+	# whichever shard has found something
+	[ -z "$(comm -23 <(jq -r '.findings[].id' s1.json s3.json | sort -u) <(jq -r '.findings[].id' part.json | sort -u))" ]
 	# a part, and what it lacks
 	report_json merge all.json -o all part s2
 	diff <(findings whole.json) <(findings all.json)

@@ -109,6 +109,8 @@ static const struct {
 } values[] = {
 	{ "recover", "true", "no-such-program-anywhere" },
 	{ "budget", "5m", "five" },
+	{ "budget", "none", "all" },
+	{ "shard", "1/3", "4/3" },
 	{ "budget", "300", "0" },
 	{ "model", "eadr", "edar" },
 	{ "timeout", "200ms", "0s" },
