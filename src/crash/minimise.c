@@ -408,8 +408,7 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	struct crash_verdict v;
 	if (crash_try(s->c, &cause->state, true, &v, &cause->output, s->err))
 		return -1;
-	s->hasty = crash_was_hasty(s->c, s->verdict, v);
-	if (s->hasty)
+	if ((s->hasty = crash_was_hasty(s->c, s->verdict, v)))
 		return 0;
 	cause->flaky = v.verdict != s->verdict.verdict || v.status != s->verdict.status;
 	cause->verdict.said = v.said;
