@@ -136,6 +136,7 @@ void crash_free(struct crash *c)
 	crash_suffix_free(c->suffix);
 	crash_said_free(c->texts);
 	hmap_free(&c->calm);
+	hmap_free(&c->dropped);
 	free(c->chatter);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->breaches.v);

@@ -277,6 +277,8 @@ struct crash {
 	struct crash_texts *texts;   /* NULL: none yet */
 	bool again;                  /* runs are the second on their image: chatter.c */
 	char *chatter;               /* an example of what is said only at first, or NULL */
+	struct hmap
+		dropped; /* what is said in an operation -> 1: it lacks what is there before and after, 2: no */
 	struct hmap calm; /* how a state is judged -> 1: it only says more at first, 2: no */
 	size_t deaf; /* so many operations were looked at, and what is said shows none of them */
 	struct hmap
@@ -364,6 +366,8 @@ void crash_said_free(struct crash_texts *);
 /* What is said of a state with the operations after the first `ended`: malloc'ed; NULL and err. */
 char *crash_said(struct crash *, const struct crash_state *, size_t ended, uint64_t said,
 		 struct err *);
+/* It lacks a line that both of the others have. */
+bool crash_said_drops(const char *was, const char *before, const char *after);
 /* Sets line and how: where it is neither. */
 void crash_said_differ(const char *was, const char *before, const char *after,
 		       struct crash_verdict *);

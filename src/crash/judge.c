@@ -207,6 +207,29 @@ static int is_calm(struct crash *c, const struct crash_state *s, const struct sp
 	return calm;
 }
 
+/*
+ * A request that was answered once and does the same thing again and again, as a rehash does: is it a batch, whose parts leave alone
+ * what they are not about? 1: yes, as far as is known; 0: entries are missing that are there before and after; -1.
+ */
+static int is_batch(struct crash *c, const struct crash_state *s, const struct span *span, bool run,
+		    uint64_t said, struct err *err)
+{
+	uint64_t key = hash_mix(said, span->from), known = 0;
+	struct said all;
+	if (!c->h->op.p[span->op - 1].input)
+		return 1;
+	if (hmap_get(&c->dropped, key, &known) || !run)
+		return known != 1;
+	char *was = crash_said(c, s, span->op, said, err);
+	if (!was || look_up(c, span, &all, err))
+		return free(was), -1;
+	bool drops = crash_said_drops(was, all.before, all.after);
+	forget(&all);
+	free(was);
+	hmap_put(&c->dropped, key, drops ? 1 : 2);
+	return !drops;
+}
+
 /* Must what is said have the operations from `gone` on? One that is in flight, and those before it that were
  * not acknowledged, may be lost together; if nobody knows how far back that goes, nothing is known. */
 static bool promised(const struct crash *c, const struct span *s, long gone)
@@ -240,6 +263,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	if (gone >= 0 && !promised(c, &span, gone))
 		return 0;
 	int fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
+	if (fine > 0)
+		fine = is_batch(c, s, &span, run, v->said, err);
 	if (!fine && gone == 0)
 		fine = is_calm(c, s, &span, run, v->said, at, err);
 	if (fine)

@@ -111,6 +111,30 @@ void crash_said_differ(const char *was, const char *before, const char *after,
 	v->how = !there ? CRASH_MISSING : !wanted ? CRASH_EXTRA : CRASH_CHANGED;
 }
 
+static void take_lines(struct hmap *set, const char *text)
+{
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		hmap_put(set, hash_seeded(text, n, 0), 1);
+	}
+}
+
+bool crash_said_drops(const char *was, const char *before, const char *after)
+{
+	struct hmap now = { 0 }, later = { 0 };
+	bool drops = false;
+	take_lines(&now, was);
+	take_lines(&later, after);
+	for (size_t n; *before && !drops; before += n + (before[n] == '\n')) {
+		n = strcspn(before, "\n");
+		uint64_t line = hash_seeded(before, n, 0);
+		drops = hmap_get(&later, line, NULL) && !hmap_get(&now, line, NULL);
+	}
+	hmap_free(&now);
+	hmap_free(&later);
+	return drops;
+}
+
 /* ---- in words ---- */
 
 int crash_said_unsteady(const char *where, const char *a, const char *b, struct err *err)
