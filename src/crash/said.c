@@ -137,14 +137,49 @@ bool crash_said_drops(const char *was, const char *before, const char *after)
 
 /* ---- in words ---- */
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All lines, sorted; malloc'ed, with the text that they are in. */
+static char **sorted(const char *text, size_t *n)
+{
+	VEC(char *) line = { 0 };
+	char *copy = xstrdup(text), *rest = copy;
+	VEC_PUSH(&line, copy);
+	for (char *l; (l = strsep(&rest, "\n"));)
+		VEC_PUSH(&line, l);
+	qsort(line.p + 1, line.n - 1, sizeof *line.p, by_text);
+	*n = line.n;
+	return line.p;
+}
+
+/* Have both the same lines, in whatever order? */
+static bool same_but_order(const char *a, const char *b)
+{
+	size_t n, m;
+	char **x = sorted(a, &n), **y = sorted(b, &m);
+	bool same = n == m;
+	for (size_t i = 1; same && i < n; i++)
+		same = !strcmp(x[i], y[i]);
+	free(x[0]);
+	free(y[0]);
+	free(x);
+	free(y);
+	return same;
+}
+
 int crash_said_unsteady(const char *where, const char *a, const char *b, struct err *err)
 {
 	size_t n = same_lines(a ? a : "", b ? b : "");
 	char *x = line_of(a ? a : "", n), *y = line_of(b ? b : "", n);
 	err_set(err, EXIT_PROGRAM,
-		"what is printed on the image of %s is not the same each time: line %zu is %s, then %s; "
-		"--ignore REGEX leaves out what may differ",
-		where, n + 1, or_nothing(x), or_nothing(y));
+		"what is printed on the image of %s is not the same each time: line %zu is %s, then %s; %s",
+		where, n + 1, or_nothing(x), or_nothing(y),
+		same_but_order(a ? a : "", b ? b : "")
+			? "these are the same lines in another order: sort them ('… | sort')"
+			: "--ignore REGEX leaves out what may differ");
 	free(x);
 	free(y);
 	return -1;
@@ -176,22 +211,54 @@ static size_t part_of(const char *text, size_t n)
 	return then && n >= at ? at : 0;
 }
 
-char *crash_said_compare(const char *was, const char *before, const char *after, bool flying)
+/* The line up to which it is as one of the two, and the one in which it is as the other, if these are two lines; else NULL. */
+static char *both_ways(const char *was, const char *before, const char *after)
 {
-	struct crash_verdict v;
-	crash_said_differ(was, before, after, &v);
-	size_t n = v.line - 1, part = part_of(was, n);
+	size_t n = same_lines(was, before), m = same_lines(was, after);
+	bool happened = n < m; /* first it looks as if */
+	size_t first = happened ? n : m, then = happened ? m : n;
+	char *a = line_of(was, first), *b = line_of(was, then);
+	char *other = line_of(happened ? before : after, then);
+	char *text = NULL;
+	if (first != then && a && b && other && !strcmp(b, other) && !part_of(was, then))
+		text = xasprintf(
+			"line %zu is %s, as if the operation had%s happened, and line %zu is %s, as if it had%s",
+			first + 1, a, happened ? "" : " not", then + 1, b, happened ? " not" : "");
+	free(a);
+	free(b);
+	free(other);
+	return text;
+}
+
+/* The first line that is wrong, and what it should be. */
+static char *wrong_line(const char *was, const char *before, const char *after, size_t n,
+			bool flying)
+{
+	char *text = flying ? both_ways(was, before, after) : NULL;
+	if (text)
+		return text;
+	size_t part = part_of(was, n);
 	char *w = line_of(was, n), *a = line_of(before, n), *b = line_of(after, n);
-	bool both = flying && strcmp(or_nothing(a), or_nothing(b)) != 0, cut;
-	char *all = excerpt(was, n, &cut);
-	char *text = xasprintf(
-		"line %zu%s is %s; it should be %s%s%s%s\n%s that was printed:\n%s", n + 1 - part,
-		part ? " of what --continue prints" : "", or_nothing(w), or_nothing(b),
-		both ? " if the operation happened, or " : "", both ? or_nothing(a) : "",
-		both ? " if it did not" : "", cut ? "some" : "all", all);
+	bool both = flying && strcmp(or_nothing(a), or_nothing(b)) != 0;
+	text = xasprintf("line %zu%s is %s; it should be %s%s%s%s", n + 1 - part,
+			 part ? " of what --continue prints" : "", or_nothing(w), or_nothing(b),
+			 both ? " if the operation happened, or " : "", both ? or_nothing(a) : "",
+			 both ? " if it did not" : "");
 	free(w);
 	free(a);
 	free(b);
+	return text;
+}
+
+char *crash_said_compare(const char *was, const char *before, const char *after, bool flying)
+{
+	struct crash_verdict v;
+	bool cut;
+	crash_said_differ(was, before, after, &v);
+	char *line = wrong_line(was, before, after, v.line - 1, flying);
+	char *all = excerpt(was, v.line - 1, &cut);
+	char *text = xasprintf("%s\n%s that was printed:\n%s", line, cut ? "some" : "all", all);
+	free(line);
 	free(all);
 	return text;
 }

@@ -103,6 +103,8 @@ expected() {
 	run -3 holdfast crash -o t --probe "$(probe time)" -- "$BIN/said" "$pool" good
 	output_has "not the same each time: line 5 is 'printed at "
 	output_has "--ignore REGEX"
+	run -3 holdfast crash -o s --probe "seq 99 | shuf" -- "$BIN/said" "$pool" good
+	output_has "these are the same lines in another order: sort them ('… | sort')"
 	said r.json --ignore 'printed at [0-9.]*' --probe "$(probe time)" -- good
 	jq -e '.findings == []' r.json
 	said r.json --ignore 'printed at [0-9.]*' --probe "$(probe time)" -- transfers
