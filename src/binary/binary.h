@@ -94,6 +94,19 @@ size_t binary_view_pm(const struct binary_view *);
 #define BINARY_NO_BLOCK UINT64_MAX
 uint64_t binary_view_block_number(const struct binary_view *, uint64_t ip);
 size_t binary_view_controls(struct binary_view *, uint64_t block, uint64_t *out, size_t max);
+/*
+ * Loops (loop.c). The outermost loop of its function that an instruction is in, by the number of the block in which all its
+ * rounds begin. BINARY_NO_BLOCK: it is in none, or that has no such block.
+ */
+uint64_t binary_view_loop(const struct binary_view *, uint64_t ip);
+/* Two instructions of a loop were executed, and none of `seen` in between. In one round of it? */
+enum binary_round {
+	BINARY_ROUND_SAME,  /* for sure */
+	BINARY_ROUND_MAYBE, /* both can be */
+	BINARY_ROUND_NEXT,  /* the second was in a later one */
+};
+enum binary_round binary_view_round(const struct binary_view *, uint64_t from, uint64_t to,
+				    const uint64_t *seen, size_t n);
 /* All instructions of the first file with their priorities, by address. */
 void binary_view_each(const struct binary_view *,
 		      void (*each)(void *, uint64_t ip, uint32_t priority, enum binary_mark),

@@ -199,15 +199,12 @@ void binary_control_free(struct binary_control *c)
 
 /* ---- of a program ---- */
 
-typedef VEC(struct binary_way) way_vec;
-
-static void add_way(way_vec *ways, uint32_t from, uint32_t to)
+static void add_way(binary_ways *ways, uint32_t from, uint32_t to)
 {
 	VEC_PUSH(ways, ((struct binary_way){ from, to }));
 }
 
-/* Where a block is in its unit's list, which is sorted. */
-static uint32_t in_unit(const struct file *f, uint32_t unit, uint32_t block)
+uint32_t binary_in_unit(const struct file *f, uint32_t unit, uint32_t block)
 {
 	const uint32_t *list = f->unit_block + f->unit_first[unit];
 	uint32_t n = f->unit_first[unit + 1] - f->unit_first[unit];
@@ -220,7 +217,7 @@ static bool jumps_anywhere(const struct block *b)
 }
 
 /* The ways of a unit; true: it jumps to where nobody knows. */
-static bool unit_ways(const struct binary_view *v, uint32_t file, uint32_t unit, way_vec *ways)
+static bool unit_ways(const struct binary_view *v, uint32_t file, uint32_t unit, binary_ways *ways)
 {
 	const struct file *f = &v->file.p[file];
 	bool anywhere = false;
@@ -229,13 +226,13 @@ static bool unit_ways(const struct binary_view *v, uint32_t file, uint32_t unit,
 		uint64_t state = 0;
 		while (binary_learn_way(v, file, block, &state, &to))
 			if (f->b->block.p[to].unit == unit)
-				add_way(ways, at, in_unit(f, unit, to));
+				add_way(ways, at, binary_in_unit(f, unit, to));
 		anywhere |= jumps_anywhere(&f->b->block.p[block]);
 	}
 	return anywhere;
 }
 
-static void add_unknown(const struct file *f, uint32_t unit, way_vec *ways)
+static void add_unknown(const struct file *f, uint32_t unit, binary_ways *ways)
 {
 	const uint32_t *list = f->unit_block + f->unit_first[unit];
 	uint32_t n = f->unit_first[unit + 1] - f->unit_first[unit];
@@ -254,17 +251,22 @@ static void add_unknown(const struct file *f, uint32_t unit, way_vec *ways)
 	free(met);
 }
 
+void binary_unit_ways(const struct binary_view *v, uint32_t file, uint32_t unit, binary_ways *out)
+{
+	if (unit_ways(v, file, unit, out))
+		add_unknown(&v->file.p[file], unit, out);
+}
+
 static const struct binary_control *unit_control(struct binary_view *v, uint32_t file,
 						 uint32_t unit)
 {
 	const struct file *f = &v->file.p[file];
 	uint64_t key = f->unit0 + unit, at;
 	struct binary_control c;
-	way_vec ways = { 0 };
+	binary_ways ways = { 0 };
 	if (hmap_get(&v->control_of, key, &at))
 		return &v->control.p[at];
-	if (unit_ways(v, file, unit, &ways))
-		add_unknown(f, unit, &ways);
+	binary_unit_ways(v, file, unit, &ways);
 	binary_control(f->unit_first[unit + 1] - f->unit_first[unit], ways.p, ways.n, &c);
 	VEC_FREE(&ways);
 	hmap_put(&v->control_of, key, v->control.n);
@@ -289,7 +291,7 @@ size_t binary_view_controls(struct binary_view *v, uint64_t block, uint64_t *out
 	f = &v->file.p[file];
 	unit = f->b->block.p[number].unit;
 	c = unit_control(v, file, unit);
-	at = in_unit(f, unit, number);
+	at = binary_in_unit(f, unit, number);
 	for (uint32_t i = c->first[at]; i < c->first[at + 1] && n < max; i++)
 		out[n++] = (uint64_t)file << 32 | f->unit_block[f->unit_first[unit] + c->on[i]];
 	return n;

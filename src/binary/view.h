@@ -91,6 +91,11 @@ bool binary_learn_way(const struct binary_view *, uint32_t file, uint32_t block,
 
 bool binary_learn_quiet(const struct binary_view *, uint32_t file, uint32_t pos); /* FUNC_QUIET */
 
+/* control.c: the ways in a unit, between its blocks, which are numbered there as its list has them. A way to as many as there are leads out. */
+typedef VEC(struct binary_way) binary_ways;
+void binary_unit_ways(const struct binary_view *, uint32_t file, uint32_t unit, binary_ways *out);
+uint32_t binary_in_unit(const struct file *, uint32_t unit, uint32_t block);
+
 /* flow.c */
 void binary_flow_saw(struct binary_view *, const struct ref *, bool map);
 void binary_flow_update(struct binary_view *);

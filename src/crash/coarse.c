@@ -7,8 +7,8 @@
  *
  * A moment is *quiet* if all that the operation has stored is persistent. Where a statement that has stored before
  * such a moment stores again behind it, on the same call path, one of several operations may end there: what is said
- * with everything persistent then is as good as at the operation's ends. In one that does not repeat itself there is
- * no such moment.
+ * with everything persistent then is as good as at the operation's ends. So it is where whoever found the operation could not tell
+ * whether another one begins. In one that does not repeat itself there is no such moment.
  */
 #include <stdlib.h>
 
@@ -25,14 +25,15 @@ struct stores {
 	VEC(struct spread) v;
 };
 
-/* The lines of a place's call path: compilers copy what is in a loop. */
+/* The statements of a place's call path: compilers copy what is in a loop. */
 static uint64_t lines_of(struct crash *c, uint32_t place)
 {
 	const struct finding_place *p = crash_path(c, place);
 	const struct srcloc_frame *f = finding_main_frame(p);
 	uint64_t hash = 0;
 	for (; f && f < p->frame + p->n; f++)
-		hash = f->line ? hash_mix(hash, hash_mix((uintptr_t)f->function, f->line))
+		hash = f->line ? hash_mix(hash, hash_mix((uintptr_t)f->function,
+							 (uint64_t)f->line << 32 | f->column))
 			       : hash_mix(hash, f->offset);
 	return hash;
 }
@@ -87,10 +88,22 @@ struct look {
 	bool run;
 };
 
+/* Behind this event, another operation may begin before anything is stored. */
+static bool is_seam(const struct look *l, uint64_t event)
+{
+	size_t next = first_piece(l->c->h, event + 1);
+	uint64_t store = next < l->c->h->pieces ? crash_piece_at(l->c->h, next).event : UINT64_MAX;
+	for (uint32_t i = 0; i < l->op->nparts; i++)
+		if (l->op->parts[i] > event && l->op->parts[i] <= store)
+			return true;
+	return false;
+}
+
 /* May one of several operations end with this mark? */
 static bool ends(const struct look *l, struct crash_mark m)
 {
-	if (m.kind != TRACE_FENCE || !repeats_over(l->stores, m.event + 1))
+	if (m.kind != TRACE_FENCE ||
+	    (!repeats_over(l->stores, m.event + 1) && !is_seam(l, m.event)))
 		return false;
 	crash_cursor_move(&l->c->judging, m.event + 1);
 	return is_quiet(&l->c->judging, l->op->begin);

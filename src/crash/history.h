@@ -76,10 +76,12 @@ struct crash_op {
 	uint64_t id;         /* as it was marked, or its number */
 	uint64_t latest;     /* end of those that began before */
 	uint32_t thread;
-	bool said;   /* it is acknowledged when it ends; if not, a crash may still lose it */
-	bool sure;   /* the program or its user says that it is one */
-	char *name;  /* "" if it has none */
-	char *input; /* that it is the answer to; NULL: not known */
+	bool said;       /* it is acknowledged when it ends; if not, a crash may still lose it */
+	bool sure;       /* the program or its user says that it is one */
+	char *name;      /* "" if it has none */
+	char *input;     /* that it is the answer to; NULL: not known */
+	uint64_t *parts; /* see infer_op */
+	uint32_t nparts;
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The operations of a history, as they were found (infer/infer.h). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "crash/internal.h"
 #include "infer/infer.h"
@@ -10,6 +11,9 @@ static struct crash_op copy(const struct crash_history *h, const struct infer_op
 {
 	uint64_t thread = 0;
 	bool said = from->said != INFER_NO_END;
+	uint64_t *parts = from->nparts ? xmalloc(from->nparts * sizeof *parts) : NULL;
+	if (parts)
+		memcpy(parts, from->parts, from->nparts * sizeof *parts);
 	(void)hmap_get(&h->thread_at, (uint64_t)from->process << 32 | from->thread, &thread);
 	return (struct crash_op){ .begin = from->begin,
 				  .end = said ? from->said : from->end,
@@ -17,6 +21,8 @@ static struct crash_op copy(const struct crash_history *h, const struct infer_op
 				  .said = said,
 				  .sure = infer_ops_way(ops)->sure,
 				  .thread = (uint32_t)thread,
+				  .parts = parts,
+				  .nparts = from->nparts,
 				  .name = xstrdup(infer_op_name(ops, from)),
 				  .input = from->input ? xstrdup(from->input) : NULL };
 }
@@ -47,6 +53,7 @@ void crash_ops_free(struct crash_history *h)
 	for (size_t i = 0; i < h->op.n; i++) {
 		free(h->op.p[i].name);
 		free(h->op.p[i].input);
+		free(h->op.p[i].parts);
 	}
 	VEC_FREE(&h->op);
 	free(h->ops_found);

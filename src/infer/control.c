@@ -118,11 +118,8 @@ void infer_control_event(struct infer_control *c, const struct trace_event *e)
 }
 
 /* A file is decoded when something in it is asked for. */
-static uint64_t block_of(struct space *s, uint64_t ip)
+static void load(struct space *s, uint64_t ip)
 {
-	uint64_t block;
-	if (hmap_get(&s->block, ip, &block))
-		return block - 1;
 	for (size_t i = s->module.n; i-- > 0;) {
 		struct module *m = &s->module.p[i];
 		if (ip - m->addr >= m->len)
@@ -132,6 +129,21 @@ static uint64_t block_of(struct space *s, uint64_t ip)
 		m->loaded = true;
 		break;
 	}
+}
+
+const struct binary_view *infer_control_view(struct infer_control *c, uint32_t process, uint64_t ip)
+{
+	struct space *s = space_of(c, process);
+	load(s, ip);
+	return s->view;
+}
+
+static uint64_t block_of(struct space *s, uint64_t ip)
+{
+	uint64_t block;
+	if (hmap_get(&s->block, ip, &block))
+		return block - 1;
+	load(s, ip);
 	block = binary_view_block_number(s->view, ip);
 	hmap_put(&s->block, ip, block + 1);
 	return block;

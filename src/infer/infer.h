@@ -33,6 +33,9 @@ struct infer_op {
 	uint32_t name;    /* for infer_op_name */
 	char *input;      /* what the program had read for it, or NULL: it is not known */
 	char *output;     /* what it said, likewise */
+	/* It may be several, the others beginning with these events; in order, NULL: it is one. */
+	uint64_t *parts;
+	uint32_t nparts;
 };
 
 /* A way to find operations; NULL past the last. */

@@ -12,11 +12,18 @@ struct infer_ops {
 	const struct infer_way *way;
 };
 
-/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_inferred.c. The reader stands at the beginning. */
+/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_rounds.c, ops_inferred.c. The reader stands at the beginning. */
 typedef int infer_find_fn(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
 			  struct err *);
-infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_inferred;
+infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_rounds,
+	infer_ops_inferred;
 void infer_ops_forget(struct infer_ops *); /* those that were found */
+
+/* ops_inferred.c: how many stores the calls cover that would be taken, and where the last of them begins. */
+struct infer_covered {
+	uint64_t function, stores, last;
+};
+struct infer_covered infer_ops_covered(struct trace_reader *);
 
 #define INFER_NAMES 64u /* kinds of requests that are told apart by name */
 
@@ -42,6 +49,9 @@ uint32_t infer_collect_name(struct infer_collect *, uint32_t process, uint64_t f
 struct infer_control;
 struct infer_control *infer_control_new(const struct trace_defs *);
 void infer_control_event(struct infer_control *, const struct trace_event *); /* of modules */
+struct binary_view;
+/* The code of a process, with what is loaded at this address. */
+const struct binary_view *infer_control_view(struct infer_control *, uint32_t process, uint64_t ip);
 void infer_control_branch(struct infer_control *, const struct trace_event *,
 			  const struct trace_dep *, const struct trace_deps *);
 /* The labels of the branches that the newest event depends on. Returns how many, at most `max`. */

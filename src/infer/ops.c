@@ -14,6 +14,8 @@ static const struct row {
 	{ { "calls", "calls of the functions that --ops-calls names", true }, infer_ops_calls },
 	{ { "requests", "from what it reads, a line or a packet, until it answers", false },
 	  infer_ops_requests },
+	{ { "rounds", "rounds of a loop that stores by itself, not only in calls", false },
+	  infer_ops_rounds },
 	{ { "inferred", "calls that the program makes again and again, and below which it stores",
 	    false },
 	  infer_ops_inferred },
@@ -39,6 +41,7 @@ void infer_ops_forget(struct infer_ops *ops)
 	for (size_t i = 0; i < ops->op.n; i++) {
 		free(ops->op.p[i].input);
 		free(ops->op.p[i].output);
+		free(ops->op.p[i].parts);
 	}
 	ops->op.n = 0;
 }

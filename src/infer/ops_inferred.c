@@ -167,8 +167,8 @@ static bool is_opening(const loops *all, const struct loop *l)
 	return false;
 }
 
-/* The function that makes the operations; 0: none. */
-static uint64_t choose(const loops *all)
+/* The loop that makes the operations; NULL: none. */
+static const struct loop *choose(const loops *all)
 {
 	const struct loop *strong = NULL, *weak = NULL;
 	for (size_t i = 0; i < all->n; i++) {
@@ -182,9 +182,26 @@ static uint64_t choose(const loops *all)
 		    (l->weak == weak->weak && l->depth < weak->depth))
 			weak = l;
 	}
-	if (strong && weak->weak / 2 <= strong->strong)
-		return strong->function;
-	return weak ? weak->function : 0;
+	return strong && weak->weak / 2 <= strong->strong ? strong : weak;
+}
+
+struct infer_covered infer_ops_covered(struct trace_reader *r)
+{
+	loops all = { 0 };
+	struct infer_walk w = { .defs = trace_defs(r), .closed = gather, .arg = &all };
+	struct infer_covered best = { 0 };
+	struct trace_event e;
+	struct err ignored = { 0 };
+	infer_walk_begin(&w);
+	while (trace_next(r, &e, &ignored) == 1)
+		infer_walk_event(&w, &e);
+	infer_walk_end(&w);
+	const struct loop *l = choose(&all);
+	if (l)
+		best = (struct infer_covered){ l->function, l->strong ? l->strong : l->weak,
+					       l->last };
+	VEC_FREE(&all);
+	return best;
 }
 
 /* ---- its operations ---- */
@@ -204,17 +221,8 @@ static void take_phase(void *arg, struct infer_thread *t)
 int infer_ops_inferred(struct infer_ops *ops, struct trace_reader *r,
 		       const struct infer_ops_opts *opts, struct err *err)
 {
-	loops all = { 0 };
-	struct infer_walk w = { .defs = trace_defs(r), .closed = gather, .arg = &all };
-	struct trace_event e;
-	struct err ignored = { 0 };
+	uint64_t function = infer_ops_covered(r).function;
 	(void)opts;
-	infer_walk_begin(&w);
-	while (trace_next(r, &e, &ignored) == 1)
-		infer_walk_event(&w, &e);
-	infer_walk_end(&w);
-	uint64_t function = choose(&all);
-	VEC_FREE(&all);
 	if (!function)
 		return 0;
 	if (trace_seek(r, 0, err))

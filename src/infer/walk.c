@@ -135,7 +135,8 @@ static void end_call(struct infer_walk *w, struct infer_thread *t)
 	struct infer_call *c = &t->call.p[t->call.n - 1];
 	struct infer_call *up = t->call.n > 1 ? c - 1 : NULL;
 	uint64_t said = c->spoke > c->end ? c->spoke : UINT64_MAX;
-	w->closed(w->arg, t);
+	if (w->closed)
+		w->closed(w->arg, t);
 	if (up && c->begin != UINT64_MAX) {
 		up->begin = up->begin == UINT64_MAX ? c->begin : up->begin;
 		up->end = c->end;
@@ -168,6 +169,7 @@ static void begin_call(struct infer_walk *w, struct infer_thread *t, uint32_t ct
 	bool locks = (t->call.n && t->call.p[t->call.n - 1].locks) ||
 		     is_locking(w, t->process, d->call_ip);
 	VEC_PUSH(&t->call, ((struct infer_call){ .ctx = ctx,
+						 .number = ++w->calls,
 						 .site = d->call_ip,
 						 .target = d->target,
 						 .begin = UINT64_MAX,
@@ -189,6 +191,8 @@ static void note(struct infer_walk *w, struct infer_thread *t, const struct trac
 	bool changes = infer_changes(e);
 	if (by_lock(w, c, e))
 		return;
+	if (w->seen)
+		w->seen(w->arg, t, e);
 	t->stores += changes;
 	c->stores += changes;
 	if (e->kind == TRACE_MAP && e->flags & TRACE_F_PM)

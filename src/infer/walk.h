@@ -26,6 +26,7 @@ struct infer_child {
 
 struct infer_call {
 	uint32_t ctx;
+	uint64_t number;       /* of all calls of the walk, from 1 */
 	uint64_t site, target; /* likewise */
 	uint64_t begin, end;   /* likewise; begin UINT64_MAX: nothing that matters yet */
 	uint64_t stores;       /* in it and in what it called */
@@ -41,6 +42,7 @@ struct infer_call {
 struct infer_thread {
 	uint32_t process, thread;
 	uint64_t stores;             /* so far */
+	uint64_t own;                /* for those who walk */
 	VEC(struct infer_call) call; /* outermost first */
 	VEC(uint32_t) path;
 };
@@ -51,7 +53,10 @@ struct infer_walk {
 	struct hmap lock; /* process and instruction -> 1: of a function for locks, 2: not */
 	struct hmap at;   /* process and thread -> thread */
 	VEC(struct infer_thread *) thread;
-	void (*closed)(void *, struct infer_thread *); /* the innermost call ends */
+	uint64_t calls;                                /* so far */
+	void (*closed)(void *, struct infer_thread *); /* the innermost call ends; may be NULL */
+	/* An event that is no lock's has happened in the innermost call; may be NULL. */
+	void (*seen)(void *, struct infer_thread *, const struct trace_event *);
 	void *arg;
 };
 
@@ -59,7 +64,7 @@ struct infer_walk {
 bool infer_changes(const struct trace_event *);
 bool infer_persists(const struct trace_event *);
 
-/* `defs`, `closed` and `arg` are set. */
+/* `defs`, the functions and `arg` are set. */
 void infer_walk_begin(struct infer_walk *);
 void infer_walk_event(struct infer_walk *, const struct trace_event *);
 void infer_walk_end(struct infer_walk *); /* ends all calls, and frees what it has */
