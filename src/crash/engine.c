@@ -24,14 +24,14 @@ static struct crash_verdict unpack(uint64_t v)
 				       .hasty = v & HASTY };
 }
 
-/* There is no time for more than what is under way, if that takes as long as what was done so far. */
+/* There is no time for more than what is under way, if that takes as long as what was done so far; which the first states
+ * tell badly, so that it is never taken for more than a twentieth of the time. */
 static bool is_late(const struct crash *c)
 {
 	double now = now_seconds(), pending = (double)(c->job.n - c->head);
-	double settled = (double)c->seq - pending;
-	if (c->until <= 0)
-		return false;
-	return now + (settled > 0 ? pending * (now - c->started) / settled : 0) >= c->until;
+	double settled = (double)c->seq - pending, most = (c->until - c->started) / 20;
+	double rest = settled > 0 ? pending * (now - c->started) / settled : 0;
+	return c->until > 0 && now + (rest < most ? rest : most) >= c->until;
 }
 
 static bool wants_stop(struct crash *c)
