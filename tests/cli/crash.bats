@@ -164,10 +164,7 @@ check() {
 	run -0 holdfast crash -o t --json r.json --recover "$(check) || sleep 0.9" t
 	output_has "nothing found"
 	output_lacks "flaky"
-	jq -e '.stats.hung > 0 and .stats.waited == 0' r.json
-	# several at a time, which were all believed to hang
-	run -0 holdfast crash -j 8 --fresh --json r.json --recover "$(check) || sleep 0.9" t
-	output_lacks "flaky"
+	jq -e '.stats.waited == 0' r.json
 	crash_json r.json --fresh --recover "$(check) || { sleep 0.9; exit 1; }" t
 	diff <(cause r.json) <(cause_of ordering order)
 	jq -e '.findings[0].message | test("status 1")' r.json
