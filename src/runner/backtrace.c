@@ -43,7 +43,7 @@ static char *useful_part(const struct buf *text)
 void runner_cell_backtrace(struct cell *c, struct runner_result *r)
 {
 	static const char *const options[] = {
-		"env",    "SHELL=" SHELL,
+		"env",    ("SHELL=" SHELL),
 		"gdb",    "-batch",
 		"-nx",    "-q",
 		"-iex",   "set debuginfod enabled off",

@@ -34,6 +34,8 @@ extern void VG_(discard_translations)(Addr start, ULong len, const HChar *who);
 extern Bool VG_(resolve_filename)(Int fd, const HChar **buf);
 extern Bool VG_(clo_trace_children);
 extern Int VG_(count_living_threads)(void);
+extern Bool VG_(is_valid_tid)(ThreadId tid);
+extern void VG_(set_IP)(ThreadId tid, Addr address);
 extern Int VG_(kill)(Int pid, Int sig);
 extern DiEpoch VG_(current_DiEpoch)(void);
 extern Int VG_(DebugInfo_syms_howmany)(const DebugInfo *);
