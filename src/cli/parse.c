@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/launch.h"
+
 int cli_usage(const struct cli_verb *verb, const char *fmt, ...)
 {
 	char text[512];
@@ -223,7 +225,8 @@ int cli_parse(const struct cli_verb *verb, void *opts, int *argc, char ***argv)
 			status = take_letters(&c, word + 1);
 		} else {
 			keep[n++] = word;
-			if (verb->command)
+			/* Behind a program come its arguments; behind a recording, which no program is, more options. */
+			if (verb->command && !launch_folder_is(word))
 				break;
 		}
 	}

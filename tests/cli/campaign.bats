@@ -53,6 +53,18 @@ done_id() {
 	run -2 holdfast crash -q -o t --recover "$(check)" -- "$BIN/app" run "$pool" order
 }
 
+@test "options may stand behind a recording; behind a program they are its own" {
+	holdfast record -q -o t -- "$BIN/app" run "$pool" order >/dev/null
+	run -1 holdfast crash t -q --recover "$(check)" --json r.json
+	jq -e '.findings | length > 0' r.json
+	run -1 holdfast crash --resume t -q
+	run -2 holdfast crash --resume t --no-such-option
+	output_has "unknown option --no-such-option"
+	echo 'echo "$@" >words' >tell
+	holdfast record -q -o u sh tell -q --json >/dev/null
+	[ "$(cat words)" = "-q --json" ]
+}
+
 @test "two campaigns in one folder at once: the second one is told" {
 	holdfast record -q -o t -- "$BIN/app" run "$pool" many >/dev/null
 	background "$HOLDFAST" crash -q --recover "$(check slow) slow slow slow" t
