@@ -19,6 +19,11 @@ campaign_setting() {
 print(sqlite3.connect(sys.argv[1] + "/campaign.db").execute("select value from setting where key = ?", sys.argv[2:]).fetchone()[0])' "$@"
 }
 
+# A bare chroot has no /dev/pts.
+needs_terminal() {
+	script -qec true /dev/null >/dev/null 2>&1 || skip "no pseudo-terminal"
+}
+
 # as_nobody FOLDER COMMAND…: there, as another user than root; holdfast is one that this user can run.
 as_nobody() {
 	local where=$1 public=$HOLDFAST

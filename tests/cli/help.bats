@@ -131,6 +131,7 @@ complete_zsh() {
 
 @test "zsh completes verbs, options, choices and files" {
 	command -v zsh >/dev/null || skip "no zsh"
+	needs_terminal
 	touch some-file
 	[ "$(complete_zsh holdfast rec)" = "holdfast record " ]
 	[ "$(complete_zsh holdfast record --follow)" = "holdfast record --follow-forks " ]

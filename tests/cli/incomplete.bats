@@ -92,7 +92,7 @@ says_last() {
 	output_has "incomplete: "
 }
 
-@test "--ci: SARIF, no colour, incomplete is an error, and a budget" {
+@test "--ci: SARIF, incomplete is an error, and a budget" {
 	run -3 holdfast check --ci -- "$BIN/misuse" pool clean fail
 	jq -e '.runs | length == 1' holdfast.sarif
 	rm holdfast.sarif
@@ -103,7 +103,10 @@ says_last() {
 	run -0 holdfast test --ci --recover "$BIN/app check $pool" t
 	jq -e '.runs | length == 1' holdfast.sarif
 	run -3 holdfast crash --ci --fresh --budget 2 --recover "$BIN/app check $pool" t
-	# on a terminal, too
+}
+
+@test "--ci: no colour, on a terminal, too" {
+	needs_terminal
 	run -1 script -qec "TERM=xterm '$HOLDFAST' check -- '$BIN/misuse' pool missing-both" typescript
 	grep -q $'\033\\[' typescript
 	run -1 script -qec "TERM=xterm '$HOLDFAST' check --ci -- '$BIN/misuse' pool missing-both" typescript

@@ -15,6 +15,7 @@ setup_file() {
 setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 	command -v tmux >/dev/null || skip "no tmux"
+	needs_terminal
 }
 
 teardown() {
