@@ -86,6 +86,7 @@ teardown() {
 }
 
 @test "Ctrl-C typed at a terminal reaches the program exactly once" {
+	needs_terminal
 	cat >count <<-'END'
 		#!/bin/sh
 		n=0
