@@ -59,7 +59,6 @@ const struct explore_hooks explore_say_hooks = {
 	.alone = say_alone,
 	.wrong = say_wrong,
 	.round = say_round,
-	.crash = campaign_say_progress,
 };
 
 /* ---- the report ---- */

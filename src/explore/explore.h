@@ -112,8 +112,6 @@ struct explore_hooks {
 	/* All runs with these sources are over; the explorer is still there. `last`: no others
 	 * follow, and nothing went wrong. */
 	void (*round)(void *, struct explore *, bool last);
-	/* How far the crash campaign on a path is. */
-	campaign_watch *crash;
 };
 
 /* The options, the folder and the hooks must outlive it. */
