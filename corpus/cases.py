@@ -13,6 +13,7 @@ import corpus
 import explore
 
 VERSION = 1
+FILE_MODELS = ("posix", "ext4")  # of programs that keep their data in files
 INCLUDE = corpus.ROOT.parent / "include"
 SMALL = 12  # operations
 STATES, MORE_STATES = 100, 400  # quick: images, and how many more where a bug was not found with these
@@ -35,6 +36,7 @@ class Case:
     replay: dict = None  # which findings must show again
     hangs: bool = False  # recovery does not end in some states
     more: dict = None  # the effort that is added where the first did not find a bug
+    model: str = None  # what survives a crash, where the program's own is not the one
     judges: tuple = ("probe",)  # for output: what says how it is after a crash; "continue": the rest of the operations is executed
 
     @property
@@ -50,7 +52,7 @@ class Case:
         request = {"version": VERSION, "case": f"{self.program}/{self.flag}", "binary": binary, "pool": pool,
                    "sources": [str(s) for s in sources], "include": [str(tree.root), str(INCLUDE)],
                    "define": [] if self.flag == "clean" else [tree.word(self.flag)], "libs": shlex.split(info["libs"]),
-                   "library": self.program.split("/")[0], "model": info.get("model", "adr"),
+                   "library": self.program.split("/")[0], "model": self.model or info.get("model", "adr"),
                    "analyses": self.analyses, "effort": effort, "patience": SHORT_PATIENCE if self.hangs else PATIENCE}
         if self.replay:
             request["replay"] = self.replay
@@ -74,6 +76,10 @@ class Case:
 
 def operations(path):
     return sum(1 for line in path.read_text().splitlines() if line.strip() and not line.startswith("#"))
+
+
+def in_files(program):
+    return program.startswith("posix/")
 
 
 def with_ops(path):
@@ -128,6 +134,9 @@ class Plan:
     # ---- cases ----
 
     def bug(self, label):
+        if in_files(label["program"]):
+            yield from self.files_bug(label)
+            return
         seen, make = label["seen_by"], self.maker(label["id"], label)
         analyses = ["misuse", "oracle"] + (["crash"] if "crash" in seen or not self.quick else [])
         replay = {"times": self.replays}
@@ -146,7 +155,36 @@ class Plan:
         if not self.quick:
             yield make("seed", ["misuse", "crash"] if row.get("recover") else ["misuse"], {"states": STATES}, with_row(row), row=row)
 
+    def files_bug(self, label):
+        """Under each model that shows it; in the quick form under one of them. Under the others nothing may be found, nor by what does not see it."""
+        seen, make, ops = set(label["seen_by"]), self.maker(label["id"], label), with_ops(corpus.ROOT.parent / label["ops"])
+        models = [zlib.crc32(label["id"].encode()) % len(label["models"])] if self.quick else range(len(label["models"]))
+        replay = {"times": 1, "findings": 1} if self.quick and zlib.crc32(label["id"].encode()) % 8 == 0 else None if self.quick else {"times": self.replays}
+        for model in (label["models"][i] for i in models):
+            same = {"replay": replay, "hangs": label.get("hangs", False), "more": self.more(label), "model": model}
+            if not self.quick or seen - {"output"}:
+                analyses = ["misuse"] if self.quick and "crash" not in seen else ["misuse", "crash"]
+                yield make(f"ops, {model}", analyses, self.some(), ops, **same)
+            if "output" in seen:
+                yield make(f"output, {model}", ["output"], self.some(), ops, judges=("continue",) if label.get("damage") == "later" else ("probe",), **same)
+        for model in [] if self.quick else sorted({*FILE_MODELS} - {*label["models"]}):
+            yield make(f"not, {model}", ["crash"], self.some(), ops, model=model)
+
+    def files_correct(self, subject, about, small):
+        """A trap or a clean program, under each model. The analyses that need no crash find the same under all."""
+        make = self.maker(subject, about)
+        for model, path in ((model, path) for path in small for model in FILE_MODELS):
+            first = ["misuse"] if model == FILE_MODELS[0] else []
+            yield make(f"{path.stem}, {model}", [*first, "crash"], self.some(), with_ops(path), model=model)
+            if not (self.quick and first):
+                yield make(f"{path.stem}, output, {model}", ["output"], self.some(), with_ops(path), judges=("probe", "continue"), model=model)
+        for model in () if self.quick else FILE_MODELS:
+            yield make(f"random 1, {model}", ["misuse", "crash"], self.some(), random_ops(about["program"], 1, QUICK_RANDOM_OPS), model=model)
+
     def trap(self, label):
+        if in_files(label["program"]):
+            yield from self.files_correct(label["id"], label, [corpus.ROOT.parent / label["ops"]])
+            return
         program, make = label["program"], self.maker(label["id"], label)
         yield make("ops", ["misuse", "oracle", "crash"], self.all(program), with_ops(corpus.ROOT.parent / label["ops"]))
         yield make("output", ["output"], self.output(program), with_ops(corpus.ROOT.parent / label["ops"]), judges=("probe", "continue"))
@@ -157,8 +195,11 @@ class Plan:
 
     def clean(self, program):
         make, small = self.maker(program, {"program": program, "flag": "clean"}), ops_of(program)
+        one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
+        if in_files(program):
+            yield from self.files_correct(program, {"program": program, "flag": "clean"}, [one] if self.quick else small)
+            return
         if self.quick:
-            one = max([f for f in small if operations(f) <= SMALL] or small[:1], key=operations)
             yield make("random 1", ["misuse", "oracle"], {}, random_ops(program, 1, QUICK_RANDOM_OPS))
             yield make(one.stem, ["crash"], self.all(program), with_ops(one))
             yield make("output", ["output"], self.output(program), with_ops(one), judges=("probe", "continue"))

@@ -218,6 +218,8 @@ def judge_bug(label, place, answers, available):
     able = [a for a, held in ANALYSES.items() if held(seen)]
     ops, inputs = answers.get("ops"), answers.get("input")
     verdicts = {}
+    if "models" in label:
+        return judge_files_bug(label, place, answers, available)
     for analysis in able:
         if analysis not in available:
             verdicts[analysis] = "not available"
@@ -235,6 +237,26 @@ def judge_bug(label, place, answers, available):
     result["seed_shows"] = any(shows(f, label, place) for f in by(answers.get("seed"), "misuse", "crash"))
     result["said"] = {a: [describe(f) for part in ("ops", "output", "input") for f in by(answers.get(part), a)] for a in ANALYSES}
     result["verdict"] = "found" if result.get("extra") else overall(verdicts)
+    return result
+
+
+def judge_files_bug(label, place, answers, available):
+    """The verdict is that of the model under which it is worst: all that the label names must show it."""
+    (source, line), seen = marker(label), set(label["seen_by"])
+    one, others, result = dict(label), [], None
+    del one["models"]
+    for model in label["models"]:
+        mine = {part.split(",")[0]: answer for part, answer in answers.items() if part.endswith(f", {model}")}
+        if mine:
+            others.append(dict(judge_bug(one, place, mine, available), model=model))
+    ranks = ("found", "elsewhere", "missed", "not available")
+    result = max(others, key=lambda r: max([ranks.index(v) for v in r["verdicts"].values() if v in ranks], default=0))
+    for analysis in result["able"]:
+        result["verdicts"][analysis] = max((r["verdicts"][analysis] for r in others), key=ranks.index)
+    result["verdict"] = max((r["verdict"] for r in others), key=ranks.index)
+    result["unexpected"] = [f for r in others for f in r["unexpected"]]
+    result["unexpected"] += [dict(describe(f), at_marker=names(f, place)) for part, answer in answers.items() if part.startswith("not, ")
+                             for f in by(answer, "crash")]
     return result
 
 

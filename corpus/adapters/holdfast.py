@@ -119,22 +119,39 @@ class Session:
         image = pathlib.Path("image")
         for old in (self.trace, image):
             shutil.rmtree(old, ignore_errors=True)
-        self.pool.unlink(missing_ok=True)
+        self.remove_pool()
         for command in (["record", "-q", "-o", self.trace, *client_options(self.request), "--", *self.request["run"]],
                         ["dump", "--image", image, self.trace]):
             status, text = self.run("record", *command)
             if status:
                 return self.fail("record", f"{command[0]} ended with {status}: {text}")
-        files = [f for f in image.rglob("*") if f.is_file()]
-        if len(files) != 1 or files[0].read_bytes() != self.pool.read_bytes():
+        if self.differs(image):
             return self.fail("record", "the image rebuilt from the trace differs from the pool")
         return self.count("images", 1)
+
+    def remove_pool(self):
+        """Whatever it is, and what lies beside it by a longer name."""
+        for path in self.pool.parent.glob(f"{self.pool.name}*"):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def differs(self, image):
+        """From what is there: one file, or for programs that keep their data in files, all that there are."""
+        made = {f for f in image.rglob("*") if f.is_file()}
+        if self.request["library"] != "posix":
+            return len(made) != 1 or made.pop().read_bytes() != self.pool.read_bytes()
+        folder = self.pool.parent
+        real = {f for path in folder.glob(f"{self.pool.name}*") for f in [path, *path.rglob("*")] if f.is_file()}
+        by_place = {str(f.relative_to(folder)): f.read_bytes() for f in real}
+        return by_place != {str(f).split(f"/{folder.name}/")[-1].removeprefix(f"{image}/"): f.read_bytes() for f in made}
 
     def check(self, analyses):
         """The recording, or another run where custom oracles must see more of it."""
         what, options = [self.trace], ["--model", self.request["model"]]
         if "oracle" in analyses and self.request["library"] == "pmemobj":
-            self.pool.unlink(missing_ok=True)
+            self.remove_pool()
             what = ["--", *self.request["run"]]
             options += [word for plugin in ORACLES for word in ("--oracle", plugin)]
         report = self.reported("check", "check", *options, *what)
@@ -159,7 +176,7 @@ class Session:
             self.answer["findings"].append(self.replay(neutral(f, what), self.trace))
 
     def explore(self):
-        self.pool.unlink(missing_ok=True)
+        self.remove_pool()
         report = self.reported("explore", "explore", "-j", "1", "--fresh", "-o", self.explored, *explore_options(self.request))
         if not report:
             return

@@ -223,7 +223,12 @@ uint32_t crash_gen_version_at(const struct crash_gen *gen, uint32_t line, uint64
 
 uint64_t crash_gen_contents(const struct crash_gen *gen, uint32_t line, uint32_t version)
 {
-	return crash_contents_hash(gen->w->h, line, version);
+	const struct crash_history *h = gen->w->h;
+	if (crash_is_meta(
+		    h,
+		    line)) /* it has no bytes, but each version is another size, or other names */
+		return hash_mix(line, version);
+	return crash_contents_hash(h, line, version);
 }
 
 static int by_number(const void *a, const void *b)
@@ -375,7 +380,7 @@ unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out
 {
 	uint32_t lo = crash_gen_lo(gen, line), hi = gen->w->cursor.hi[line];
 	bool every = hi - lo < CRASH_PICK;
-	uint64_t last = crash_contents_hash(gen->w->h, line, lo);
+	uint64_t last = crash_gen_contents(gen, line, lo);
 	VEC(uint32_t) v = { 0 };
 	unsigned n;
 	VEC_PUSH(&v, lo);
@@ -383,7 +388,7 @@ unsigned crash_gen_pick(const struct crash_gen *gen, uint32_t line, uint32_t out
 		uint64_t hash;
 		if (!every && i < hi && same_event(gen->w->h, line, i, i + 1))
 			continue;
-		hash = crash_contents_hash(gen->w->h, line, i);
+		hash = crash_gen_contents(gen, line, i);
 		if (hash != last)
 			VEC_PUSH(&v, i);
 		else if (i == hi && v.n > 1)

@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers anything; do
+	for name in syncs replace answers anything sizes; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -91,6 +91,15 @@ check_files_json() {
 	rm -rf c && mkdir c && cd c
 	report_json check "$report" --model posix -- "$BIN/$@"
 	cd ..
+}
+
+@test "a size by itself lags behind: strategies try that, too" {
+	for how in posix:behind ext4:behind ext4:exhaustive; do
+		rm -rf w && mkdir w && cd w
+		crash_json ../r.json --model "${how%:*}" --strategy "${how#*:}" --budget 100 -o t --recover "$BIN/sizes check" -- "$BIN/sizes" run
+		cd ..
+		jq -e 'any(.findings[]; .message | test("new size of file"))' r.json
+	done
 }
 
 @test "check: what replaces a file by rename is not synced; a warning, with the write and the rename" {
