@@ -43,6 +43,22 @@ const char *source_qualified_name(struct source *s, CXCursor d)
 	}
 }
 
+/* A variable of the file, or a member of one, that has a pointer to the function: who sees it can call it as well. */
+static const char *global_text(const struct source_tree *t, uint32_t i, const char **name)
+{
+	uint32_t in = i;
+	while (NODE(t, in)->kind == CXCursor_MemberRefExpr && NODE(t, in)->first)
+		in = source_node_peel(t, NODE(t, in)->first);
+	CXCursor d = source_lib.getCursorReferenced(NODE(t, in)->cursor);
+	if (NODE(t, in)->kind != CXCursor_DeclRefExpr ||
+	    source_lib.getCursorKind(d) != CXCursor_VarDecl ||
+	    source_lib.getCursorKind(source_lib.getCursorSemanticParent(d)) !=
+		    CXCursor_TranslationUnit)
+		return NULL;
+	*name = source_string(t->source, source_lib.getCursorSpelling(d));
+	return source_node_text(t, i);
+}
+
 /* What is called: a function by its name, or what only the run decides. */
 static void find_callee(const struct source_tree *t, uint32_t i, struct source_call *c)
 {
@@ -54,8 +70,10 @@ static void find_callee(const struct source_tree *t, uint32_t i, struct source_c
 	bool function = k == CXCursor_FunctionDecl || k == CXCursor_CXXMethod ||
 			k == CXCursor_FunctionTemplate;
 	c->indirect = !function || (k == CXCursor_CXXMethod && source_lib.CXXMethod_isVirtual(d));
-	if (!function)
+	if (!function) {
+		c->pointer = global_text(t, in, &c->variable);
 		return;
+	}
 	c->callee = source_node_name(t, i);
 	c->written = c->qualified = source_qualified_name(t->source, d);
 	if (named && !source_node_hidden(t, in)) {

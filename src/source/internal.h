@@ -54,6 +54,7 @@
 	X(getTypeSpelling)                                                                         \
 	X(getCanonicalType)                                                                        \
 	X(getPointeeType)                                                                          \
+	X(getArraySize)                                                                            \
 	X(getTypeDeclaration)                                                                      \
 	X(equalTypes)                                                                              \
 	X(Type_getAlignOf)                                                                         \
@@ -293,6 +294,7 @@ const char *source_sized(const struct source_tree *, const char *format, const c
 /* What a pointer is made of: without casts between pointers, and what a macro's own variable stands for. */
 uint32_t source_uncast(const struct source_tree *, uint32_t);
 void source_owner_of(const struct source_tree *, uint32_t lvalue, struct source_owner *);
+void source_array_owner(const struct source_tree *, uint32_t target, struct source_owner *);
 
 /* "pm::Heap::flush"; NULL: without an object of it, or without template arguments, it cannot be named. */
 const char *source_qualified_name(struct source *, CXCursor);

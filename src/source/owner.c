@@ -40,7 +40,7 @@ static void fill(const struct source_tree *t, uint32_t base, bool arrow, CXType 
 	};
 }
 
-/* The innermost struct; the one behind the pointer, if its type says which line of it the part is in. */
+/* The outermost struct of up to a line, else the innermost; the one behind the pointer, if its type says which line of it the part is in. */
 void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source_owner *out)
 {
 	uint64_t offset = 0;
@@ -61,10 +61,23 @@ void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source
 		bool arrow = in.kind == CXType_Pointer;
 		in = arrow ? source_lib.getCanonicalType(source_lib.getPointeeType(in)) : in;
 		known = known && add_offset(n, in, &offset);
-		if (!out->address || (arrow && known && source_lib.Type_getAlignOf(in) >= LINE))
+		if (!out->address || source_type_size(in) <= LINE ||
+		    (arrow && known && source_lib.Type_getAlignOf(in) >= LINE))
 			fill(t, n->first, arrow, in, known ? offset : UINT64_MAX, out);
 		if (arrow)
 			return;
 		i = n->first;
 	}
+}
+
+/* The struct of an array that a call writes to by its name, and that ends where its type says. */
+void source_array_owner(const struct source_tree *t, uint32_t target, struct source_owner *out)
+{
+	uint32_t in = source_node_peel(t, target);
+	CXType type = source_node_canonical(t, in);
+	if (NODE(t, in)->kind != CXCursor_MemberRefExpr || type.kind != CXType_ConstantArray ||
+	    source_lib.getArraySize(type) < 2)
+		return;
+	source_owner_of(t, in, out);
+	out->offset = out->align >= LINE && out->bytes <= LINE ? 0 : UINT64_MAX;
 }

@@ -21,7 +21,8 @@ static enum CXChildVisitResult find_function(CXCursor c, CXCursor parent, CXClie
 	if (k == CXCursor_LinkageSpec || k == CXCursor_UnexposedDecl || k == CXCursor_Namespace ||
 	    k == CXCursor_ClassDecl || k == CXCursor_StructDecl)
 		return CXChildVisit_Recurse;
-	if (k != CXCursor_FunctionDecl && k != CXCursor_CXXMethod && k != CXCursor_MacroDefinition)
+	if (k != CXCursor_FunctionDecl && k != CXCursor_CXXMethod &&
+	    k != CXCursor_MacroDefinition && k != CXCursor_VarDecl)
 		return CXChildVisit_Continue;
 	CXString name = source_lib.getCursorSpelling(c);
 	const char *text = source_lib.getCString(name);

@@ -109,6 +109,10 @@ struct source_statement {
 /* The innermost statement at the place. For "before the statement", loops, and what stores nothing. */
 int source_statement_at(struct source *, const struct source_place *, struct source_statement *,
 			struct err *);
+/* The statement that has `inner`, in the list of statements that has `outer`. -1: there is none, or nothing can be put behind it. */
+int source_statement_beside(struct source *, const struct source_statement *inner,
+			    const struct source_statement *outer, struct source_statement *,
+			    struct err *);
 
 /* ---- stores ---- */
 
@@ -175,7 +179,9 @@ struct source_call {
 		*written; /* in C++ with its scope, as far as it is written; NULL: see the next */
 	const char *qualified; /* … with all of it; NULL: it takes an object, or is of a template */
 	bool indirect;         /* through a pointer, or virtual: what is called is not known */
-	bool conditional;      /* within its statement it may not be executed (&&, ||, ?:) */
+	const char *pointer;  /* … that a variable of the file has: "ops->flush"; NULL: another */
+	const char *variable; /* … whose name this is */
+	bool conditional;     /* within its statement it may not be executed (&&, ||, ?:) */
 	struct source_span span,
 		name; /* the call; the callee's name in it, which is beyond the file's end
 	                                * where a macro hides it: then no edit of it is made */

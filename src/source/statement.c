@@ -289,3 +289,29 @@ int source_statement_at(struct source *s, const struct source_place *p, struct s
 	source_tree_free(&t);
 	return rc;
 }
+
+/* The whole statement that begins there; 0: none does. */
+static uint32_t beginning_at(const struct source_tree *t, size_t offset)
+{
+	uint32_t i = innermost(t, offset);
+	return i ? climb(t, i) : 0;
+}
+
+int source_statement_beside(struct source *s, const struct source_statement *inner,
+			    const struct source_statement *outer, struct source_statement *out,
+			    struct err *err)
+{
+	struct source_tree t;
+	uint32_t at;
+	if (inner->file != outer->file || source_tree_at(s, inner->file, inner->span.from, &t, err))
+		return -1;
+	uint32_t i = beginning_at(&t, inner->span.from), o = beginning_at(&t, outer->span.from);
+	uint32_t list = o ? NODE(&t, o)->parent : 0;
+	while (i && list && NODE(&t, i)->parent != list)
+		i = NODE(&t, i)->kind == CXCursor_LambdaExpr ? 0 : NODE(&t, i)->parent;
+	int rc = i && list && NODE(&t, list)->kind == CXCursor_CompoundStmt
+			 ? source_statement_of(&t, i, &at, out, err)
+			 : -1;
+	source_tree_free(&t);
+	return rc || out->where != SOURCE_IN_BLOCK || out->no_after ? -1 : 0;
+}

@@ -307,8 +307,12 @@ static void find_owner(const struct source_tree *t, const struct source_candidat
 		       struct source_store *out)
 {
 	uint32_t in = source_node_inside(t, c->target), pointer = 0;
-	if (out->bitfield || (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE))
+	if (out->bitfield)
 		return;
+	if (c->writer && c->writer->extent != SOURCE_EXTENT_TYPE) {
+		source_array_owner(t, c->target, &out->owner);
+		return;
+	}
 	if (c->writer)
 		pointer = source_uncast(t, c->target);
 	else if (source_node_is_dereference(t, in))
