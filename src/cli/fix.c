@@ -12,7 +12,7 @@
 struct fix_cli {
 	struct run_opts run;
 	const char *source, *compile_commands, *build, *test, *patch, *sarif, *model;
-	bool apply, changed, no_hoist, performance, quiet;
+	bool apply, changed, no_hoist, performance, warnings, quiet;
 	struct cli_list only;
 };
 
@@ -36,6 +36,8 @@ static const struct cli_option fix_options[] = {
 	{ "apply", 0, CLI_FLAG, NULL, offsetof(struct fix_cli, apply), "change the source" },
 	{ "only", 0, CLI_LIST, "ID", offsetof(struct fix_cli, only),
 	  "repair only the finding whose id begins so, whatever its level; may be given several times" },
+	{ "warnings", 0, CLI_FLAG, NULL, offsetof(struct fix_cli, warnings),
+	  "also repair what is only a warning: flushes and fences that seem to be missing" },
 	{ "model", 0, CLI_CHOICE, NULL, offsetof(struct fix_cli, model), "what survives a crash",
 	  &choices_model },
 	{ "no-hoist", 0, CLI_FLAG, NULL, offsetof(struct fix_cli, no_hoist),
@@ -189,6 +191,7 @@ static int work(const struct fix_cli *o, const char *path, struct err *err)
 			.nonly = o->only.n,
 			.changed = o->changed,
 			.no_hoist = o->no_hoist,
+			.warnings = o->warnings,
 			.performance = o->performance,
 		};
 		struct fix *x = fix_new(&fo, &in.findings, err);

@@ -9,6 +9,9 @@
 
 #include "fix/internal.h"
 
+#define SYNCED_WHOLE                                                                               \
+	256u /* bytes of a struct that is given to msync as a whole: pages are what that costs */
+
 /* What leaves a list of statements, or leads into it. */
 static bool leaves(const char *p, size_t n)
 {
@@ -78,7 +81,36 @@ bool fix_is_changed(const char *from, const char *to, const char *expression)
 	return false;
 }
 
-static bool together(const struct fix_bug *a, const struct fix_bug *b)
+/*
+ * Parts of one small struct, one of them stored to in a loop or an if of the list: the flush of all of it, behind that statement, serves
+ * both. What names the struct is the same there.
+ */
+static bool lifts(const struct fix *x, const struct fix_bug *outer, struct fix_bug *inner)
+{
+	const struct source_owner *o = &inner->store.owner, *p = &outer->store.owner;
+	const struct source_statement *s = &outer->store.statement, *in = &inner->store.statement;
+	struct source_statement whole;
+	struct err none;
+	if (!fix_flushes_whole(x, inner) || !fix_flushes_whole(x, outer) ||
+	    strcmp(o->address, p->address) != 0 || s->where != SOURCE_IN_BLOCK || s->body ||
+	    (in->where != SOURCE_IN_BLOCK && in->where != SOURCE_IN_BODY &&
+	     in->where != SOURCE_IN_HEADER && in->where != SOURCE_IN_CONDITION))
+		return false;
+	if (source_statement_beside(x->source, in, s, &whole, &none) ||
+	    whole.span.from == s->span.from)
+		return false;
+	bool last = whole.span.from > s->span.from; /* else what follows the other one does */
+	const char *from = s->file->text + (last ? s->span.to : whole.span.from);
+	const char *to = s->file->text + (last ? whole.span.to : s->span.from);
+	if (!flows(from, to) || fix_is_changed(from, to, o->address))
+		return false;
+	if (last)
+		inner->lifted = whole;
+	inner->lift |= last;
+	return true;
+}
+
+static bool together(const struct fix *x, struct fix_bug *a, struct fix_bug *b)
 {
 	const struct source_statement *s = &a->store.statement, *t = &b->store.statement;
 	if (a->stores == SIZE_MAX || b->stores == SIZE_MAX || s->file != t->file)
@@ -86,6 +118,8 @@ static bool together(const struct fix_bug *a, const struct fix_bug *b)
 	if (s->where == SOURCE_IN_EXPRESSION || t->where == SOURCE_IN_EXPRESSION)
 		return s->where == t->where && s->result.from == t->result.from;
 	if (s->span.from == t->span.from)
+		return true;
+	if (lifts(x, a, b) || lifts(x, b, a))
 		return true;
 	if (s->where != SOURCE_IN_BLOCK || t->where != SOURCE_IN_BLOCK || s->body || t->body)
 		return false;
@@ -101,22 +135,22 @@ static bool together(const struct fix_bug *a, const struct fix_bug *b)
  * otherwise in another, it may not be. By the source they are in one line if both are parts of one struct that is aligned to
  * lines; a struct that is no larger than a line is flushed as a whole; otherwise only a store to the same is served by the same flush.
  */
-static uint64_t sharing_of(const struct fix_bug *w)
+static uint64_t sharing_of(const struct fix *x, const struct fix_bug *w)
 {
 	const struct source_owner *o = &w->store.owner;
 	const char *what = w->store.lvalue ? w->store.lvalue : "";
 	uint64_t how = UINT64_MAX;
 	if (o->address && o->align >= TRACE_LINE && o->offset != UINT64_MAX)
 		what = o->address, how = o->offset / TRACE_LINE;
-	else if (fix_flushes_whole(w))
+	else if (fix_flushes_whole(x, w))
 		what = o->address, how = UINT64_MAX - 1;
 	return hash_mix(hash_bytes(what, strlen(what)), how);
 }
 
-bool fix_flushes_whole(const struct fix_bug *w)
+bool fix_flushes_whole(const struct fix *x, const struct fix_bug *w)
 {
 	const struct source_owner *o = &w->store.owner;
-	return o->address && o->bytes <= TRACE_LINE &&
+	return o->address && o->bytes <= (fix_syncs(x) ? SYNCED_WHOLE : TRACE_LINE) &&
 	       (o->align < TRACE_LINE || o->offset == UINT64_MAX);
 }
 
@@ -126,12 +160,12 @@ void fix_find_blocks(struct fix *x)
 	for (size_t i = 0; x->o.dir && i < x->bug.n; i++) {
 		uint64_t block = i + 1;
 		for (size_t k = 0; k < i && block == i + 1; k++)
-			if (together(&x->with.p[k], &x->with.p[i]))
+			if (together(x, &x->with.p[k], &x->with.p[i]))
 				block = x->with.p[k].block;
 		x->with.p[i].block = block;
 		uint64_t when =
 			x->bug.p[i].lacks & REPAIR_FENCE ? x->with.p[i].run : x->with.p[i].fences;
 		x->bug.p[i].site[0].block =
-			hash_mix(hash_mix(block, when), sharing_of(&x->with.p[i])) | 1;
+			hash_mix(hash_mix(block, when), sharing_of(x, &x->with.p[i])) | 1;
 	}
 }

@@ -67,7 +67,40 @@ static bool asked_for(const struct fix *x, const struct finding *f)
 	for (size_t i = 0; i < x->o.nonly; i++)
 		if (!strncmp(f->id, x->o.only[i], strlen(x->o.only[i])))
 			return true;
-	return !x->o.nonly && f->level == FINDING_ERROR && !f->suppressed;
+	return !x->o.nonly && !f->suppressed &&
+	       (f->level == FINDING_ERROR || (x->o.warnings && f->level == FINDING_WARNING));
+}
+
+/* What the same function stores to what it should persist is repaired with an error: it needs it no less for being sure only of that. */
+static bool goes_with(const struct fix *x, const struct finding *f)
+{
+	const struct srcloc_frame *m = finding_main_frame(&f->place);
+	size_t way = way_of(f);
+	if (x->o.nonly || f->level != FINDING_WARNING || f->suppressed || way == WAYS || !m ||
+	    !m->file || !m->function || ways[way].way != BY_PLACE || ways[way].oracle)
+		return false;
+	for (size_t i = 0; i < x->set->v.n; i++) {
+		const struct finding *e = x->set->v.p[i];
+		const struct srcloc_frame *at = finding_main_frame(&e->place);
+		size_t w = way_of(e);
+		if (e->level == FINDING_ERROR && !e->suppressed && w != WAYS &&
+		    ways[w].way == BY_PLACE && at && at->file && at->function &&
+		    !strcmp(at->file, m->file) && !strcmp(at->function, m->function))
+			return true;
+	}
+	return false;
+}
+
+bool fix_leaves_warnings(const struct fix *x)
+{
+	for (size_t i = 0; i < x->entry.n; i++) {
+		const struct finding *f = x->entry.p[i].f;
+		size_t way = way_of(f);
+		if (x->entry.p[i].state == FIX_LEFT && f->level == FINDING_WARNING &&
+		    !f->suppressed && !x->o.nonly && way < WAYS && ways[way].way == BY_PLACE)
+			return true;
+	}
+	return false;
 }
 
 static const struct finding_related *related(const struct finding *f, const char *role)
@@ -87,14 +120,14 @@ static struct repair_place main_place(const struct finding_place *p)
 }
 
 /* "pool+0x40, 8 bytes": the cache line, told from others by its file and number. */
-static uint64_t line_of(const char *data, uint32_t *bytes)
+static uint64_t line_of(const char *data, uint32_t *bytes, uint64_t *offset)
 {
 	char *end;
 	const char *plus = data ? strrchr(data, '+') : NULL;
 	*bytes = 0;
 	if (!plus)
 		return 0;
-	uint64_t off = strtoull(plus + 1, &end, 16);
+	uint64_t off = *offset = strtoull(plus + 1, &end, 16);
 	if (*end == ',')
 		*bytes = (uint32_t)strtoul(end + 1, NULL, 10);
 	return hash_seeded(data, (size_t)(plus - data), off / TRACE_LINE) | 1;
@@ -107,6 +140,7 @@ static size_t add(struct fix *x, size_t entry, unsigned lacks, const struct find
 	VEC_PUSH(&x->with, ((struct fix_bug){ .entry = entry,
 					      .event = UINT64_MAX,
 					      .until = UINT64_MAX,
+					      .fenced = UINT64_MAX,
 					      .stores = SIZE_MAX }));
 	fix_find_sites(x, x->bug.n - 1, store);
 	return x->bug.n - 1;
@@ -132,7 +166,8 @@ static void by_place(struct fix *x, size_t entry, unsigned lacks)
 	size_t bug = add(x, entry, lacks, &f->place);
 	struct fix_bug *w = &x->with.p[bug];
 	w->event = f->event;
-	x->bug.p[bug].line = line_of(f->data, &w->bytes);
+	x->bug.p[bug].line = line_of(f->data, &w->bytes, &w->offset);
+	w->path = x->bug.p[bug].line ? &f->place : NULL;
 	if (lacks == REPAIR_FENCE) /* what bypasses the cache needs no flush: it is its own */
 		x->bug.p[bug].flush = flush ? main_place(&flush->place) : x->bug.p[bug].site[0].at;
 	if (end)
@@ -232,7 +267,7 @@ void fix_find_bugs(struct fix *x)
 		const struct finding *f = x->set->v.p[i];
 		size_t way = way_of(f);
 		VEC_PUSH(&x->entry, ((struct fix_entry){ .f = f, .state = FIX_LEFT }));
-		if (!asked_for(x, f) || way == WAYS)
+		if (way == WAYS || (!asked_for(x, f) && !goes_with(x, f)))
 			continue;
 		x->entry.p[i].state = FIX_NONE;
 		if (ways[way].way == BY_PLACE)

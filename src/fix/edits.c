@@ -40,7 +40,7 @@ static char *code(struct work *w, const struct source_statement *at, unsigned ac
 		err_set(&w->err, EXIT_NOTHING,
 			"the program's fence needs an address, and there is none");
 	else if (!top || !source_insert_top(w->x->source, at->file, top, &w->edits, &w->err))
-		return text;
+		return fix_spaced(at->file, text);
 	free(text);
 	return NULL;
 }
@@ -90,10 +90,22 @@ static bool is_for_parts(const struct work *w, const struct repair_fix *f, const
 	for (size_t i = 0; f && i < f->bugs.n; i++) {
 		const struct fix_bug *other = &w->x->with.p[f->bugs.p[i]];
 		if (other->store.lvalue && strcmp(other->store.lvalue, b->store.lvalue) != 0 &&
-		    fix_flushes_whole(b))
+		    fix_flushes_whole(w->x, b))
 			return true;
 	}
 	return false;
+}
+
+/* All of the struct, behind the statement that has the store and is beside those of its other parts. */
+static int after_lifted(struct work *w, const struct fix_bug *b, unsigned acts,
+			struct source_edits *to)
+{
+	const struct source_owner *o = &b->store.owner;
+	char *text = code(w, &b->lifted, acts, o->bytes, o->address, o->size);
+	int bad = !text ||
+		  (*text && source_insert_after(w->x->source, &b->lifted, text, to, &w->err));
+	free(text);
+	return bad ? -1 : 0;
 }
 
 static int after_store(struct work *w, const struct fix_bug *b, const struct repair_fix *f,
@@ -102,6 +114,8 @@ static int after_store(struct work *w, const struct fix_bug *b, const struct rep
 	const struct source_store *s = &b->store;
 	bool whole = is_for_parts(w, f, b);
 	acts = acts_at(b, acts);
+	if (whole && b->lift)
+		return after_lifted(w, b, acts, to);
 	int done = after_loop(w, b, acts, to);
 	if (done)
 		return done < 0 ? -1 : 0;

@@ -8,10 +8,13 @@
 
 #include "fix/internal.h"
 
+#define PAGE 4096u /* what msync writes */
+
 /* An instruction in its context. */
 struct seen {
 	struct finding_place place;
 	struct fix_act act;
+	bool wanted; /* a bug's store, or it is where one is */
 };
 struct scan {
 	struct fix *x;
@@ -21,6 +24,7 @@ struct scan {
 	VEC(struct seen) seen;
 	struct hmap by_site;
 	VEC(size_t) open;           /* bugs whose store was made, and whose point has not come */
+	VEC(size_t) unfenced;       /* … that no fence of their thread has followed */
 	struct hmap bug_at;         /* event → first bug of it, plus 1 */
 	uint64_t fences, run, last; /* so far; the line of the last store */
 	size_t flushing;            /* which of `seen` flushes line after line; SIZE_MAX: none */
@@ -28,7 +32,7 @@ struct scan {
 };
 
 /* What an event does for lines that are on their way. */
-static unsigned acts_of(const struct trace_event *e)
+unsigned fix_acts_of(const struct trace_event *e)
 {
 	switch (e->kind) {
 	case TRACE_FLUSH:
@@ -70,25 +74,47 @@ static void follow_run(struct scan *s, const struct trace_event *e, size_t seen)
 	s->next = line + 1;
 }
 
-static void see(struct scan *s, const struct trace_event *e)
+static bool same_path(const struct finding_place *a, const struct finding_place *b)
+{
+	bool same = a->n == b->n;
+	for (size_t i = 0; same && i < a->n; i++)
+		same = a->frame[i].offset == b->frame[i].offset &&
+		       a->frame[i].line == b->frame[i].line;
+	return same;
+}
+
+/* A finding may have come after its store: when others persisted the line. */
+static bool is_wanted(const struct scan *s, const struct finding_place *p)
+{
+	for (size_t i = 0; i < s->x->bug.n; i++)
+		if (s->x->with.p[i].path && same_path(p, s->x->with.p[i].path))
+			return true;
+	return false;
+}
+
+/* Which of `seen`; SIZE_MAX: none. */
+static size_t see(struct scan *s, const struct trace_event *e)
 {
 	uint64_t key = hash_mix(hash_mix(e->process, e->site), e->ctx), i;
 	enum finding_act act;
-	unsigned acts = acts_of(e);
+	unsigned acts = fix_acts_of(e);
 	if (e->kind != TRACE_STORE && !acts)
-		return;
+		return SIZE_MAX;
 	if (hmap_get(&s->by_site, key, &i)) {
 		s->seen.p[i].act.count++;
 		follow_run(s, e, i);
-		return;
+		return i;
 	}
 	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
 	struct srcloc_where path = srcloc_path_to_main(s->srcloc, e->process, e->ip, e->ctx);
 	if (site && finding_act_of(site->class, &act))
 		finding_helpers_see(s->helpers, path, act);
 	hmap_put(&s->by_site, key, s->seen.n);
-	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), { acts, 1, 0 } }));
+	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), { acts, 1, 0 }, false }));
+	struct seen *new = &s->seen.p[s->seen.n - 1];
+	new->wanted = e->kind == TRACE_STORE &&is_wanted(s, &new->place);
 	follow_run(s, e, s->seen.n - 1);
+	return s->seen.n - 1;
 }
 
 static uint64_t thread_of(const struct trace_event *e)
@@ -97,39 +123,67 @@ static uint64_t thread_of(const struct trace_event *e)
 }
 
 /* The store of a bug: from here on its line is looked after. */
-static void open_bugs(struct scan *s, const struct trace_event *e)
+static void open_bug(struct scan *s, const struct trace_event *e, size_t k)
+{
+	struct fix_bug *w = &s->x->with.p[k];
+	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
+	uint64_t unit = fix_syncs(s->x) ? PAGE : TRACE_LINE;
+	w->bytes = e->size;
+	w->addr = e->arg[0];
+	w->thread = thread_of(e);
+	w->fences = s->fences;
+	w->run = s->run;
+	w->fenced = UINT64_MAX;
+	w->stored = e->num;
+	s->x->bug.p[k].line = hash_mix(e->process, e->arg[0] / unit) | 1;
+	if (site && site->class == TRACE_SITE_NT_STORE) {
+		s->x->bug.p[k].lacks &= ~(unsigned)REPAIR_FLUSH;
+		s->x->bug.p[k].flush = s->x->bug.p[k].site[0].at;
+	}
+	if (w->until != UINT64_MAX)
+		VEC_PUSH(&s->open, k);
+	for (size_t i = 0; i < s->unfenced.n; i++)
+		if (s->unfenced.p[i] == k)
+			return;
+	VEC_PUSH(&s->unfenced, k);
+}
+
+static void open_bugs(struct scan *s, const struct trace_event *e, size_t seen)
 {
 	uint64_t i;
-	if (e->kind != TRACE_STORE || !hmap_get(&s->bug_at, e->num, &i))
+	if (e->kind != TRACE_STORE)
 		return;
-	for (size_t k = i - 1; k < s->x->bug.n; k++) {
-		struct fix_bug *w = &s->x->with.p[k];
-		if (w->event != e->num)
-			continue;
-		const struct trace_site_def *site =
-			trace_site(trace_defs(s->reader), e->process, e->site);
-		w->bytes = e->size;
-		w->addr = e->arg[0];
-		w->thread = thread_of(e);
-		w->fences = s->fences;
-		w->run = s->run;
-		s->x->bug.p[k].line = hash_mix(e->process, e->arg[0] / TRACE_LINE) | 1;
-		if (site && site->class == TRACE_SITE_NT_STORE) {
-			s->x->bug.p[k].lacks &= ~(unsigned)REPAIR_FLUSH;
-			s->x->bug.p[k].flush = s->x->bug.p[k].site[0].at;
-		}
-		if (w->until != UINT64_MAX)
-			VEC_PUSH(&s->open, k);
+	bool here = hmap_get(&s->bug_at, e->num, &i);
+	if (!here && !s->seen.p[seen].wanted)
+		return;
+	for (size_t k = here ? i - 1 : 0; k < s->x->bug.n; k++) {
+		const struct fix_bug *w = &s->x->with.p[k];
+		bool before = s->seen.p[seen].wanted && w->path && e->num < w->event &&
+			      e->arg[0] % PAGE == w->offset % PAGE &&
+			      same_path(&s->seen.p[seen].place, w->path);
+		if (w->event == e->num || before)
+			open_bug(s, e, k);
 	}
 }
 
 static void pass(struct scan *s, const struct trace_event *e)
 {
-	s->fences += (acts_of(e) & REPAIR_FENCE) != 0;
+	s->fences += (fix_acts_of(e) & REPAIR_FENCE) != 0;
 	if (e->kind != TRACE_STORE)
 		return;
 	s->run += e->arg[0] / TRACE_LINE != s->last;
 	s->last = e->arg[0] / TRACE_LINE;
+}
+
+static void note_fence(struct scan *s, const struct trace_event *e)
+{
+	for (size_t i = 0; fix_acts_of(e) & REPAIR_FENCE && i < s->unfenced.n; i++) {
+		struct fix_bug *w = &s->x->with.p[s->unfenced.p[i]];
+		if (thread_of(e) != w->thread)
+			continue;
+		w->fenced = e->num;
+		s->unfenced.p[i--] = s->unfenced.p[--s->unfenced.n];
+	}
 }
 
 /* A flush before the point: the fence alone is missing, after it. */
@@ -144,7 +198,7 @@ static void close_bugs(struct scan *s, const struct trace_event *e)
 			s->open.p[i--] = s->open.p[--s->open.n];
 			continue;
 		}
-		if (!(acts_of(e) & REPAIR_FLUSH) || !covers(e, w->addr))
+		if (!(fix_acts_of(e) & REPAIR_FLUSH) || !covers(e, w->addr))
 			continue;
 		b->lacks &= ~(unsigned)REPAIR_FLUSH;
 		w->flush = finding_place_copy(
@@ -163,10 +217,11 @@ static int walk(struct scan *s, struct err *err)
 	s->flushing = SIZE_MAX;
 	while ((more = trace_next(s->reader, &e, err)) == 1) {
 		srcloc_trace_feed(s->srcloc, &e);
-		see(s, &e);
+		size_t seen = see(s, &e);
 		pass(s, &e);
-		open_bugs(s, &e);
+		open_bugs(s, &e, seen);
 		close_bugs(s, &e);
+		note_fence(s, &e);
 	}
 	end_run(s);
 	return more;
@@ -217,6 +272,7 @@ int fix_read_trace(struct fix *x, struct err *err)
 		bad = walk(&s, err);
 		if (!bad)
 			conclude(&s);
+		bad = bad || fix_find_late(x, s.reader, err) ? -1 : 0;
 		finding_helpers_free(s.helpers);
 		srcloc_trace_free(s.srcloc);
 		trace_close(s.reader);
@@ -225,6 +281,7 @@ int fix_read_trace(struct fix *x, struct err *err)
 		free(s.seen.p[i].place.frame);
 	VEC_FREE(&s.seen);
 	VEC_FREE(&s.open);
+	VEC_FREE(&s.unfenced);
 	hmap_free(&s.by_site);
 	hmap_free(&s.bug_at);
 	return bad;

@@ -86,6 +86,10 @@ static void set_states(struct fix *x)
 	for (size_t i = 0; i < x->plan.fix.n; i++)
 		for (size_t k = 0; x->out.p[i] && k < x->plan.fix.p[i].bugs.n; k++)
 			x->entry.p[x->with.p[x->plan.fix.p[i].bugs.p[k]].entry].state = FIX_OUT;
+	/* … which is more than was asked for, where it is a warning */
+	for (size_t i = 0; !x->o.nonly && !x->o.warnings && i < x->entry.n; i++)
+		if (x->entry.p[i].state == FIX_NONE && x->entry.p[i].f->level != FINDING_ERROR)
+			x->entry.p[i].state = FIX_LEFT;
 	free(has);
 }
 

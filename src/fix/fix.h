@@ -25,6 +25,7 @@ struct fix_opts {
 	const char *const *only; /* beginnings of ids; none: all */
 	size_t nonly;
 	bool changed;     /* edit files that are newer than the program, too */
+	bool warnings;    /* also repair what is only a warning */
 	bool performance; /* also remove flushes and fences that do nothing */
 	bool no_hoist;    /* every fix at its store */
 };

@@ -5,16 +5,23 @@
 
 #include "fix/internal.h"
 
+/* What flushes a line on behalf of a function that those who store call: they call that one. */
+static bool is_inside(const struct fix_means *m, bool inner)
+{
+	return !inner && m->one_line && !m->outer;
+}
+
 /* The function of this file that does just these acts: one for ranges, the most used. */
 static const char *own(const struct fix *x, const struct source_file *file, unsigned acts,
-		       uint64_t bytes)
+		       uint64_t bytes, bool inner)
 {
 	const struct fix_means *best = NULL;
 	for (size_t i = 0; i < x->means.n; i++) {
 		const struct fix_means *m = &x->means.p[i];
 		const char *base = strrchr(m->file, '/');
 		size_t n = base ? strlen(base) : 0, len = strlen(file->path);
-		if (m->acts != acts || !m->pattern || (m->one_line && (!bytes || bytes > 8)))
+		if (m->acts != acts || !m->pattern || (m->one_line && (!bytes || bytes > 8)) ||
+		    is_inside(m, inner))
 			continue;
 		if (!n || n > len || strcmp(file->path + len - n, base))
 			continue;
@@ -27,13 +34,14 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 
 /* What other files of the program persist with, if this one sees it, too. */
 static const char *others(struct fix *x, const struct source_file *file, unsigned acts,
-			  uint64_t bytes)
+			  uint64_t bytes, bool inner)
 {
 	const struct fix_means *best = NULL;
 	for (size_t i = 0; i < x->means.n; i++) {
 		const struct fix_means *m = &x->means.p[i];
 		struct err none;
-		if (m->acts == acts && m->general && (!m->one_line || (bytes && bytes <= 8)) &&
+		if (m->acts == acts && m->general && !is_inside(m, inner) &&
+		    (!m->one_line || (bytes && bytes <= 8)) &&
 		    (!best || (best->one_line && !m->one_line)) &&
 		    !source_declared(x->source, file, m->full, &none))
 			best = m;
@@ -88,11 +96,11 @@ static char *with_lines(char *pattern, uint64_t bytes)
 
 /* The file's own, or that of a library that it sees. */
 static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts,
-			 uint64_t bytes)
+			 uint64_t bytes, bool inner)
 {
-	const char *pattern = own(x, at->file, acts, bytes);
+	const char *pattern = own(x, at->file, acts, bytes, inner);
 	if (!pattern)
-		pattern = others(x, at->file, acts, bytes);
+		pattern = others(x, at->file, acts, bytes, inner);
 	return with_lines(fix_library_pattern(x, at, pattern), bytes);
 }
 
@@ -124,10 +132,12 @@ struct repair_idiom fix_idiom(struct fix *x, const struct source_statement *at, 
 			      unsigned acts, const char **top)
 {
 	struct repair_idiom i = {
-		.flush = pattern_for(x, at, REPAIR_FLUSH, bytes),
-		.fence = pattern_for(x, at, REPAIR_FENCE, bytes),
-		.persist = pattern_for(x, at, FIX_BOTH, bytes),
+		.flush = pattern_for(x, at, REPAIR_FLUSH, bytes, false),
+		.fence = pattern_for(x, at, REPAIR_FENCE, bytes, false),
+		.persist = pattern_for(x, at, FIX_BOTH, bytes, false),
 	};
+	if (!i.flush && !i.persist)
+		i.flush = pattern_for(x, at, REPAIR_FLUSH, bytes, true);
 	*top = NULL;
 	if (acts == REPAIR_FLUSH && !i.flush &&
 	    i.persist) /* a fence more, as the program does it */

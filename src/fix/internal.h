@@ -22,14 +22,21 @@ struct fix_bug {
 	struct fix_range *range;   /* … that the call writes, where its arguments name it */
 	const struct srcloc_frame **frame; /* of each site */
 	size_t frames;
-	uint64_t event, until; /* of the store, and of I; UINT64_MAX: not known */
-	uint64_t addr;         /* that the store wrote to */
-	uint64_t thread;       /* … and whose it was */
-	uint64_t fences;       /* before the store, in the trace */
-	uint64_t run;          /* of stores to one line, which it is in */
+	uint64_t event, until; /* of the finding, and of I; UINT64_MAX: not known */
+	uint64_t stored;       /* … of the store, which it may come after */
+	uint64_t offset;       /* of what it stores to, in its file */
+	const struct finding_place
+		*path;   /* of the store, where it may come before the event; else NULL */
+	uint64_t addr;   /* that the store wrote to */
+	uint64_t thread; /* … and whose it was */
+	uint64_t fences; /* before the store, in the trace */
+	uint64_t fenced; /* the thread's first fence after it; UINT64_MAX: none */
+	uint64_t run;    /* of stores to one line, which it is in */
 	uint64_t block;
 	uint32_t bytes;
 	struct finding_place flush; /* where the line is flushed */
+	bool lift;                  /* a flush of the whole struct may follow this statement: */
+	struct source_statement lifted;
 };
 
 struct fix_entry {
@@ -47,6 +54,7 @@ struct fix_means {
 	const char *full; /* its name, with all its scopes */
 	bool one_line;    /* flushes the line of an address, not a range */
 	bool macro;
+	bool outer;    /* those that store call it, not only others that flush */
 	unsigned seen; /* calls that were looked at */
 	unsigned bytes, lines,
 		neither; /* … that show what its number counts; that do not, or contradict */
@@ -90,18 +98,24 @@ void *fix_keep(struct fix *, void *);
 
 /* bugs.c: findings become bugs. */
 void fix_find_bugs(struct fix *);
+/* A warning that could be repaired was not asked for. */
+bool fix_leaves_warnings(const struct fix *);
 /* sites.c: the store and the calls of a path, in the source. */
 void fix_find_sites(struct fix *, size_t bug, const struct finding_place *);
 /* Between the two a variable that the expression has is given a value, or its address is taken. */
 bool fix_is_changed(const char *from, const char *to, const char *expression);
 /* events.c: what the trace tells of the bugs, and how the program persists. */
 int fix_read_trace(struct fix *, struct err *);
+/* … what an event does for lines that are on their way. */
+unsigned fix_acts_of(const struct trace_event *);
+/* operations.c: a fence that follows when the operation has ended is too late. */
+int fix_find_late(struct fix *, struct trace_reader *, struct err *);
 /* counts.c: how often the sites are executed, and what for. */
 void fix_count_sites(struct fix *, struct trace_reader *);
 /* blocks.c: which stores are executed together. */
 void fix_find_blocks(struct fix *);
 /* Several parts of a struct that may lie in two lines are flushed as the whole struct. */
-bool fix_flushes_whole(const struct fix_bug *);
+bool fix_flushes_whole(const struct fix *, const struct fix_bug *);
 /* means.c: flushes and fences first, then stores, then what is to be made of it. */
 void fix_add_means(struct fix *, const struct finding_place *, const struct fix_act *);
 void fix_drop_means(struct fix *, const struct finding_place *);
@@ -125,6 +139,8 @@ char *fix_library_for(struct fix *, const struct source_statement *, unsigned ac
 /* The statement that logs what is stored to; why there is none, NULL: there is. */
 char *fix_log_text(const struct source_store *);
 const char *fix_no_log(struct fix *, const struct fix_bug *);
+/* spacing.c: a text that is the caller's, as the file would write it. */
+char *fix_spaced(const struct source_file *, char *text);
 /* performance.c: what does nothing, and goes. */
 void fix_find_removals(struct fix *);
 int fix_remove(struct fix *, const struct fix_removal *, struct source_edits *, struct err *);

@@ -60,17 +60,19 @@ static char *pattern_of(const struct source_call *c, const char *name, bool *one
 
 /*
  * Whether the number that it takes counts bytes or lines: of a number that the source has, and what was flushed then, one
- * of the two is impossible. So is a number of bytes that is less than what the pointer points to.
+ * of the two is impossible; where neither is, few bytes of what the pointer points to are not taken for bytes.
  */
 static void weigh(struct fix_means *m, const struct source_call *c, uint64_t lines)
 {
 	uint64_t n = c->arguments == 2 ? c->argument[1].value : 0;
 	if (!n || !lines)
 		return;
-	bool bytes = lines <= (n + 63) / 64 + 1 && n >= c->argument[0].points_to;
-	m->bytes += bytes && lines != n;
-	m->lines += !bytes && lines == n;
-	m->neither += (bytes && lines == n) || (!bytes && lines != n);
+	bool bytes = lines <= (n + 63) / 64 + 1, counts = lines == n;
+	if (bytes && counts && n < c->argument[0].points_to)
+		bytes = false;
+	m->bytes += bytes && !counts;
+	m->lines += !bytes && counts;
+	m->neither += bytes == counts;
 }
 
 static struct fix_means *new_means(struct fix *x, const char *name, const char *file, char *pattern)
@@ -80,6 +82,13 @@ static struct fix_means *new_means(struct fix *x, const char *name, const char *
 				 .pattern = pattern };
 	VEC_PUSH(&x->means, new);
 	return &x->means.p[x->means.n - 1];
+}
+
+static void forget(struct fix_means *m)
+{
+	free(m->pattern);
+	free(m->general);
+	m->pattern = m->general = NULL;
 }
 
 /* How a function is called. False: it is not known. */
@@ -92,6 +101,10 @@ static bool call_of(struct fix *x, const struct srcloc_frame *at, const struct s
 		return false;
 	if (strpbrk(name, "<~") || source_call_at(x->source, &place, name, c, &none))
 		return false;
+	if (c->indirect && c->pointer) { /* as it is called, whatever it leads to */
+		c->written = c->qualified = c->pointer;
+		return !c->arguments || callee->takes & SRCLOC_TAKES_RANGE;
+	}
 	return !c->indirect && c->qualified && /* else objects of one type only */
 	       (!c->arguments || callee->takes & SRCLOC_TAKES_RANGE);
 }
@@ -125,18 +138,24 @@ static void add(struct fix *x, const struct finding_place *p, size_t callee, con
 		return;
 	char *name = finding_function(&p->frame[callee]);
 	struct fix_means *m = means_named(x, name, file);
+	bool nested = callee + 1 < p->n &&
+		      p->frame[callee + 1].helper; /* the one that others call is above */
 	const struct fix_library *library = fix_library(name);
 	struct source_call c = { 0 };
 	bool known = !library && (!m || m->seen++ < SITES) &&
 		     call_of(x, at, &p->frame[callee], name, &c);
 	if (!m)
 		m = new_means(x, name, file, library ? xstrdup(library->pattern) : NULL);
-	if (known && !m->pattern) { /* as it is written here, unless here is a header */
+	if (known &&
+	    (!m->pattern ||
+	     (!nested && !m->outer))) { /* as it is written here, unless here is a header */
+		forget(m);
 		m->pattern = pattern_of(&c, strcmp(at->file, file) ? c.qualified : c.written,
 					&m->one_line);
 		m->general = pattern_of(&c, c.qualified, &m->one_line);
-		m->full = c.qualified;
+		m->full = c.indirect ? c.variable : c.qualified;
 	}
+	m->outer |= !nested;
 	if (known)
 		weigh(m, &c, act->lines);
 	if (!m->pattern && m->seen < SITES) {
@@ -170,7 +189,7 @@ static bool add_macro(struct fix *x, const struct srcloc_frame *at, const struct
 		m->general = pattern_of(&c, c.callee, &m->one_line);
 		m->full = c.callee;
 	}
-	m->macro = true;
+	m->macro = m->outer = true;
 	m->acts |= act->acts;
 	m->count += act->count;
 	if (act->acts & REPAIR_FLUSH)
@@ -196,13 +215,6 @@ void fix_add_means(struct fix *x, const struct finding_place *p, const struct fi
 			break;
 		add(x, p, k, file, act);
 	}
-}
-
-static void forget(struct fix_means *m)
-{
-	free(m->pattern);
-	free(m->general);
-	m->pattern = m->general = NULL;
 }
 
 /* A macro that stores to PM as well does more than persist. */

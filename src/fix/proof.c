@@ -14,6 +14,8 @@ struct proof {
 	struct fix_lab lab;
 	struct fix *x;
 	struct fix_trial before;
+	char *said;    /* of the last trial that was good; NULL: none was */
+	bool stronger; /* fixes have got a fence since the last trial */
 	bool unsteady; /* what the program prints differs from run to run */
 };
 
@@ -76,12 +78,51 @@ static bool same_output(const struct fix_trial *before, const struct fix_trial *
 	return same;
 }
 
+static bool is_in(const struct repair_place *at, const struct finding_place *p)
+{
+	const struct srcloc_frame *m = finding_main_frame(p);
+	return m && m->function && at->function && !strcmp(m->function, at->function);
+}
+
+/* The crash loses what this function stores, as far as anybody knows by names: lines have moved. */
+static bool loses(const struct finding *f, const struct repair_place *store)
+{
+	bool lost = false;
+	for (size_t i = 0; i < f->related.n; i++)
+		lost |= strstr(f->related.p[i].role, "lost") != NULL &&
+			is_in(store, &f->related.p[i].place);
+	return lost;
+}
+
+/*
+ * A flush that was put before a fence that is there may be complete too late: a crash shows that the store is lost although what comes
+ * after it is not. Then it gets a fence of its own.
+ */
+static bool strengthen(struct proof *p, const struct finding *f)
+{
+	struct fix *x = p->x;
+	bool any = false;
+	for (size_t i = 0; i < x->plan.fix.n; i++) {
+		struct repair_fix *fix = &x->plan.fix.p[i];
+		size_t entry = x->with.p[fix->bug].entry;
+		if (fix->acts != REPAIR_FLUSH || x->out.p[i] ||
+		    !loses(f, &x->bug.p[fix->bug].site[0].at))
+			continue;
+		fix->acts = FIX_BOTH;
+		fix_tell(x, entry,
+			 "with a fence, too: a crash has shown that the next one comes too late");
+		any = true;
+	}
+	return any;
+}
+
 /* What is wrong with a trial besides findings that remain; xmalloc'ed, NULL: nothing. */
-static char *wrong(const struct proof *p, const struct fix_trial *t)
+static char *wrong(struct proof *p, const struct fix_trial *t)
 {
 	const struct finding *f = new_error(p, &t->check.findings);
 	if (!f)
 		f = new_error(p, &t->crash.findings);
+	p->stronger = f && strengthen(p, f);
 	if (f) {
 		const struct srcloc_frame *m = finding_main_frame(&f->place);
 		char where[512];
@@ -121,6 +162,7 @@ static int trial(struct proof *p, struct fix_trial *t, size_t *remain, char **wh
 	struct err failed;
 	*why = NULL;
 	*remain = 0;
+	p->stronger = false;
 	if (fix_make_edits(p->x, err) || fix_lab_restore(&p->lab, err))
 		return -1;
 	if (fix_lab_build(&p->lab, &failed)) {
@@ -151,11 +193,11 @@ static void accept(struct proof *p, const struct fix_trial *t)
 	for (size_t i = 0; i < p->x->entry.n; i++)
 		if (p->x->entry.p[i].state == FIX_PLANNED)
 			p->x->entry.p[i].state = FIX_PROVED;
-	VEC_PUSH(&p->x->proof,
-		 xasprintf("proof: the program was built and run again: %" PRIu64
-			   " flushes and %" PRIu64 " fences before, %" PRIu64 " and %" PRIu64
-			   " after",
-			   p->before.flushes, p->before.fences, t->flushes, t->fences));
+	free(p->said);
+	p->said = xasprintf("proof: the program was built and run again: %" PRIu64
+			    " flushes and %" PRIu64 " fences before, %" PRIu64 " and %" PRIu64
+			    " after",
+			    p->before.flushes, p->before.fences, t->flushes, t->fences);
 }
 
 /* All at once, without those that remain, until none does. 1: something else is wrong, see *why. */
@@ -168,6 +210,10 @@ static int together(struct proof *p, char **why, struct err *err)
 		if (!bad)
 			accept(p, &t);
 		fix_trial_free(&t);
+		if (bad == 1 && p->stronger) {
+			free(*why);
+			continue;
+		}
 		if (bad != 1 || !remain)
 			return bad;
 		if (!fix_count(p->x, FIX_PLANNED))
@@ -247,6 +293,8 @@ int fix_prove(struct fix *x, const struct fix_proof *o, struct err *err)
 		bad = fix_make_edits(x, err);
 	}
 	free(why);
+	if (p.said)
+		VEC_PUSH(&x->proof, p.said);
 	fix_trial_free(&p.before);
 	fix_lab_close(&p.lab);
 	return bad ? -1 : 0;

@@ -27,6 +27,7 @@ void fix_say(const struct fix *x, FILE *out)
 		fprintf(out, "%s%zu %s", s ? ", " : "", fix_count(x, (enum fix_state)s),
 			fix_state_name((enum fix_state)s));
 	if (left)
-		fprintf(out, ", %zu %s", left, fix_state_name(FIX_LEFT));
+		fprintf(out, ", %zu %s%s", left, fix_state_name(FIX_LEFT),
+			fix_leaves_warnings(x) ? " (--warnings repairs warnings, too)" : "");
 	fprintf(out, "\n");
 }

@@ -130,7 +130,10 @@ static void add_store(const struct repair_bug *b, size_t n, size_t i, struct rep
 		plan, at ? REPAIR_RANGE : REPAIR_STORE, before ? REPAIR_FLUSH : acts, i,
 		b[i].site[at].at,
 		xstrdup(acts == REPAIR_FLUSH ? "a fence follows, but nothing flushes the line"
-					     : "nothing flushes the line, and no fence follows"));
+			: b[i].late
+				? "nothing flushes the line, and the next fence comes after the "
+				  "operation has ended"
+				: "nothing flushes the line, and no fence follows"));
 	f->site = at;
 	for (size_t k = 0; k < at; k++)
 		repair_reject(f, &b[i].site[k].at, xstrdup(b[i].site[k].no_edit));

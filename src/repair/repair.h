@@ -59,6 +59,7 @@ struct repair_bug {
 	struct repair_place until; /* I; file NULL: the end of that function, or not known */
 	struct repair_place flush; /* the flush that no fence follows; file NULL: there is none */
 	uint64_t line;             /* which cache line X is in, as a hash; 0: not known */
+	bool late;                 /* a fence follows, but only when the operation has ended */
 };
 
 /* What a fix is. The order is that of preference where several would do at a site. */

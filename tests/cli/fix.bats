@@ -444,3 +444,43 @@ built() {
 	[ "$(grep -c '^[-+][^-+]' p.patch)" = 2 ]
 	patch_is_good
 }
+
+@test "warnings are named, and repaired where that is asked for: parts of a small struct with one flush, through the program's pointer" {
+	built ring.c -DPUT
+	run -0 holdfast fix --source app --patch p.patch t
+	output_has "4 left alone (--warnings repairs warnings, too)"
+	run -0 holdfast fix --source app --warnings --build 'make -s' --patch p.patch t
+	output_has "4 repaired"
+	grep '^+	pm->flush(m, sizeof(\*m));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	patch -s -p1 -d app <p.patch
+	[ "$(grep -B1 'pm->flush(m' app/ring.c | head -1)" = "		m->word[i] = (uint32_t)text[i];" ] # behind the loop
+}
+
+@test "a fence that follows when the operation has ended is too late" {
+	built ring.c -DTAIL
+	run -0 holdfast fix --source app --warnings --build 'make -s' --patch p.patch t
+	output_has "the next fence comes after the operation has ended"
+	grep '^+	pm->persist(&r->tail, sizeof(r->tail));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+}
+
+@test "what the program's function flushes with is that function's; calls are written as the file writes them" {
+	built ring.c -DPUT -DONE
+	run -0 holdfast fix --source app --warnings --build 'make -s' --patch p.patch t
+	grep '^+	flush_bytes(m, sizeof(\*m));$' p.patch
+	[ "$(grep -c '^[-+][^-+]' p.patch)" = 1 ]
+	sed -i '/#define/!s/\([a-z]\)(/\1 (/g' app/ring.c
+	touch -r app/store app/ring.c
+	run -0 holdfast fix --source app --warnings --patch p.patch t
+	grep '^+	flush_bytes (m, sizeof (\*m));$' p.patch
+}
+
+@test "a flush whose fence comes too late, as a crash shows, gets one of its own" {
+	built before.c -DUNORDERED
+	rm -rf t pool
+	run -1 holdfast test -q -j 1 --budget 60 -o t --recover 'app/store pool verify' -- app/store pool
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "with a fence, too: a crash has shown that the next one comes too late"
+	grep '^+	persist(&d->a, sizeof(d->a));$' p.patch
+}
