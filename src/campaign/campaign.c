@@ -53,6 +53,7 @@ void campaign_close(struct campaign *c)
 	campaign_settings_free(&c->settings);
 	hmap_free(&c->known);
 	hmap_free(&c->heard);
+	campaign_chart_free(&c->chart);
 	free(c->dir);
 	free(c);
 }
@@ -168,6 +169,16 @@ int campaign_run(struct campaign *c, campaign_watch *watch, void *arg, struct er
 const char *campaign_dir(const struct campaign *c)
 {
 	return c->dir;
+}
+
+const struct campaign_chart *campaign_chart_of(const struct campaign *c)
+{
+	return &c->chart;
+}
+
+struct campaign_db *campaign_results(struct campaign *c)
+{
+	return c->db;
 }
 
 struct trace_reader *campaign_trace(const struct campaign *c)

@@ -10,9 +10,11 @@
 #ifndef HOLDFAST_CAMPAIGN_CAMPAIGN_H
 #define HOLDFAST_CAMPAIGN_CAMPAIGN_H
 
+#include "campaign/chart.h"
 #include "campaign/db.h"
 #include "crash/crash.h"
 #include "infer/infer.h"
+#include "report/report.h"
 
 /*
  * Settings: what was asked for, by name, as text. They are kept with the results, so that a
@@ -100,11 +102,26 @@ int campaign_recording_copy(const char *from, const char *to, struct err *);
 
 /* What it is made of; NULL: not there yet. */
 const char *campaign_dir(const struct campaign *); /* as given */
+const struct campaign_chart *campaign_chart_of(const struct campaign *);
+struct campaign_db *campaign_results(struct campaign *);
 const char *campaign_model(const struct campaign *);
 struct infer_ops_opts campaign_operations(const struct campaign *); /* how they are found */
 struct trace_reader *campaign_trace(const struct campaign *);
 struct crash *campaign_crash(const struct campaign *);
 struct runner *campaign_runner(const struct campaign *);
+
+/*
+ * For those who look at it later, while it runs or afterwards: what a report says besides the findings (any may be NULL),
+ * and how far it is, as figures: those of campaigns and of explorations, with no text where there is none.
+ */
+int campaign_keep_words(struct campaign_db *, const char *incomplete, const char *looked,
+			const char *const *note, size_t n, struct err *);
+#define CAMPAIGN_FIGURES 31
+void campaign_figures(struct campaign_db *, struct report_field[CAMPAIGN_FIGURES]);
+void campaign_figures_free(struct report_field[CAMPAIGN_FIGURES]);
+double campaign_since_cause(struct campaign_db *); /* seconds; -1: there is none yet */
+double campaign_seconds_left(
+	struct campaign_db *); /* if it goes on as it did; -1: nobody can tell */
 
 bool campaign_is(const char *dir); /* there is one, or an exploration, in this folder */
 /* A campaign's folder: the given one, or the newest in the current folder; xmalloc'ed. */

@@ -97,6 +97,7 @@ struct campaign {
 	double seconds_before; /* in earlier runs */
 	uint64_t
 		causes_before; /* that `course` has: a line "seconds,tested,failed,causes" for each new one */
+	struct campaign_chart chart;
 	double reporting; /* seconds that it took to keep what was found */
 	struct campaign_plan plan;
 	bool blind; /* recovery never looked at the files */

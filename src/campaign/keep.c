@@ -57,6 +57,7 @@ int campaign_load_verdicts(struct campaign *c, struct err *err)
 	kept = campaign_db_get(c->db, "course");
 	const char *last = kept ? strrchr(kept, ',') : NULL;
 	c->causes_before = last ? strtoull(last + 1, NULL, 10) : 0;
+	(void)campaign_chart_load(&c->chart, c->db);
 	c->tested_before = (double)c->known.n; /* what was killed may not have counted them */
 	return 0;
 }
@@ -139,6 +140,23 @@ static int note_course(struct campaign *c, struct err *err)
 	return bad;
 }
 
+/* A row of the chart, if it is time for one. */
+static int note_chart(struct campaign *c, bool always, struct err *err)
+{
+	static const char *const columns[] = { "seconds", "images tested", "failing states",
+					       "causes", "failure points" };
+	const struct crash_counts *n = crash_counts(c->crash);
+	const double row[] = { seconds_of(c), c->tested_before + (double)n->tested,
+			       (double)n->failed, (double)n->causes,
+			       n->points ? (double)n->point + 1 : 0 };
+	if (!c->chart.name.n)
+		campaign_chart_begin(&c->chart, columns, sizeof columns / sizeof *columns);
+	if (c->chart.name.n != sizeof row / sizeof *row ||
+	    !campaign_chart_add(&c->chart, row, always))
+		return 0;
+	return campaign_chart_save(&c->chart, c->db, err);
+}
+
 static int put_counts(struct campaign *c, const char *state, struct err *err)
 {
 	const struct crash_counts *n = crash_counts(c->crash);
@@ -196,7 +214,7 @@ static int keep_findings(struct campaign *c, struct err *err)
 	if (campaign_db_begin(c->db, err))
 		return -1;
 	double start = now_seconds();
-	int bad = put_findings(c, err) || note_course(c, err);
+	int bad = put_findings(c, err) || note_course(c, err) || note_chart(c, true, err);
 	c->reporting = now_seconds() - start;
 	campaign_plan_until(c);
 	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
@@ -209,6 +227,7 @@ static void keep_counts(struct campaign *c)
 	if (campaign_db_begin(c->db, &ignored))
 		return;
 	(void)put_counts(c, "running", &ignored);
+	(void)note_chart(c, false, &ignored);
 	(void)campaign_db_commit(c->db, &ignored);
 }
 
@@ -249,7 +268,7 @@ int campaign_finish(struct campaign *c, struct err *err)
 {
 	if (campaign_db_begin(c->db, err))
 		return -1;
-	int bad = put_findings(c, err) ||
+	int bad = put_findings(c, err) || note_chart(c, true, err) ||
 		  put_counts(c, crash_counts(c->crash)->cut ? "stopped" : "finished", err);
 	return campaign_db_commit(c->db, err) || bad ? -1 : 0;
 }

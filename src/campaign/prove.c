@@ -87,6 +87,7 @@ static void copy_crash(struct finding *to, const struct finding_crash *from)
 	crash->state = text_copy(from->state);
 	crash->op.input = text_copy(from->op.input);
 	crash->op.name = text_copy(from->op.name);
+	crash->scene = finding_scene_share(from->scene);
 }
 
 /* The finding as check made it. */

@@ -96,6 +96,9 @@ int explore_say_report(const struct explore_setup *setup, struct explore *x,
 		.nnotes = explore_note_all(&r, &s, o, notes),
 		.chart = &chart,
 	};
+	struct err ignored; /* what is not kept for serve is in the report all the same */
+	(void)campaign_keep_words(explore_folder_db(setup->folder), why, seen, report.notes,
+				  report.nnotes, &ignored);
 	while (o->program.argv[report.ncommand])
 		report.ncommand++;
 	int status = output_write(out, &report, stderr);

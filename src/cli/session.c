@@ -119,7 +119,7 @@ static int report(struct work *w)
 	struct crash *crash = campaign_crash(c);
 	struct report_stat stats[STATS];
 	size_t ncommand;
-	char **command = run_command(trace_defs(campaign_trace(c)), &ncommand);
+	char **command = launch_command(trace_defs(campaign_trace(c)), &ncommand);
 	bool broken = false;
 	char *notes[CAMPAIGN_NOTES], *why = incomplete(w, &broken), *seen = NULL;
 	campaign_report(c, &w->set);
@@ -140,6 +140,13 @@ static int report(struct work *w)
 		.notes = (const char *const *)notes,
 		.nnotes = campaign_say_notes(c, w->rec.seconds, notes),
 	};
+	const struct campaign_chart *chart = campaign_chart_of(c);
+	struct report_chart picture = { (const char *const *)chart->name.p, chart->name.n,
+					chart->v.p,
+					chart->name.n ? chart->v.n / chart->name.n : 0 };
+	struct err ignored; /* what is not kept for serve is in the report all the same */
+	r.chart = picture.n ? &picture : NULL;
+	(void)campaign_keep_words(campaign_results(c), why, seen, r.notes, r.nnotes, &ignored);
 	char *repair = is_about_files(campaign_model(c)) ? NULL : fix_hint(&w->set, w->dir);
 	r.repair = repair;
 	int status = output_write(&w->out, &r, w->live ? stderr : stdout);

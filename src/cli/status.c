@@ -32,48 +32,6 @@ const struct cli_verb verb_status = {
 	.options = status_options,
 };
 
-/* What is kept of it; the first ones are no numbers. */
-static const char *const keys[] = { "state",
-				    "at",
-				    "recover",
-				    "verb",
-				    "points",
-				    "point",
-				    "generated",
-				    "tested",
-				    "resumed",
-				    "failed",
-				    "causes",
-				    "runs",
-				    "paths",
-				    "candidates",
-				    "queries",
-				    "blocks",
-				    "pm_sites",
-				    "behaviours",
-				    "findings",
-				    "proved",
-				    "harmless",
-				    "open",
-				    "seconds",
-				    "images",
-				    "groups",
-				    "representatives",
-				    "followed",
-				    "behaviour_tested",
-				    "behaviour_failed",
-				    "since_cause",
-				    "seconds_left" };
-#define KEYS (sizeof keys / sizeof *keys)
-#define TEXTS 4
-
-static bool is_number(const char *text)
-{
-	char *end;
-	strtod(text, &end);
-	return end != text && !*end;
-}
-
 /* What is kept under a key, or else `otherwise`; it lives until the next one is asked for. */
 static const char *kept(struct campaign_db *db, const char *key, const char *otherwise)
 {
@@ -84,38 +42,6 @@ static const char *kept(struct campaign_db *db, const char *key, const char *oth
 static double number(struct campaign_db *db, const char *key)
 {
 	return strtod(kept(db, key, "0"), NULL);
-}
-
-/* Seconds without a new cause; -1: there is none yet. */
-static double since_cause(struct campaign_db *db)
-{
-	const char *course = kept(db, "course", NULL), *line = course;
-	double at = -1;
-	for (; line && *line; line = strchr(line, '\n') + 1)
-		at = strtod(line, NULL);
-	double since = number(db, "seconds") - at;
-	return at < 0 ? -1 : since > 0 ? since : 0; /* either may be rounded */
-}
-
-/* For what it will test, if it goes on as it did; -1: nobody can tell. */
-static double seconds_left(struct campaign_db *db)
-{
-	double images = number(db, "images"), tested = number(db, "tested");
-	bool over = !strcmp(kept(db, "state", ""), "finished");
-	if (over || images <= 0 || tested <= 0)
-		return over ? 0 : -1;
-	return tested < images ? (images - tested) * number(db, "seconds") / tested : 0;
-}
-
-/* A figure that is not kept, but follows from those that are; xmalloc'ed, NULL: it is none, or not known. */
-static char *derived(struct campaign_db *db, const char *key)
-{
-	double value = -1;
-	if (!strcmp(key, "since_cause"))
-		value = since_cause(db);
-	else if (!strcmp(key, "seconds_left"))
-		value = seconds_left(db);
-	return value < 0 ? NULL : xasprintf("%.1f", value);
 }
 
 static void print_csv(struct campaign_db *db)
@@ -129,18 +55,10 @@ static void print_csv(struct campaign_db *db)
 
 static void print_json(struct campaign_db *db)
 {
-	struct report_field field[KEYS];
-	for (size_t i = 0; i < KEYS; i++) {
-		char *made = derived(db, keys[i]);
-		const char *text = made ? made : campaign_db_get(db, keys[i]);
-		field[i] = (struct report_field){ .name = keys[i],
-						  .text = text ? xstrdup(text) : NULL,
-						  .number = i >= TEXTS && text && is_number(text) };
-		free(made);
-	}
-	report_fields(field, KEYS, stdout);
-	for (size_t i = 0; i < KEYS; i++)
-		free(field[i].text);
+	struct report_field field[CAMPAIGN_FIGURES];
+	campaign_figures(db, field);
+	report_fields(field, CAMPAIGN_FIGURES, stdout);
+	campaign_figures_free(field);
 }
 
 /* How far it is. True: there is nothing to resume, or it is running. */
@@ -173,7 +91,7 @@ static void print_behaviours(struct campaign_db *db)
 /* What is to be expected. */
 static void print_outlook(struct campaign_db *db)
 {
-	double since = since_cause(db), left = seconds_left(db);
+	double since = campaign_since_cause(db), left = campaign_seconds_left(db);
 	if (since >= 0)
 		printf("last new cause: %.0f s ago\n", since);
 	if (strcmp(kept(db, "state", ""), "finished") != 0 && campaign_db_get(db, "images"))

@@ -78,6 +78,7 @@ int explore_folder_close(struct explore_folder *f, struct err *err)
 	for (char **word = f->argv; word && *word; word++)
 		free(*word);
 	hmap_free(&f->inputs);
+	campaign_chart_free(&f->chart);
 	free(f->argv);
 	free(f->cwd);
 	free(f->dir);
@@ -319,5 +320,12 @@ int explore_folder_counts(struct explore_folder *f, const char *state, const cha
 		snprintf(text, sizeof text, "%.10g", count[i].value);
 		bad = campaign_db_set(f->db, count[i].key, text, err);
 	}
-	return bad;
+	const double row[EXPLORE_COLUMNS] = {
+		seconds,       (double)s->paths,      (double)s->blocks,
+		(double)s->pm, (double)s->behaviours, (double)findings
+	};
+	if (!f->chart.name.n)
+		campaign_chart_begin(&f->chart, explore_columns, EXPLORE_COLUMNS);
+	return bad || (campaign_chart_add(&f->chart, row, strcmp(state, "running") != 0) &&
+		       campaign_chart_save(&f->chart, f->db, err));
 }

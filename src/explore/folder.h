@@ -15,7 +15,8 @@ struct explore_folder {
 	double kept;         /* when it was last brought up to date */
 	uint64_t next_input; /* number */
 	uint64_t known;      /* inputs that were run before */
-	struct hmap inputs;  /* … by their contents */
+	struct campaign_chart chart;
+	struct hmap inputs; /* … by their contents */
 };
 #define EXPLORE_TRY "try" /* below it: the input that is run without the tracer now */
 /* Removes what is below that name. */

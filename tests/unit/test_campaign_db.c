@@ -728,6 +728,68 @@ static void test_inputs(void **state)
 	assert_int_equal(campaign_db_close(s, &err), 0);
 }
 
+/* ---- charts ---- */
+
+static const char *const chart_columns[] = { "seconds", "images", "causes" };
+
+/* A long one stays small, its numbers do not fall, and its end is its end. */
+static void test_chart(void **state)
+{
+	struct campaign_chart c = { 0 }, again = { 0 };
+	struct campaign_db *db = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
+	(void)state;
+	assert_non_null(db);
+	assert_false(campaign_chart_load(&c, db));
+	campaign_chart_begin(&c, chart_columns, 3);
+	for (int i = 0; i < 5000; i++)
+		campaign_chart_add(&c, (const double[]){ i, i * 2, i % 100 }, i % 7 == 0);
+	campaign_chart_add(&c, (const double[]){ 5000, 10000, 0 }, true);
+	campaign_chart_add(&c, (const double[]){ 5000, 10001, 0 }, true); /* the same moment */
+	assert_true(c.v.n / 3 > 60 && c.v.n / 3 <= 257);
+	for (size_t i = 3; i < c.v.n; i++)
+		assert_true(c.v.p[i] >= c.v.p[i - 3]);
+	assert_true(c.v.p[c.v.n - 3] == 5000 && c.v.p[c.v.n - 2] == 10001);
+	assert_true(c.v.p[c.v.n - 6] < 5000);
+	assert_int_equal(campaign_chart_save(&c, db, &err), 0);
+	assert_true(campaign_chart_load(&again, db));
+	assert_int_equal(again.name.n, c.name.n);
+	assert_int_equal(again.v.n, c.v.n);
+	for (size_t i = 0; i < c.v.n; i++)
+		assert_true(again.v.p[i] == c.v.p[i]);
+	assert_true(again.every >= 5000 / 257.0);
+	campaign_chart_free(&c);
+	campaign_chart_free(&again);
+	assert_int_equal(campaign_db_close(db, &err), 0);
+}
+
+/* What is there need not be a chart. */
+static void test_chart_damaged(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t rows;
+	} charts[] = { { "", 0 },
+		       { "a", 0 },
+		       { "a,b\n", 0 },
+		       { "a,b\n1,2", 1 },
+		       { "a,b\n1,2\n3", 1 },
+		       { "a,b\n1,2\nx,y\n5,6", 1 },
+		       { "\n1,2", 0 },
+		       { "a,b\n-1,2", 0 },
+		       { "a,b\nnan,2", 0 },
+		       { "a,b\n1e999,2", 0 } };
+	struct campaign_db *db = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
+	(void)state;
+	for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+		struct campaign_chart c = { 0 };
+		assert_int_equal(campaign_db_set(db, "chart", charts[i].text, &err), 0);
+		assert_int_equal(campaign_chart_load(&c, db), charts[i].rows != 0);
+		assert_int_equal(c.name.n ? c.v.n / c.name.n : 0, charts[i].rows);
+		campaign_chart_free(&c);
+	}
+	assert_int_equal(campaign_db_close(db, &err), 0);
+}
+
 #define IN_A_FOLDER(test) cmocka_unit_test_setup(test, fresh_folder)
 
 int main(void)
@@ -754,6 +816,8 @@ int main(void)
 		IN_A_FOLDER(test_read_only_folder),
 		IN_A_FOLDER(test_full_disk),
 		IN_A_FOLDER(test_file_size_limit),
+		IN_A_FOLDER(test_chart),
+		IN_A_FOLDER(test_chart_damaged),
 	};
 	return cmocka_run_group_tests_name("campaign_db", tests, setup, teardown);
 }
