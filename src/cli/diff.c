@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holdfast diff: what a finding's crash image lacks. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,80 +37,33 @@ struct walk {
 	unsigned n;
 };
 
-static uint64_t number(const uint8_t *bytes, uint32_t len)
+static void print_field(const struct finding_field *f)
 {
-	uint64_t v = 0;
-	memcpy(&v, bytes, len < 8 ? len : 8);
-	return v;
-}
-
-static void print_text(const uint8_t *bytes, uint32_t len)
-{
-	putchar('"');
-	for (uint32_t i = 0; i < len; i++)
-		if (bytes[i] >= ' ' && bytes[i] < 127 && bytes[i] != '"' && bytes[i] != '\\')
-			putchar(bytes[i]);
-		else
-			printf("\\x%02x", bytes[i]);
-	putchar('"');
-}
-
-static void print_value(const uint8_t *bytes, uint32_t len, enum srcloc_encoding how, bool hex)
-{
-	uint64_t v = number(bytes, len);
-	double d;
-	float f;
-	if (how == SRCLOC_CHAR)
-		print_text(bytes, len);
-	else if (how == SRCLOC_FLOAT && len == 8)
-		printf("%g", (memcpy(&d, &v, 8), d));
-	else if (how == SRCLOC_FLOAT && len == 4)
-		printf("%g", (double)(memcpy(&f, &v, 4), f));
-	else if (how == SRCLOC_SIGNED && len < 8 && v >> (len * 8 - 1))
-		printf("%" PRId64, (int64_t)(v | ~0ull << (len * 8)));
-	else if (how == SRCLOC_SIGNED)
-		printf("%" PRId64, (int64_t)v);
+	printf("%s  ", f->data);
+	if (f->member)
+		printf("%s%s%s%s%s%s  ", f->object ? f->object : "",
+		       f->object && *f->member ? "." : "", f->member, f->type ? " (" : "",
+		       f->type ? f->type : "", f->type ? ")" : "");
+	if (f->has)
+		printf("%s, should be %s\n", f->has, f->should);
 	else
-		printf(hex ? "0x%" PRIx64 : "%" PRIu64, v);
-}
-
-static void print_values(const struct crash_lost *lost, enum srcloc_encoding how)
-{
-	bool hex = how == SRCLOC_POINTER || number(lost->has, lost->len) > UINT32_MAX ||
-		   number(lost->should, lost->len) > UINT32_MAX;
-	print_value(lost->has, lost->len, how, hex);
-	printf(", should be ");
-	print_value(lost->should, lost->len, how, hex);
-	putchar('\n');
+		printf("%u bytes\n", f->size);
+	if (f->at)
+		printf("    %s%s%s\n", f->at, f->statement ? ": " : "",
+		       f->statement ? f->statement : "");
 }
 
 static void print_lost(void *arg, const struct crash_lost *lost)
 {
 	struct walk *w = arg;
-	const struct srcloc_frame *f = crash_lost_frame(campaign_crash(w->c), lost);
-	const char *slash = strrchr(lost->path, '/');
-	const char *statement = f && f->file ? finding_source_line(f->file, f->line) : NULL;
-	struct srcloc_lvalue lv = { 0 };
-	char where[512];
+	struct finding_field f;
 	bool same = lost->len <= 8 && !memcmp(lost->has, lost->should, lost->len);
 	if (!w->all && (same || lost->again))
 		return;
 	w->n++;
-	bool typed = statement &&
-		     srcloc_trace_lvalue(crash_srcloc(campaign_crash(w->c)), f, statement, &lv);
-	bool fits = typed && (lv.size == lost->len || lv.encoding == SRCLOC_CHAR);
-	printf("%s+0x%" PRIx64 "  ", slash ? slash + 1 : lost->path, lost->off);
-	if (typed)
-		printf("%s%s%s%s%s%s  ", lv.type ? lv.type : "", lv.type && *lv.member ? "." : "",
-		       lv.member, lv.member_type ? " (" : "", lv.member_type ? lv.member_type : "",
-		       lv.member_type ? ")" : "");
-	if (lost->len <= 8)
-		print_values(lost, fits ? lv.encoding : SRCLOC_UNSIGNED);
-	else
-		printf("%u bytes\n", lost->len);
-	if (f)
-		printf("    %s%s%s\n", srcloc_text(f, where, sizeof where), statement ? ": " : "",
-		       statement ? statement + strspn(statement, " \t") : "");
+	crash_lost_field(campaign_crash(w->c), lost, &f);
+	print_field(&f);
+	finding_field_free(&f);
 }
 
 static int diff(struct walk *w, const char *id, struct err *err)

@@ -133,6 +133,7 @@ void crash_free(struct crash *c)
 		crash_cause_free(&c->cause.p[i]);
 	VEC_FREE(&c->cause);
 	VEC_FREE(&c->told);
+	crash_scenes_free(c);
 	crash_suffix_free(c->suffix);
 	crash_said_free(c->texts);
 	hmap_free(&c->calm);
@@ -221,11 +222,6 @@ const char *crash_stale(const struct crash *c, size_t i)
 size_t crash_memory(const struct crash *c)
 {
 	return crash_history_memory(c->h);
-}
-
-struct srcloc_trace *crash_srcloc(struct crash *c)
-{
-	return c->src;
 }
 
 struct crash_behaviours *crash_behaviours(struct crash *c)

@@ -204,13 +204,12 @@ struct crash_lost {
 	uint32_t len;
 	uint8_t has[8], should[8]; /* in the crash image, and in the other; for len <= 8 */
 	bool again;                /* a later lost store has some of these bytes too */
-	uint32_t place;            /* for crash_lost_frame */
+	uint32_t place;            /* for crash_lost_field */
 };
-/* The statement that made the lost store. */
-const struct srcloc_frame *crash_lost_frame(struct crash *, const struct crash_lost *);
+/* … as a field of the program's; the texts are the caller's. */
+void crash_lost_field(struct crash *, const struct crash_lost *, struct finding_field *);
 int crash_diff(struct crash *, const char *witness, void (*each)(void *, const struct crash_lost *),
 	       void *, struct err *);
-struct srcloc_trace *crash_srcloc(struct crash *);
 
 /* The update behaviours of the run (infer/infer.h), which live as long as the other. */
 struct crash_behaviours;

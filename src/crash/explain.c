@@ -310,6 +310,7 @@ static void add_crash(struct crash *c, struct finding *f, const struct crash_cau
 	w->state = crash_state_text(c, &cause->state);
 	if (cause->verdict.verdict == RUNNER_DIFFERS)
 		crash_judge_operation(c, &cause->state, cause->verdict, &w->op);
+	w->scene = crash_scene(c, cause, w->state);
 }
 
 static int by_event(const void *a, const void *b)

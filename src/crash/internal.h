@@ -256,6 +256,8 @@ struct crash {
 	struct crash_cursor building;  /* images */
 	struct crash_cursor searching; /* for causes */
 	struct crash_cursor reporting;
+	VEC(struct finding_scene *) scene;
+	struct hmap scene_at; /* by state and cause */
 	struct crash_cursor judging;
 	struct crash_view
 		view; /* of the image that is being built, where some of its sizes or names are lost */
@@ -473,6 +475,12 @@ void crash_paths_free(struct crash *);
 char *crash_state_text(const struct crash *, const struct crash_state *);
 int crash_state_parse(const struct crash *, const char *, struct crash_state *, struct err *);
 void crash_cause_free(struct crash_cause *);
+/* witness.c: crash_diff, with a cursor that stands at the state's event. */
+void crash_diff_at(struct crash *, const struct crash_cursor *, const struct crash_state *,
+		   void (*each)(void *, const struct crash_lost *), void *);
+/* scene.c: what there is to see; `state` is the cause's as text. One more user has it. */
+struct finding_scene *crash_scene(struct crash *, const struct crash_cause *, const char *state);
+void crash_scenes_free(struct crash *);
 /* explain.c: a cause in words. */
 struct finding *crash_cause_finding(struct crash *, const struct crash_cause *);
 

@@ -38,11 +38,6 @@ const struct finding_place *crash_path(struct crash *c, uint32_t place)
 	return p;
 }
 
-const struct srcloc_frame *crash_lost_frame(struct crash *c, const struct crash_lost *lost)
-{
-	return finding_main_frame(crash_path(c, lost->place));
-}
-
 void crash_paths_free(struct crash *c)
 {
 	for (size_t i = 0; c->path && i < c->h->place.n; i++)

@@ -67,28 +67,36 @@ static void tell(const struct crash_cursor *at, const struct crash_state *s, uin
 	each(arg, &lost);
 }
 
+void crash_diff_at(struct crash *c, const struct crash_cursor *at, const struct crash_state *s,
+		   void (*each)(void *, const struct crash_lost *), void *arg)
+{
+	VEC(uint32_t) lost = { 0 };
+	for (size_t i = 0; i < s->at.n; i++) {
+		uint32_t line = s->at.p[i].line;
+		if (crash_is_meta(c->h, line)) /* it has no bytes */
+			continue;
+		for (uint32_t k = s->at.p[i].version + 1; k <= at->hi[line]; k++)
+			VEC_PUSH(&lost, crash_piece_index(c->h, line, k));
+	}
+	if (lost.n)
+		qsort(lost.p, lost.n, sizeof *lost.p, by_number);
+	for (size_t i = 0; i < lost.n; i++)
+		tell(at, s, lost.p[i], each, arg);
+	VEC_FREE(&lost);
+}
+
 int crash_diff(struct crash *c, const char *witness,
 	       void (*each)(void *, const struct crash_lost *), void *arg, struct err *err)
 {
 	struct crash_state s = { 0 };
 	struct crash_cursor at;
-	VEC(uint32_t) lost = { 0 };
-	if (crash_state_parse(c, witness, &s, err)) {
-		crash_state_free(&s);
-		return -1;
+	int bad = crash_state_parse(c, witness, &s, err);
+	if (!bad) {
+		crash_cursor_init(&at, c->h);
+		crash_cursor_move(&at, s.event);
+		crash_diff_at(c, &at, &s, each, arg);
+		crash_cursor_free(&at);
 	}
-	crash_cursor_init(&at, c->h);
-	crash_cursor_move(&at, s.event);
-	for (size_t i = 0; i < s.at.n; i++) {
-		for (uint32_t k = s.at.p[i].version + 1; k <= at.hi[s.at.p[i].line]; k++)
-			VEC_PUSH(&lost, crash_piece_index(c->h, s.at.p[i].line, k));
-	}
-	if (lost.n)
-		qsort(lost.p, lost.n, sizeof *lost.p, by_number);
-	for (size_t i = 0; i < lost.n; i++)
-		tell(&at, &s, lost.p[i], each, arg);
-	VEC_FREE(&lost);
-	crash_cursor_free(&at);
 	crash_state_free(&s);
-	return 0;
+	return bad;
 }

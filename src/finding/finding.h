@@ -167,6 +167,43 @@ struct finding_operation {
 	/* "in flight" at the crash; "ended", the last that had; "gone", though it had ended; "overlap" */
 	const char *fate;
 };
+/* A store that a crash loses, as the field that it makes. */
+struct finding_field {
+	char *data;          /* where: "pool+0x40" */
+	char *object;        /* "struct note"; NULL: not known */
+	char *member, *type; /* of it; member "": all of it; type NULL: not known */
+	char *has, *should;  /* in the crash image, and with nothing lost; NULL: too long to show */
+	char *at, *statement; /* "list.c:41 insert" and its text; statement NULL: not known */
+	uint32_t size;
+	uint64_t event;
+};
+void finding_field_free(struct finding_field *);
+/* An operation that is under way when the crash comes. */
+struct finding_flight {
+	char *name, *input; /* as in finding_operation */
+	uint64_t index, id, begin;
+	uint32_t thread;
+};
+/* What happens to a cache line up to the crash: "store", which is guaranteed then; "ahead", one that is there by chance;
+ * "lost"; "flush"; "persistent": what is before it is guaranteed from here on. */
+struct finding_lane {
+	char *data; /* "pool+0x40" */
+	VEC(struct finding_step) step;
+};
+/* What there is to see at a crash; findings share it. */
+struct finding_scene {
+	unsigned users;
+	VEC(struct finding_field) field;
+	uint64_t fields; /* that differ, of which these are the first */
+	VEC(struct finding_flight) flight;
+	VEC(struct finding_lane) lane;
+	VEC(struct finding_step) fence; /* of the threads that store to these lines */
+	bool cut;                       /* earlier steps are left out */
+};
+struct finding_scene *finding_scene_new(void); /* of one user */
+struct finding_scene *finding_scene_share(
+	struct finding_scene *); /* NULL is fine, here and below */
+void finding_scene_drop(struct finding_scene *);
 /* A crash state that recovery cannot handle, as an example, and how many are like it. */
 struct finding_crash {
 	char *verdict;   /* "failed", "crashed", "hung", "flooded", "differs" */
@@ -179,6 +216,7 @@ struct finding_crash {
 	uint64_t recoveries; /* how often recovery was run on them */
 	char *state;         /* the crash state in words that replay understands; may be NULL */
 	struct finding_operation op; /* where what is said is wrong */
+	struct finding_scene *scene; /* NULL: not looked at */
 };
 /* An input that shows it: the smallest that is known. */
 struct finding_input {

@@ -54,6 +54,7 @@ static void free_crash(struct finding_crash *crash)
 	free(crash->state);
 	free(crash->op.input);
 	free(crash->op.name);
+	finding_scene_drop(crash->scene);
 	free(crash);
 }
 

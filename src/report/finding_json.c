@@ -117,22 +117,6 @@ static cJSON *paths(const struct finding *f, bool whole)
 	return a;
 }
 
-static cJSON *steps(const struct finding *f)
-{
-	cJSON *a = cJSON_CreateArray();
-	for (size_t i = 0; i < f->steps.n; i++) {
-		const struct finding_step *s = &f->steps.p[i];
-		cJSON *o = cJSON_CreateObject();
-		add_number(o, "event", s->event);
-		add_number(o, "thread", s->thread);
-		report_add_text(o, "what", s->what);
-		if (s->text)
-			report_add_text(o, "text", s->text);
-		cJSON_AddItemToArray(a, o);
-	}
-	return a;
-}
-
 void report_add_operation(cJSON *to, const struct finding_operation *op)
 {
 	if (!op->index)
@@ -164,6 +148,7 @@ static void add_crash(cJSON *to, const struct finding_crash *crash)
 	add_number(to, "states", crash->states);
 	add_number(to, "recoveries", crash->recoveries);
 	report_add_operation(to, &crash->op);
+	report_add_scene(to, crash->scene);
 }
 
 static void add_input(cJSON *to, const struct finding_input *input)
@@ -224,7 +209,7 @@ cJSON *report_finding_tree(const struct finding *f, bool whole)
 		cJSON_AddItemToObject(o, "paths", paths(f, whole));
 	add_place(o, &f->place, whole);
 	cJSON_AddItemToObject(o, "related", related(f, whole));
-	cJSON_AddItemToObject(o, "steps", steps(f));
+	cJSON_AddItemToObject(o, "steps", report_steps(f->steps.p, f->steps.n));
 	cJSON_AddItemToObject(o, "witness", witness(f));
 	if (whole)
 		add_kept(o, f);

@@ -50,6 +50,14 @@ cJSON *report_finding_tree(const struct finding *, bool whole);
 void report_add_uri(cJSON *, const char *path, bool folder);
 void report_add_artifact(cJSON *, const char *path);
 void report_add_fixes(cJSON *result, const struct report *, const struct finding *);
+/* scene_json.c: what there is to see at a crash, in its witness; NULL: nothing is there. */
+void report_add_scene(cJSON *witness, const struct finding_scene *);
+struct finding_scene *report_scene_of(const cJSON *witness);
+cJSON *report_steps(const struct finding_step *, size_t n);
+/* parse.c: what is not of the type that it should be is not there. */
+char *report_own_text(const cJSON *, const char *name); /* NULL: none */
+uint64_t report_number(const cJSON *, const char *name);
+struct finding_step report_step_of(const cJSON *);
 /* NULL: it is damaged. */
 struct finding *report_finding_of(const cJSON *, struct err *);
 /* "tail", "signal", …: the name of an enum srcloc_kind; NULL for SRCLOC_CODE. */

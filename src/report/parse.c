@@ -19,12 +19,12 @@ static const char *text(const cJSON *o, const char *name)
 	return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
-static char *own_text(const cJSON *o, const char *name)
+char *report_own_text(const cJSON *o, const char *name)
 {
 	return text(o, name) ? xstrdup(text(o, name)) : NULL;
 }
 
-static uint64_t number(const cJSON *o, const char *name)
+uint64_t report_number(const cJSON *o, const char *name)
 {
 	const cJSON *item = field(o, name);
 	double value = cJSON_IsNumber(item) ? item->valuedouble : 0;
@@ -33,7 +33,7 @@ static uint64_t number(const cJSON *o, const char *name)
 
 static uint32_t small(const cJSON *o, const char *name)
 {
-	uint64_t value = number(o, name);
+	uint64_t value = report_number(o, name);
 	return value <= UINT32_MAX ? (uint32_t)value : 0;
 }
 
@@ -116,8 +116,8 @@ static void add_related(struct finding *f, const cJSON *o)
 	{
 		const char *role = text(item, "role");
 		struct finding_related r = { finding_intern(role ? role : "?"),
-					     own_text(item, "message"), number(item, "event"),
-					     place(item) };
+					     report_own_text(item, "message"),
+					     report_number(item, "event"), place(item) };
 		VEC_PUSH(&f->related, r);
 	}
 }
@@ -132,21 +132,21 @@ static void add_why(struct finding *f, const cJSON *o)
 		if (row && text(item, "text"))
 			finding_add_why(f, finding_intern(row),
 					cJSON_IsNumber(weight) ? weight->valueint : 0,
-					own_text(item, "text"));
+					report_own_text(item, "text"));
 	}
 }
 
 static void add_verdict(struct finding *f, const cJSON *o)
 {
 	const char *state = text(o, "state");
-	struct finding_verdict v = { .states = number(o, "states"),
-				     .stores = number(o, "stores"),
-				     .lost = number(o, "lost") };
+	struct finding_verdict v = { .states = report_number(o, "states"),
+				     .stores = report_number(o, "stores"),
+				     .lost = report_number(o, "lost") };
 	while (state && v.proof < FINDING_PROOFS && strcmp(state, finding_proof_name(v.proof)))
 		v.proof++;
 	if (!state || v.proof == FINDING_PROOFS || !text(o, "text"))
 		return;
-	v.text = own_text(o, "text");
+	v.text = report_own_text(o, "text");
 	finding_judge(f, &v);
 }
 
@@ -156,7 +156,7 @@ static void add_paths(struct finding *f, const cJSON *o)
 	cJSON_ArrayForEach(item, field(o, "paths"))
 	{
 		struct finding_place at = place(item);
-		finding_add_path(f, &at, number(item, "count"));
+		finding_add_path(f, &at, report_number(item, "count"));
 		free(at.frame);
 	}
 }
@@ -170,28 +170,29 @@ static enum finding_level level_of(const cJSON *o, enum finding_level other)
 	return other;
 }
 
+struct finding_step report_step_of(const cJSON *o)
+{
+	const char *what = text(o, "what");
+	return (struct finding_step){ report_number(o, "event"), small(o, "thread"),
+				      finding_intern(what ? what : "?"),
+				      report_own_text(o, "text") };
+}
+
 static void add_steps(struct finding *f, const cJSON *o)
 {
 	const cJSON *item;
-	cJSON_ArrayForEach(item, field(o, "steps"))
-	{
-		const char *what = text(item, "what");
-		struct finding_step step = { number(item, "event"), small(item, "thread"),
-					     finding_intern(what ? what : "?"),
-					     own_text(item, "text") };
-		VEC_PUSH(&f->steps, step);
-	}
+	cJSON_ArrayForEach(item, field(o, "steps")) VEC_PUSH(&f->steps, report_step_of(item));
 }
 
 static void add_input(struct finding *f, const cJSON *w)
 {
 	f->input = xcalloc(1, sizeof *f->input);
 	*f->input = (struct finding_input){
-		.text = own_text(w, "text"),
-		.folder = own_text(w, "input"),
-		.backtrace = text(w, "verdict") ? NULL : own_text(w, "backtrace"),
-		.path = number(w, "path"),
-		.paths = number(w, "paths"),
+		.text = report_own_text(w, "text"),
+		.folder = report_own_text(w, "input"),
+		.backtrace = text(w, "verdict") ? NULL : report_own_text(w, "backtrace"),
+		.path = report_number(w, "path"),
+		.paths = report_number(w, "paths"),
 	};
 }
 
@@ -199,32 +200,33 @@ static void add_witness(struct finding *f, const cJSON *w)
 {
 	const cJSON *status = field(w, "status");
 	f->witness = finding_intern(text(w, "type"));
-	f->replay = own_text(w, "replay");
+	f->replay = report_own_text(w, "replay");
 	if (field(w, "paths"))
 		add_input(f, w);
 	if (!text(w, "verdict")) {
-		f->event = number(w, "event");
+		f->event = report_number(w, "event");
 		return;
 	}
 	const cJSON *op = field(w, "operation");
 	f->crash = xcalloc(1, sizeof *f->crash);
 	*f->crash = (struct finding_crash){
-		.verdict = own_text(w, "verdict"),
+		.verdict = report_own_text(w, "verdict"),
 		.status = cJSON_IsNumber(status) ? status->valueint : 0,
-		.output = own_text(w, "output"),
-		.backtrace = own_text(w, "backtrace"),
-		.state = own_text(w, "state"),
-		.event = number(w, "event"),
-		.lines_lost = number(w, "lines_lost"),
-		.lines_ahead = number(w, "lines_ahead"),
-		.states = number(w, "states"),
-		.recoveries = number(w, "recoveries"),
-		.op = { .index = number(op, "index"),
-			.id = number(op, "id"),
-			.last = number(op, "last"),
-			.name = own_text(op, "name"),
-			.input = own_text(op, "input"),
+		.output = report_own_text(w, "output"),
+		.backtrace = report_own_text(w, "backtrace"),
+		.state = report_own_text(w, "state"),
+		.event = report_number(w, "event"),
+		.lines_lost = report_number(w, "lines_lost"),
+		.lines_ahead = report_number(w, "lines_ahead"),
+		.states = report_number(w, "states"),
+		.recoveries = report_number(w, "recoveries"),
+		.op = { .index = report_number(op, "index"),
+			.id = report_number(op, "id"),
+			.last = report_number(op, "last"),
+			.name = report_own_text(op, "name"),
+			.input = report_own_text(op, "input"),
 			.fate = finding_intern(text(op, "fate")) },
+		.scene = report_scene_of(w),
 	};
 }
 
@@ -242,11 +244,11 @@ static struct finding *finding(const cJSON *o)
 {
 	struct finding *f = finding_new(kind_of(o));
 	memcpy(f->id, text(o, "id"), sizeof f->id);
-	f->message = own_text(o, "message");
-	f->advice = own_text(o, "advice");
-	f->cause = own_text(o, "cause");
-	f->data = own_text(o, "data");
-	f->count = number(o, "count");
+	f->message = report_own_text(o, "message");
+	f->advice = report_own_text(o, "advice");
+	f->cause = report_own_text(o, "cause");
+	f->data = report_own_text(o, "data");
+	f->count = report_number(o, "count");
 	f->suppressed = cJSON_IsTrue(field(o, "suppressed"));
 	f->place = place(o);
 	f->level = level_of(o, f->kind->level);
@@ -257,7 +259,7 @@ static struct finding *finding(const cJSON *o)
 	add_steps(f, o);
 	add_witness(f, field(o, "witness"));
 	if (field(o, "event"))
-		f->event = number(o, "event");
+		f->event = report_number(o, "event");
 	finding_recall(f);
 	return f;
 }

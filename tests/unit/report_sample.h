@@ -226,6 +226,56 @@ static struct finding *sample_crash(const struct sample *s, enum finding_kind ki
 	return f;
 }
 
+static void sample_lane(struct finding_scene *scene, const char *data,
+			const struct finding_step *step, size_t n)
+{
+	struct finding_lane lane = { .data = xstrdup(data) };
+	for (size_t i = 0; i < n; i++) {
+		struct finding_step own = step[i];
+		own.text = own.text ? xstrdup(own.text) : NULL;
+		VEC_PUSH(&lane.step, own);
+	}
+	VEC_PUSH(&scene->lane, lane);
+}
+
+/* Two lines, what is lost in one of them, and an operation under way. */
+static struct finding_scene *sample_scene(void)
+{
+	static char head[] = "list.c:6 insert", n[] = "list.c:8 insert";
+	static const struct finding_step first[] = { { 1002, 1, "store", head },
+						     { 1003, 1, "flush", NULL },
+						     { 1004, 0, "persistent", NULL },
+						     { 1006, 1, "lost", head } };
+	static const struct finding_step second[] = { { 1008, 1, "ahead", n } };
+	struct finding_scene *scene = finding_scene_new();
+	sample_lane(scene, "a pool+0x40", first, 4);
+	sample_lane(scene, "a pool+0x80", second, 1);
+	VEC_PUSH(&scene->fence, ((struct finding_step){ 1004, 1, "fence", xstrdup(n) }));
+	VEC_PUSH(&scene->field,
+		 ((struct finding_field){ .data = xstrdup("a pool+0x40"),
+					  .object = xstrdup("struct list"),
+					  .member = xstrdup("head"),
+					  .type = xstrdup("uint64_t"),
+					  .has = xstrdup("6"),
+					  .should = xstrdup("7"),
+					  .at = xstrdup("insert (list.c:6)"),
+					  .statement = xstrdup("l->head = v; " SAMPLE_NASTY),
+					  .size = 8,
+					  .event = 1006 }));
+	VEC_PUSH(&scene->field, ((struct finding_field){ .data = xstrdup("a pool+0x48"),
+							 .at = xstrdup("prog+0x1234"),
+							 .size = 40,
+							 .event = 1006 }));
+	scene->fields = 3;
+	VEC_PUSH(&scene->flight, ((struct finding_flight){ .name = xstrdup("insert"),
+							   .input = xstrdup("put 7"),
+							   .index = 4,
+							   .id = 104,
+							   .begin = 1005,
+							   .thread = 1 }));
+	return scene;
+}
+
 static struct finding *sample_ordering(const struct sample *s)
 {
 	struct finding *f = sample_crash(s, FINDING_ORDERING, 6);
@@ -242,6 +292,7 @@ static struct finding *sample_ordering(const struct sample *s)
 	f->crash->states = 14;
 	f->crash->recoveries = 37;
 	f->crash->state = xstrdup("1040 0:64:2");
+	f->crash->scene = sample_scene();
 	sample_step(f, 1006, 1, "lost", "list.c:6 insert");
 	sample_step(f, 1008, 1, "persisted", "list.c:8 insert");
 	sample_step(f, 1040, 0, "crash", "the crash");

@@ -142,6 +142,53 @@ static void expect_same_text(const char *a, const char *b)
 		assert_string_equal(a, b);
 }
 
+static void expect_same_steps(const struct finding_step *a, size_t n, const struct finding_step *b,
+			      size_t m)
+{
+	assert_int_equal(n, m);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(a[i].what, b[i].what);
+		expect_same_text(a[i].text, b[i].text);
+		assert_int_equal(a[i].event, b[i].event);
+		assert_int_equal(a[i].thread, b[i].thread);
+	}
+}
+
+static void expect_same_scene(const struct finding_scene *a, const struct finding_scene *b)
+{
+	assert_int_equal(!a, !b);
+	if (!a)
+		return;
+	assert_int_equal(a->field.n, b->field.n);
+	assert_int_equal(a->fields, b->fields);
+	for (size_t i = 0; i < a->field.n; i++) {
+		const struct finding_field *x = &a->field.p[i], *y = &b->field.p[i];
+		expect_same_text(x->data, y->data);
+		expect_same_text(x->object, y->object);
+		expect_same_text(x->member, y->member);
+		expect_same_text(x->type, y->type);
+		expect_same_text(x->has, y->has);
+		expect_same_text(x->should, y->should);
+		expect_same_text(x->at, y->at);
+		expect_same_text(x->statement, y->statement);
+		assert_int_equal(x->size, y->size);
+	}
+	assert_int_equal(a->flight.n, b->flight.n);
+	for (size_t i = 0; i < a->flight.n; i++) {
+		expect_same_text(a->flight.p[i].name, b->flight.p[i].name);
+		expect_same_text(a->flight.p[i].input, b->flight.p[i].input);
+		assert_int_equal(a->flight.p[i].begin, b->flight.p[i].begin);
+		assert_int_equal(a->flight.p[i].id, b->flight.p[i].id);
+	}
+	assert_int_equal(a->lane.n, b->lane.n);
+	for (size_t i = 0; i < a->lane.n; i++) {
+		expect_same_text(a->lane.p[i].data, b->lane.p[i].data);
+		expect_same_steps(a->lane.p[i].step.p, a->lane.p[i].step.n, b->lane.p[i].step.p,
+				  b->lane.p[i].step.n);
+	}
+	expect_same_steps(a->fence.p, a->fence.n, b->fence.p, b->fence.n);
+}
+
 static void expect_same_crash(const struct finding_crash *a, const struct finding_crash *b)
 {
 	assert_int_equal(!a, !b);
@@ -157,6 +204,7 @@ static void expect_same_crash(const struct finding_crash *a, const struct findin
 	assert_int_equal(a->lines_ahead, b->lines_ahead);
 	assert_int_equal(a->states, b->states);
 	assert_int_equal(a->recoveries, b->recoveries);
+	expect_same_scene(a->scene, b->scene);
 }
 
 static void expect_same(const struct finding *a, const struct finding *b, bool valid_utf8)
@@ -183,13 +231,7 @@ static void expect_same(const struct finding *a, const struct finding *b, bool v
 		assert_int_equal(a->related.p[i].event, b->related.p[i].event);
 		expect_same_place(&a->related.p[i].place, &b->related.p[i].place);
 	}
-	assert_int_equal(a->steps.n, b->steps.n);
-	for (size_t i = 0; i < a->steps.n; i++) {
-		assert_string_equal(a->steps.p[i].what, b->steps.p[i].what);
-		expect_same_text(a->steps.p[i].text, b->steps.p[i].text);
-		assert_int_equal(a->steps.p[i].event, b->steps.p[i].event);
-		assert_int_equal(a->steps.p[i].thread, b->steps.p[i].thread);
-	}
+	expect_same_steps(a->steps.p, a->steps.n, b->steps.p, b->steps.n);
 	expect_same_crash(a->crash, b->crash);
 }
 
