@@ -85,6 +85,15 @@ static cJSON *chart(const struct report_chart *c)
 	return o;
 }
 
+char *report_chart_json(const struct report_chart *c)
+{
+	cJSON *o = chart(c);
+	char *text = cJSON_PrintUnformatted(o), *own = xstrdup(text ? text : "null");
+	cJSON_Delete(o);
+	cJSON_free(text);
+	return own;
+}
+
 static cJSON *tree(const struct report *r, bool page)
 {
 	cJSON *o = cJSON_CreateObject(), *command = cJSON_CreateArray(), *stats, *notes;

@@ -71,6 +71,14 @@ void report_print(const struct report *, const char *name, FILE *); /* NULL: in 
 int report_json(const struct report *, const char *path, struct err *);
 int report_sarif(const struct report *, const char *path, struct err *);
 int report_html(const struct report *, const char *path, struct err *);
+/* The page of it as one that is served: its data, and the page with them, which asks for news of any later version (a
+ * word) in "events", and for the data in "report.json". The second is xmalloc'ed; NULL: there is no memory. */
+char *report_page_json(const struct report *);
+void report_served_page(struct buf *, const char *json, const char *version);
+/* A page that lists several, from what their "events" say. */
+void report_served_list(struct buf *, const char *json);
+/* "columns" and "rows", as in the report; malloc'ed. */
+char *report_chart_json(const struct report_chart *);
 /* The ids in a JSON report of ours, suppressed findings' too, for --baseline. */
 int report_read_ids(const char *path, char ***ids, size_t *n, struct err *);
 void report_free_ids(char **ids, size_t n);

@@ -73,7 +73,7 @@ class Browser:
 
     def open(self, path):
         self.events.clear()
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         deadline = time.monotonic() + 60
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self.message(deadline))
@@ -262,7 +262,8 @@ def check_widths(page):
             .filter(e => { const text = document.createRange(); text.selectNodeContents(e);
                 return text.getBoundingClientRect().right > innerWidth + 1; }).map(e => e.textContent)""")
         assert not wide, (width, wide)
-        over = page.js("[...document.querySelectorAll('.life')].filter(e => e.scrollWidth > e.clientWidth + 1).length")
+        page.js("new Promise(done => setTimeout(done, 50))")  # the timeline is drawn anew
+        over = page.js("[...document.querySelectorAll('.life, .timeline, .fields, .tools')].filter(e => e.scrollWidth > e.clientWidth + 1).length")
         assert over == 0, (width, over)
         assert page.js("document.querySelectorAll('.life .crash').length") == 1
         assert page.js("document.documentElement.scrollWidth") <= width, page.js("document.documentElement.scrollWidth")
@@ -290,6 +291,89 @@ def check_crash(page):
     said = page.js("document.querySelector('.said').textContent")
     assert said.endswith("\n\nbad \ufffd<b>list</b>: n is 1 but head is 0"), said
     assert page.js("document.querySelectorAll('#detail b').length") == 1  # "Fix:" is the only one
+
+
+TIMELINE = "document.querySelector('.timeline')"
+
+
+def told(page):
+    text = page.js(f"{TIMELINE}.getAttribute('aria-valuetext')")
+    assert text == page.js("document.querySelector('.told').textContent")
+    return text
+
+
+def check_timeline(page):
+    choose(page, "kind", "ordering")
+    page.js(f"{TIMELINE}.focus()")
+    assert told(page) == "event 1,040: the crash"
+    page.key("ArrowLeft", 37)
+    assert told(page) == "event 1,008, thread 1: store, there by chance to a pool+0x80 at list.c:8 insert"
+    page.key("Home", 36)
+    page.key("ArrowRight", 39)
+    assert told(page) == "event 1,003, thread 1: flush to a pool+0x40"
+    page.key("PageUp", 33)
+    assert "fence at list.c:8 insert" in told(page) and "all before it is guaranteed to a pool+0x40" in told(page)
+    page.key("End", 35)
+    marks = f"{TIMELINE}.querySelectorAll('circle, path').length"
+    everything = page.js(marks)
+    page.key("+", 187, "+")
+    assert page.js(marks) < everything
+    page.key("0", 48, "0")
+    assert page.js(marks) == everything
+    page.click(".tools [aria-label='zoom in']")
+    page.click(".tools [aria-label='event before']")
+    assert told(page).startswith("event 1,008") and page.js(marks) < everything
+    page.click(".tools [aria-label='show all events']")
+    assert page.js(marks) == everything
+    assert page.js(f"{TIMELINE}.querySelectorAll('.gone').length") == 1
+    assert page.js("document.querySelector('#list [aria-current=true]').textContent").startswith("error")  # the list has not moved
+
+
+def check_fields(page):
+    rows = page.js("[...document.querySelectorAll('.fields tbody tr')].map(e => [...e.children].map(c => c.textContent))")
+    assert rows[0][:3] == ["struct list.head (uint64_t)a pool+0x40", "6", "7"] and rows[0][3].startswith("insert (list.c:6)l->head = v; </script>"), rows
+    assert rows[1] == ["a pool+0x48", "40 bytes", "differ", "prog+0x1234"], rows
+    text = page.js(DETAIL)
+    assert "and 1 field more: holdfast diff" in text and "operation 4 'insert' (id 104), since event 1,005, thread 1" in text and "put 7" in text
+
+
+def check_charts(page):
+    page.click("#chart summary")
+    assert page.js("[...document.querySelectorAll('#figures figcaption')].map(e => [...e.children].map(c => c.textContent))") == [
+        ["images tested", "120", "12 s"], ["causes", "4", "12 s"]]  # one that is always 0 is left out
+    page.js("document.querySelectorAll('.plot')[1].focus()")
+    page.key("ArrowLeft", 37)
+    plot = "document.activeElement.getAttribute('aria-valuetext')"
+    assert page.js(plot) == "1 causes after 1.0 s"
+    page.key("Home", 36)
+    assert page.js(plot) == "0 causes after 0.5 s"
+    page.js("document.activeElement.blur()")
+    assert page.js("document.querySelectorAll('#figures b')[1].textContent") == "4"
+    page.click("#chart summary")
+
+
+WIDGETS = {"button", "link", "slider", "textbox", "searchbox", "combobox", "checkbox", "listbox", "table", "image", "img", "figure", "toolbar", "progressbar"}
+
+
+def tree(page):
+    """(role, name) of all that a screen reader meets."""
+    page.call("Accessibility.enable")
+    nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+    return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in nodes if not n["ignored"]]
+
+
+def check_accessible(page):
+    choose(page, "kind", "ordering")
+    page.js("document.querySelector('#chart').open = true")
+    nodes = tree(page)
+    nameless = [role for role, name in nodes if role in WIDGETS - {"figure", "image"} and not name]
+    assert not nameless, nameless
+    for wanted in [("slider", "Events up to the crash"), ("toolbar", "Zoom of the timeline"), ("button", "zoom in"), ("slider", "causes over time"),
+                   ("table", "The crash image beside the one with nothing lost"), ("columnheader", "should be"), ("search", "Filter findings"),
+                   ("navigation", "Findings"), ("article", "Finding"), ("heading", "THE LINES UP TO THE CRASH")]:
+        assert wanted in nodes, wanted
+    assert page.js("document.documentElement.lang") == "en" and page.js("document.querySelectorAll('main').length") == 1
+    page.js("document.querySelector('#chart').open = false")
 
 
 def check_replay(page):
@@ -343,6 +427,8 @@ SAMPLE = [("the list and its summary", check_list), ("filters", check_filters), 
 
 
 CRASHES = [("a crash", check_crash), ("the replay command is copied", check_replay), ("other crashes", check_other_crashes),
+           ("the timeline: keys, buttons, zoom", check_timeline), ("what is lost, field by field; operations under way", check_fields),
+           ("charts over time", check_charts), ("roles and names for screen readers", check_accessible),
            ("names and pictures at 1280 and 390 pixels; statistics fold away", check_widths)]
 
 

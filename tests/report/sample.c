@@ -40,13 +40,18 @@ static int write_report(const struct report *r, const char *format, const char *
 	return status ? err.status : 0;
 }
 
+/* Numbers over time. */
+static const char *const columns[] = { "seconds", "images tested", "causes", "nothing" };
+static const double rows[] = { 0.5, 3, 0, 0, 1, 40, 1, 0, 12.25, 120, 4, 0 };
+static const struct report_chart chart = { columns, 4, rows, 3 };
+
 int main(int argc, char **argv)
 {
 	static struct sample s;
 	if (argc < 3)
 		return EXIT_USAGE;
 	if (argc > 3 && !strcmp(argv[3], "crash"))
-		sample_make_crashes(&s);
+		sample_make_crashes(&s), s.report.chart = &chart;
 	else
 		sample_make(&s, argc > 3 && !strcmp(argv[3], "empty"));
 	if (argc > 3) {
