@@ -107,7 +107,7 @@ int check_run_trace(struct check_run *r, const char *dir, struct finding_set *ou
 	check_end(r->check);
 	check_report(r->check, out);
 	int bad = check_orders(r, replay, out, err);
-	r->command = run_command(trace_defs(r->reader), &r->ncommand);
+	r->command = launch_command(trace_defs(r->reader), &r->ncommand);
 	free(replay);
 	return bad ? -1 : 0;
 }

@@ -86,7 +86,7 @@ static int load_command(struct fix_input *in, struct err *err)
 	if (!r)
 		return -1;
 	int more = trace_next(r, &e, err);
-	char **command = run_command(trace_defs(r), &n);
+	char **command = launch_command(trace_defs(r), &n);
 	for (size_t i = 0; i < n; i++)
 		fix_input_word(in, &in->command, xstrdup(command[i]));
 	free(command);

@@ -44,17 +44,6 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 	};
 }
 
-/* The first process's arguments, which lie one behind the other, each ended by a zero byte. */
-char **run_command(const struct trace_defs *defs, size_t *n)
-{
-	const struct trace_process_def *p = trace_process(defs, 0);
-	VEC(char *) words = { 0 };
-	for (uint32_t i = 0; p && i < p->command_len; i += (uint32_t)strlen(p->command + i) + 1)
-		VEC_PUSH(&words, p->command + i);
-	*n = words.n;
-	return words.p;
-}
-
 void run_opts_free(struct run_opts *o)
 {
 	free(o->pm.p);

@@ -105,8 +105,6 @@ struct run_opts {
 /* Adds the options to what is launched; the watch list gets `more` globs at its end. */
 struct launch_opts run_launch_opts(struct run_opts *, char **argv, const char *const *more,
 				   size_t nmore);
-/* The command of a recorded program: an array of words, to be freed; they are the trace's. */
-char **run_command(const struct trace_defs *, size_t *n);
 void run_opts_free(struct run_opts *);
 /* What is wrong with the options about a server, or NULL. */
 const char *run_server_misuse(const struct run_opts *);

@@ -14,6 +14,7 @@
 	X(infer)                                                                                   \
 	X(merge)                                                                                   \
 	X(status)                                                                                  \
+	X(serve)                                                                                   \
 	X(show)                                                                                    \
 	X(replay)                                                                                  \
 	X(diff)                                                                                    \

@@ -18,6 +18,17 @@ bool launch_folder_is(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The first process's arguments, which lie one behind the other, each ended by a zero byte. */
+char **launch_command(const struct trace_defs *defs, size_t *n)
+{
+	const struct trace_process_def *p = trace_process(defs, 0);
+	VEC(char *) words = { 0 };
+	for (uint32_t i = 0; p && i < p->command_len; i += (uint32_t)strlen(p->command + i) + 1)
+		VEC_PUSH(&words, p->command + i);
+	*n = words.n;
+	return words.p;
+}
+
 /* A long name is cut, not within a character of UTF-8, so that there is room for the number. */
 static int name_room(const char *name)
 {

@@ -65,6 +65,8 @@ void launch_free(struct launch *);
 
 /* ---- recordings ---- */
 
+/* The words of the recorded program's command, which live as long as the definitions; the array is malloc'ed. */
+char **launch_command(const struct trace_defs *, size_t *n);
 /* Is it a folder, there already? */
 bool launch_folder_is(const char *path);
 /* Makes PROGRAM-N.hft, with the first N that is free; xmalloc'ed; NULL and err. */
