@@ -172,11 +172,13 @@ class Plan:
 
     def files_correct(self, subject, about, small):
         """A trap or a clean program, under each model. The analyses that need no crash find the same under all."""
-        make = self.maker(subject, about)
+        make, drawn = self.maker(subject, about), FILE_MODELS[zlib.crc32(subject.encode()) % len(FILE_MODELS)]
         for model, path in ((model, path) for path in small for model in FILE_MODELS):
             first = ["misuse"] if model == FILE_MODELS[0] else []
-            yield make(f"{path.stem}, {model}", [*first, "crash"], self.some(), with_ops(path), model=model)
-            if not (self.quick and first):
+            if not self.quick or not about.get("trap") or model == drawn:
+                yield make(f"{path.stem}, {model}", ["misuse", "crash"] if self.quick and about.get("trap") else [*first, "crash"], self.some(), with_ops(path),
+                           model=model)
+            if not (self.quick and model == drawn):
                 yield make(f"{path.stem}, output, {model}", ["output"], self.some(), with_ops(path), judges=("probe", "continue"), model=model)
         for model in () if self.quick else FILE_MODELS:
             yield make(f"random 1, {model}", ["misuse", "crash"], self.some(), random_ops(about["program"], 1, QUICK_RANDOM_OPS), model=model)

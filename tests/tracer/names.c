@@ -240,6 +240,69 @@ static void then_mapped(void)
 	moment();
 }
 
+/* Holes, ranges that are zeroed, cut out and put in; nothing is mapped. */
+static void ranges(void)
+{
+	int fd = open("big", O_RDWR), far = make("far", "near");
+	MUST(fd >= 0 && pwrite(far, "end", 3, 3000000) == 3);
+	moment();
+	MUST(!ftruncate(far, 4000000) && !ftruncate(far, 2000000) && !ftruncate(far, 2500000));
+	moment();
+	MUST(!fallocate(far, FALLOC_FL_KEEP_SIZE, 2400000, 500000));
+	MUST(pwrite(far, "x", 1, 2499999) == 1);
+	moment();
+	if (!fallocate(fd, FALLOC_FL_ZERO_RANGE, 100, 5000))
+		moment();
+	if (!fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, 18000, 5000))
+		moment();
+	if (!fallocate(fd, FALLOC_FL_ZERO_RANGE, 18000, 5000))
+		moment();
+	if (!fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 4096, 4096))
+		moment();
+	if (!fallocate(fd, FALLOC_FL_INSERT_RANGE, 8192, 4096))
+		moment();
+	MUST(pwrite(fd, "after", 5, 8190) == 5);
+	moment();
+}
+
+/* One file through several descriptors, in several ways, and while it has no name. */
+static void descriptors(void)
+{
+	int one = make("log", "begin"), two = open("log", O_WRONLY | O_APPEND), copy = dup(one),
+	    ends[2];
+	struct iovec v = { (char[]){ "vector" }, 6 };
+	MUST(write(two, "-two", 4) == 4 && write(copy, "-copy", 5) == 5 &&
+	     write(one, "-one", 4) == 4);
+	moment();
+	MUST(pwrite(two, "appended", 8, 0) == 8); /* Linux appends, whatever the offset */
+	moment();
+	if (pwritev2(one, &v, 1, 0, RWF_APPEND) == 6)
+		moment();
+	MUST(!pipe(ends) && write(ends[1], "spliced", 7) == 7);
+	MUST(splice(ends[0], NULL, one, NULL, 7, 0) == 7);
+	moment();
+	MUST(!rename("old", "log") && write(one, "unseen", 6) == 6); /* what it was is gone */
+	moment();
+	close(make("log", "another"));
+	MUST(write(two, "unseen", 6) == 6);
+	moment();
+	int three = open("twin", O_RDWR | O_TRUNC), four = open("twin2", O_RDWR);
+	MUST(three >= 0 && four >= 0 && pwrite(four, "by its other name", 17, 3) == 17);
+	MUST(!ftruncate(three, 8) && !unlink("twin") && pwrite(three, "Z", 1, 9) == 1);
+	moment();
+	int nameless = open("sub", O_TMPFILE | O_RDWR, 0644);
+	if (nameless >= 0 && write(nameless, "first", 5) == 5) {
+		moment();
+		if (!linkat(nameless, "", AT_FDCWD, "sub/named", AT_EMPTY_PATH))
+			moment();
+	}
+	void *page = NULL;
+	MUST(!posix_memalign(&page, 4096, 8192) && memset(page, 'd', 8192));
+	int direct = open("direct", O_RDWR | O_CREAT | O_DIRECT, 0644);
+	if (direct >= 0 && pwrite(direct, page, 8192, 4096) == 8192)
+		moment();
+}
+
 /* ---- all of that at random ---- */
 
 static uint64_t seed;
@@ -322,7 +385,8 @@ int main(int argc, char **argv)
 	} scenario[] = {
 		{ "log", log_beside },     { "relative", relative }, { "replaced", replaced },
 		{ "folders", folders },    { "links", links },       { "contents", contents },
-		{ "mapped", then_mapped }, { "random", at_random },
+		{ "mapped", then_mapped }, { "ranges", ranges },     { "descriptors", descriptors },
+		{ "random", at_random },
 	};
 	if (argc < 3)
 		return 2;

@@ -87,6 +87,8 @@ for one, about in {
     "links": "hard links and symbolic ones",
     "contents": "all ways to write, cut and copy",
     "mapped": "written, then mapped, then written again",
+    "ranges": "holes, and ranges that are zeroed, cut out and put in",
+    "descriptors": "a file opened twice, replaced and removed while it is open, made without a name, written past the page cache",
 }.items():
     case(about)(lambda one=one: compare(one))
 
