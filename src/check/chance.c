@@ -10,6 +10,8 @@
  */
 #include "check/internal.h"
 
+#define SELDOM 8
+
 bool check_fenced_since(struct check *c, const struct model_step *s, int w)
 {
 	const struct model_thread *t = model_thread(c->model, s->line->storer);
@@ -69,6 +71,41 @@ static uint64_t near_bytes(struct oracle_state *u, const struct model_step *s)
 	return near & ~after ? near & ~after : near;
 }
 
+void check_note_round(struct oracle_state *u, const struct model_step *s)
+{
+	while (u->rounds.n <= s->where)
+		VEC_PUSH(&u->rounds, (struct check_round){ 0 });
+	struct check_round *r = &u->rounds.p[s->where];
+	if (r->key != s->line->key)
+		r->elsewhere = r->here;
+	r->key = s->line->key;
+	r->here = (uint32_t)s->ev->num + 1;
+	r->stores++;
+	r->anew += (s->line->meant & ~s->line->open & s->mask) != 0;
+}
+
+bool check_is_seldom(const struct oracle_state *u, uint32_t statement)
+{
+	uint64_t stores = 0, anew = 0;
+	for (size_t w = 0; w < u->rounds.n; w++) {
+		bool mine = u->check->statement.p[w] == statement;
+		stores += mine ? u->rounds.p[w].stores : 0;
+		anew += mine ? u->rounds.p[w].anew : 0;
+	}
+	return anew * SELDOM < stores;
+}
+
+bool check_is_left(struct oracle_state *u, const struct model_step *s, unsigned w)
+{
+	const struct model_line *l = s->line;
+	if (l->store[w] >= u->rounds.n)
+		return false;
+	const struct check_round *r = &u->rounds.p[l->store[w]];
+	uint32_t newest = r->key == l->key ? r->elsewhere : r->here;
+	return was_passed_by(u->check, s, w) && newest &&
+	       model_when(newest - 1, s->ev->num) > model_when(l->when[w], s->ev->num);
+}
+
 /* The two stores are made by one function, which comes to the second later. */
 static bool are_kin(struct oracle_state *u, model_where a, model_where b)
 {
@@ -118,7 +155,8 @@ static bool has_kin(struct oracle_state *u, const struct model_line *l, unsigned
 /*
  * Where some of the near bytes were stored since the thread's newest fence, the flush is made for these: what an
  * earlier fence has passed by was left open then. But a function that stores to a line, fences, stores to it again and
- * flushes it once relies on the order of stores in a line, and means all of them.
+ * flushes it once relies on the order of stores in a line, and means all of them: if that fence is of use, or an mfence,
+ * as some use for the order alone. An sfence has no use but to wait for flushes.
  */
 static uint64_t recent_words(struct oracle_state *u, const struct model_step *s, uint64_t near)
 {
@@ -126,7 +164,8 @@ static uint64_t recent_words(struct oracle_state *u, const struct model_step *s,
 	MODEL_EACH_WORD (w, near)
 		recent |= was_passed_by(u->check, s, w) ? 0 : near & 0xffull << (w * 8);
 	MODEL_EACH_WORD (w, recent ? near & ~recent : 0)
-		if (has_kin(u, s->line, w, recent) && !has_returned(u, s, w))
+		if (has_kin(u, s->line, w, recent) && !has_returned(u, s, w) &&
+		    !check_is_expected(u, s->line->store[w]) && !check_is_left(u, s, w))
 			kin |= near & 0xffull << (w * 8);
 	return recent ? recent | kin : near;
 }
@@ -183,6 +222,8 @@ uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
 			? s->mask
 		: by == CHECK_BY_PROGRAM ? near_words(u, s)
 					 : 0;
+	if (by == CHECK_BY_PROGRAM && flushed & check_asked_bytes(u->check, l))
+		flushed &= check_asked_bytes(u->check, l);
 	return meant | (flushed & ~streamed);
 }
 
@@ -205,7 +246,9 @@ bool check_is_stray(struct oracle_state *u, const struct model_step *s, unsigned
 	const struct model_line *l = s->line;
 	return purpose && l->flush_when &&
 	       check_persister(u->check, l->flush) == CHECK_BY_PROGRAM &&
-	       was_passed_by(u->check, s, w) && !check_by_pmdk(u->check, l->store[w]);
+	       (was_passed_by(u->check, s, w) || (oracle_tally(u, l->store[w])[LINKS] &&
+						  check_near_after(u, l->store[w], l->flush))) &&
+	       !check_by_pmdk(u->check, l->store[w]);
 }
 
 /* The flush is made in the very function that stores, or, if nothing waits for it there, on behalf of that. */
@@ -225,9 +268,18 @@ bool check_was_forgotten(struct oracle_state *u, const struct check_group *g, bo
 		return true; /* that others lie in lines which its function flushes next is luck */
 	if (g->tally[PERSISTED] || g->tally[BY_CHANCE])
 		return false;
+	if (g->tally[UNASKED] && g->tally[UNASKED] >= g->tally[STRAY] && g->k.extra &&
+	    !check_is_seldom(u, statement[g->k.where]))
+		return true;
+	if (g->tally[STRAY] && g->tally[LEFT] >= g->tally[STRAY])
+		return true;
 	for (size_t i = 0; i < u->pairs.v.n; i++) {
 		const struct pair *p = &u->pairs.v.p[i];
-		if (statement[p->a] == statement[g->k.where] && may_be_meant(u->check, p, awaited))
+		if (statement[p->a] != statement[g->k.where])
+			continue;
+		if (p->near == CHECK_NEAR_AFTER && g->tally[LINKS])
+			continue; /* … in the next call */
+		if (may_be_meant(u->check, p, awaited))
 			return false;
 	}
 	return true;

@@ -115,11 +115,15 @@ void check_free(struct check *c)
 		return;
 	check_plugins_free(c->plugins);
 	check_disk_free(c->files);
+	check_asked_free(&c->asked);
+	VEC_FREE(&c->vain);
 	for (size_t i = 0; check_oracles[i]; i++) {
 		check_causes_free(&c->state[i].causes);
 		check_pairs_free(&c->state[i].pairs);
 		check_pairs_free(&c->state[i].writers);
 		check_pairs_free(&c->state[i].awaited);
+		VEC_FREE(&c->state[i].expected);
+		VEC_FREE(&c->state[i].rounds);
 		check_pairs_free(&c->state[i].replaced);
 		check_pairs_free(&c->state[i].kin);
 		check_pairs_free(&c->state[i].inside);
@@ -235,6 +239,8 @@ void check_feed(struct check *c, const struct trace_event *e)
 		check_targets_store(c, e);
 	else if (e->kind == TRACE_MAP)
 		check_targets_map(c, e);
+	else if (e->kind == TRACE_CALL || e->kind == TRACE_RETURN)
+		check_asked_call(c, e);
 	if (!by_runtime(c, e))
 		model_feed(c->model, e);
 	check_plugins_event(c->plugins, e);
@@ -250,7 +256,7 @@ static void find_helpers(struct check *c)
 	for (model_where w = 0; w < model_places(c->model); w++) {
 		const struct model_place *p = model_place(c->model, w);
 		enum finding_act act;
-		if (!p->ip || !finding_act_of(p->class, &act))
+		if (!p->ip || !finding_act_of(p->class, p->stores, &act))
 			continue;
 		const struct finding_place *at = check_place(c, w);
 		finding_helpers_see(c->helpers, (struct srcloc_where){ at->frame, at->n }, act);

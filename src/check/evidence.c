@@ -110,6 +110,22 @@ static bool stray(const struct check_facts *f)
 	return f->stray && !left_out(f);
 }
 
+static bool unasked(const struct check_facts *f)
+{
+	return f->unasked;
+}
+
+static bool left(const struct check_facts *f)
+{
+	return f->left && stray(f);
+}
+
+/* Of what is in another object's line by chance, a link is more likely to be needed than a hint or a count. */
+static bool link(const struct check_facts *f)
+{
+	return f->link && stray(f) && !pointer(f);
+}
+
 static bool covered(const struct check_facts *f)
 {
 	return f->covered && f->stray && !beside(f) && !f->published && !f->perhaps;
@@ -123,6 +139,13 @@ static bool replaced(const struct check_facts *f)
 static bool counter(const struct check_facts *f)
 {
 	return f->counter && !f->awaited && !f->recovery_reads;
+}
+
+/* As what is made anew at each start is: it was persisted with its object, and then lives in DRAM, so to speak. */
+static bool seldom(const struct check_facts *f)
+{
+	return f->seldom && f->same_bytes && !f->same_statement && !f->awaited &&
+	       !f->recovery_reads && !counter(f);
 }
 
 static bool recovery_reads(const struct check_facts *f)
@@ -160,8 +183,12 @@ static const struct row {
 	{ "pointer", pointer, 1, "what is stored is itself a pointer to persistent memory" },
 	{ "awaited", awaited, 2,
 	  "a fence right after it waits for nothing, as if its flush were missing" },
-	{ "stray", stray, 1,
-	  "fences passed it by, and the flush that covers it later is made for something else" },
+	{ "stray", stray, 1, "the flush that covers it later is made for something else" },
+	{ "unasked", unasked, 1, "that flush is asked for other bytes of the line only" },
+	{ "left", left, 1,
+	  "that flush is of a later round: the statement has stored elsewhere since" },
+	{ "link", link, 1,
+	  "what is stored may be the offset of something that the program persists" },
 	{ "covered", covered, 1, "the function that stores it flushes the line itself, later" },
 	{ "replaced", replaced, 1,
 	  "fences passed it by, and others, who persist what they store, overwrite it" },
@@ -178,6 +205,9 @@ static const struct row {
 	  "it is a block at the beginning of the file, where the program persists other things" },
 	{ "counter", counter, 0,
 	  "its values are counted up or down, and seldom persisted: it may be counted anew after a restart",
+	  true },
+	{ "seldom", seldom, 0,
+	  "it is stored many times for each time that the bytes are persisted: it may be state of one run",
 	  true },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,

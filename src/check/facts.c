@@ -6,6 +6,19 @@
 #define FAR 65536u  /* … if it is an array */
 #define MANY 4      /* pieces of data that are lost */
 
+static void await(struct oracle_state *u, model_where store, model_where fence)
+{
+	check_pair_hit(&u->awaited, store, fence, 1);
+	while (u->expected.n <= store)
+		VEC_PUSH(&u->expected, 0);
+	u->expected.p[store] = 1;
+}
+
+bool check_is_expected(const struct oracle_state *u, model_where store)
+{
+	return store < u->expected.n && u->expected.p[store];
+}
+
 /*
  * A store fence that has nothing to wait for was meant for the store before it, and for what the thread has
  * stored in the same line since its last fence.
@@ -17,13 +30,13 @@ void check_note_awaited(struct oracle_state *u, const struct model_step *s)
 	    s->effect == MODEL_NOTHING || t->waiting.n || t->flush_num > t->fence_num ||
 	    t->store_num <= t->fence_num)
 		return;
-	check_pair_hit(&u->awaited, t->store, s->where, 1);
+	await(u, t->store, s->where);
 	const struct model_line *l = model_line_of_key(u->check->model, u->newest);
 	if (!l || l->storer != s->thread_id)
 		return;
 	MODEL_EACH_WORD (w, l->open)
 		if (model_when(l->when[w], s->ev->num) + 1 > t->fence_num)
-			check_pair_hit(&u->awaited, l->store[w], s->where, 1);
+			await(u, l->store[w], s->where);
 }
 
 /* A fence in vain follows the statement, in its function or in one that works with it. */
@@ -181,6 +194,11 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.covered = is_covered(u, statement),
 		.counter = check_counts(u, g),
 	};
+	f.seldom = check_is_seldom(u, statement);
+	f.unasked = f.same_bytes && !f.seldom && g->tally[UNASKED] &&
+		    g->tally[UNASKED] >= g->tally[STRAY];
+	f.left = f.stray && g->tally[LEFT] * 2 > g->tally[STRAY];
+	f.link = g->tally[LINKS] != 0;
 	f.followed = f.once && is_followed(u, g);
 	look_at_atomic(u, g, &f);
 	look_at_object(u->check, &g->k, &f);

@@ -5,7 +5,7 @@
  * fence is taken to order it. Atomic instructions are not fences for their own sake.
  *
  * A fence that comes after a store whose flush is missing has nothing to order either: where that
- * very store is reported, the fence is not. An mfence also orders volatile memory, which matters
+ * very store is reported, the fence is not. Nor is one to be removed whose flush found the line clean by chance (flush.c). An mfence also orders volatile memory, which matters
  * where there are several threads: a note.
  */
 #include <inttypes.h>
@@ -32,6 +32,9 @@ static void fence(struct oracle_state *f, const struct model_step *s)
 		return;
 	}
 	t[VAIN]++;
+	if (s->thread_id < f->check->vain.n &&
+	    f->check->vain.p[s->thread_id].num > s->thread->fence_num)
+		check_pair_hit(&f->kin, s->where, f->check->vain.p[s->thread_id].where, 1);
 	t[THREADED] += model_threads(f->check->model) > 1;
 	if (s->thread->store_num > s->thread->fence_num)
 		check_pair_hit(&f->pairs, s->where, s->thread->store, 1);
@@ -61,23 +64,37 @@ static bool explained(struct oracle_state *f, const struct check_group *g,
 	return false;
 }
 
+/* It was meant for a flush that found its line clean by chance. */
+static bool is_by_chance(struct oracle_state *f, const struct check_group *g)
+{
+	const uint32_t *statement = f->check->statement.p;
+	for (size_t i = 0; i < f->kin.v.n; i++) {
+		const struct pair *p = &f->kin.v.p[i];
+		if (statement[p->a] == statement[g->k.where] &&
+		    check_flush_by_chance(f->check, p->b))
+			return true;
+	}
+	return false;
+}
+
 static struct finding *redundant(struct oracle_state *f, const struct check_group *g)
 {
 	uint64_t all = g->k.count + g->tally[USEFUL];
 	bool threaded = is_mfence(f->check, g->k.where) && g->tally[THREADED];
+	bool some = g->tally[USEFUL] || is_by_chance(f, g);
 	char text[96];
 	struct finding *r = check_group_finding(
 		f->check, g,
 		"no flush or non-temporal store of this thread waits for it; %s in vain%s",
 		check_count_text(g->k.count, all, "fences", text, sizeof text),
 		threaded ? "; it may order volatile memory between the threads" : "");
-	if (threaded || g->tally[USEFUL])
+	if (threaded || some)
 		r->level = FINDING_NOTE;
 	r->advice = xstrdup(
 		threaded ? "For volatile memory, an atomic operation with the order that is "
 			   "needed says more."
-		: g->tally[USEFUL] ? "Fence only where something was flushed."
-				   : "Remove the fence.");
+		: some   ? "Fence only where something was flushed."
+			 : "Remove the fence.");
 	return r;
 }
 

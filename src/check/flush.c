@@ -10,7 +10,7 @@
  * lies in the code that leads there. It does if the same thread flushed the line before without
  * a fence or a store in between, if the line was written with non-temporal stores only, if nothing was
  * ever stored there, or if the flush that made it clean was made by the same function or on its
- * behalf. Otherwise another object's persist happened to cover the line, or only some
+ * behalf, and was not asked for other bytes only. Otherwise another object's persist happened to cover the line, or only some
  * executions were in vain: that depends on the layout and the data, and is a note.
  */
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "check/internal.h"
 
 /* Counters of a place: flushes of use, and of none, by reason. */
-enum { USEFUL, CLEAN, PENDING, NON_TEMPORAL };
+enum { USEFUL, CLEAN, PENDING, NON_TEMPORAL, CHANCE };
 
 static void hit(struct oracle_state *f, enum finding_kind kind, const struct model_step *s)
 {
@@ -32,6 +32,10 @@ static void hit(struct oracle_state *f, enum finding_kind kind, const struct mod
 static void note_cleaner(struct oracle_state *f, const struct model_step *s)
 {
 	const struct model_line *l = s->line;
+	struct check *c = f->check;
+	while (c->vain.n <= s->thread_id)
+		VEC_PUSH(&c->vain, (struct runtime_lock){ 0 });
+	c->vain.p[s->thread_id] = (struct runtime_lock){ s->ev->num + 1, s->where };
 	if (l && l->ever && l->flush_when)
 		check_pair_hit(&f->pairs, s->where, l->flush, 1);
 }
@@ -65,6 +69,7 @@ static void flush(struct oracle_state *f, const struct model_step *s)
 	oracle_tally(f, s->where)[clean ? CLEAN : is_nt(f, l, own) ? NON_TEMPORAL : PENDING]++;
 	if (clean)
 		note_cleaner(f, s);
+	oracle_tally(f, s->where)[CHANCE] += clean && check_asked_is_chance(f->check, s);
 	hit(f, FINDING_REDUNDANT_FLUSH, s);
 }
 
@@ -96,6 +101,8 @@ static const char *reason(const uint32_t *t)
 static bool covered_by_chance(struct oracle_state *f, const struct check_group *g)
 {
 	uint32_t statement = f->check->statement.p[g->k.where];
+	if (g->tally[CHANCE])
+		return true;
 	for (size_t i = 0; i < f->pairs.v.n; i++) {
 		const struct pair *p = &f->pairs.v.p[i];
 		if (f->check->statement.p[p->a] == statement &&
@@ -103,6 +110,17 @@ static bool covered_by_chance(struct oracle_state *f, const struct check_group *
 			return true;
 	}
 	return false;
+}
+
+bool check_flush_by_chance(struct check *c, model_where w)
+{
+	struct oracle_state *f = check_state_of(c, &check_oracle_flush);
+	for (size_t i = 0; i < f->pairs.v.n; i++) {
+		const struct pair *p = &f->pairs.v.p[i];
+		if (p->a == w && !check_related(c, p->a, p->b))
+			return true;
+	}
+	return oracle_tally(f, w)[CHANCE] != 0;
 }
 
 static struct finding *redundant(struct oracle_state *f, const struct check_group *g)

@@ -108,7 +108,7 @@ static void note_setters(struct check *c, struct hmap *setters)
 	for (model_where w = 0; w < model_places(c->model); w++) {
 		const struct model_place *p = model_place(c->model, w);
 		enum finding_act act;
-		if (!p->acts || !p->ip || !finding_act_of(p->class, &act))
+		if (!p->acts || !p->ip || !finding_act_of(p->class, p->stores, &act))
 			continue;
 		const struct finding_place *at = check_place(c, w);
 		const struct srcloc_frame *main = finding_main_frame(at);

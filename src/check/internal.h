@@ -71,10 +71,18 @@ struct targets {
 	VEC(uint8_t) pointers;                       /* by model_where: it has stored one */
 };
 
-/* A lock that the C or C++ runtime took while flushes waited. */
+/* A lock that the C or C++ runtime took while flushes waited; or another event that is remembered with its place. */
 struct runtime_lock {
 	uint64_t num; /* event + 1; 0: none */
 	model_where where;
+};
+
+/* asked.c: of threads, what the watched calls that they are in name; of lines, which bytes flushes that wait were asked for,
+ * and which became persistent by chance, the last time. */
+struct check_asking;
+struct check_asked {
+	VEC(struct check_asking *) thread;
+	struct hmap mask, chance;
 };
 
 enum { CHECK_PMEM = 1, CHECK_PMEMOBJ = 2 };
@@ -102,7 +110,9 @@ struct check {
 	VEC(uint8_t) persister;        /* by model_where: what foreign.c knows; 0: not known yet */
 	VEC(uint8_t) flags;            /* by model_where: what is known of the place, origin.c */
 	VEC(struct runtime_lock) lock; /* by thread: the newest lock of the C or C++ runtime */
+	VEC(struct runtime_lock) vain; /* by thread: the newest flush of a clean line, flush.c */
 	struct targets targets;
+	struct check_asked asked;
 	const struct trace_use *recovery;
 	struct hmap recovery_at; /* path and offset -> which of these */
 	unsigned library;        /* that the program uses */
@@ -128,8 +138,9 @@ void check_pairs_free(struct pairs *);
 /* What unpersisted.c counts of a place: words that became persistent on purpose; words that were open at the end of an
  * operation, with and without a fence since; words that became persistent by chance, and those that did although the
  * program had forgotten them (chance.c); words that were changed as locks are, and otherwise; words that became persistent
- * by a flush that was for nothing else. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD, ALONE };
+ * by a flush that was for nothing else; words of STRAY that were left from an earlier round;
+ * stores of what may lead to something that is persisted; words of STRAY that the flush was not asked for. */
+enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD, ALONE, LEFT, LINKS, UNASKED };
 /* chance.c, with the state of unpersisted.c: a store of the function of `at` that was made persistent
  * only together with something else; NULL: there is none. */
 const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct srcloc_frame *at);
@@ -139,6 +150,12 @@ bool check_is_alone(const struct model_line *);
 uint64_t check_purpose(struct oracle_state *, const struct model_step *);
 /* Has the storing thread fenced since it stored this word? Not to be asked of what a fence persists: it has, by then. */
 bool check_fenced_since(struct check *, const struct model_step *, int word);
+/* The word is left from an earlier round: its statement has stored to another line since, and a fence has passed. */
+bool check_is_left(struct oracle_state *, const struct model_step *, unsigned word);
+/* chance.c: remembers a store. */
+void check_note_round(struct oracle_state *, const struct model_step *);
+/* Nearly all stores of the statement are to bytes of which the newest value was not persisted on purpose. */
+bool check_is_seldom(const struct oracle_state *, uint32_t statement);
 /* A word that becomes persistent by chance, while those of `purpose` do on purpose: was it forgotten? */
 bool check_is_stray(struct oracle_state *, const struct model_step *, unsigned word,
 		    uint64_t purpose);
@@ -155,6 +172,8 @@ bool check_counts(const struct oracle_state *, const struct check_group *);
 void check_note_fence(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
 uint64_t check_was_replaced(struct oracle_state *, const struct check_group *, bool awaited);
+/* flush.c: that the flush found its line clean is chance: something else in the line was flushed. */
+bool check_flush_by_chance(struct check *, model_where);
 /* lock.c, likewise: counts TURNS and ONWARD, and notes what sort of values atomic instructions store. */
 enum { CHECK_WIDE = 1, CHECK_OFFSETS = 2, CHECK_SMALL = 4 };
 void check_note_lock(struct oracle_state *, const struct model_step *);
@@ -176,6 +195,14 @@ struct check_atom {
 	model_where where;
 };
 
+/* The newest store of a place, and the newest to another line than that: events + 1, modulo 2^32. How many stores it has
+ * made, and how many of them to what had been persisted on purpose, and was not changed since. */
+struct check_round {
+	uint64_t key;
+	uint32_t here, elsewhere;
+	uint32_t stores, anew;
+};
+
 /* What a place stores: numbers that are one or two more or less than those before them, and how many in all. */
 struct check_count {
 	uint32_t stores, steps;
@@ -190,12 +217,13 @@ struct check_fences {
 };
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
-#define TALLY 8
+#define TALLY 11
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, writers;
 	struct pairs awaited;  /* a store, the fence in vain that follows it */
+	VEC(uint8_t) expected; /* by model_where: it is a store of one of these pairs */
 	struct pairs kin;      /* two stores to one line: chance.c */
 	struct pairs inside;   /* a store, a fence on the way to which its function may be */
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
@@ -211,6 +239,7 @@ struct oracle_state {
 		model_where where;
 	} handed; /* the newest range that the kernel was only asked to write */
 	VEC(struct check_count) counts;  /* by model_where: counter.c */
+	VEC(struct check_round) rounds;  /* by model_where: chance.c */
 	VEC(struct check_fences) fences; /* by thread */
 	VEC(uint32_t) tally;
 };
@@ -251,7 +280,7 @@ struct check_oracle {
 	bool blames_helpers;
 };
 extern const struct check_oracle *const check_oracles[]; /* ended by NULL */
-extern const struct check_oracle check_oracle_unpersisted;
+extern const struct check_oracle check_oracle_unpersisted, check_oracle_flush;
 struct oracle_state *check_unpersisted(const struct check *); /* of which others may ask */
 struct oracle_state *check_state_of(const struct check *, const struct check_oracle *);
 
@@ -317,6 +346,19 @@ bool check_in_module(const struct srcloc_frame *, const char *const *globs);
 /* "exit()": what the program called when it did; returns buf. */
 const char *check_runtime_text(struct check *, model_where, char *buf, size_t size);
 
+/* asked.c: a watched function is called or returns. */
+void check_asked_call(struct check *, const struct trace_event *);
+/* A flush, and what becomes persistent. */
+void check_asked_flush(struct oracle_state *, const struct model_step *);
+void check_asked_persisted(struct check *, const struct model_step *);
+/* The bytes of the line that are asked for: by the call that makes this flush, 0 if there is none; by the flushes that wait, all
+ * if one of them is made by no such call. */
+uint64_t check_asked_now(struct check *, const struct model_step *);
+uint64_t check_asked_bytes(struct check *, const struct model_line *);
+/* Some of what this flush is asked for became persistent by chance, with what another one was asked for. */
+bool check_asked_is_chance(struct check *, const struct model_step *);
+void check_asked_free(struct check_asked *);
+
 /* targets.c */
 void check_targets_map(struct check *, const struct trace_event *);
 void check_targets_store(struct check *, const struct trace_event *);
@@ -326,6 +368,8 @@ void check_targets_free(struct targets *);
 bool check_targets_find(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
 bool check_targets_offset(struct check *, uint64_t loc, uint64_t reach, uint64_t *target);
 bool check_targets_pointer(const struct check *, model_where);
+/* The event stores one word, which may lead to something that is persisted on purpose. */
+bool check_targets_link(struct check *, const struct trace_event *);
 /* A number that may be an offset of something in a PM file. */
 bool check_targets_may_be_offset(const struct check *, uint64_t value);
 
@@ -353,7 +397,11 @@ struct check_facts {
 	bool followed;  /* … and what the same code stores next is persisted */
 	bool header; /* blocks in the first object of a file, of which something else is persisted */
 	bool stray;  /* … all of them, after fences, with what was stored since */
-	bool covered;  /* … but flushes of the line by functions that have */
+	bool unasked; /* … by calls that name other bytes */
+	bool left;    /* … by the flush of a later round */
+	bool seldom;  /* its bytes were persisted on purpose once in many stores of the statement */
+	bool link;    /* what is stored may lead to something that is persisted */
+	bool covered; /* … but flushes of the line by functions that have */
 	bool replaced; /* fences passed it by, and others overwrote it */
 	bool counter;  /* a count that is seldom persisted */
 	/* What recovery does, if it is known: it reads some of the bytes before it writes them, writes
@@ -362,6 +410,8 @@ struct check_facts {
 };
 /* facts.c: with the state of unpersisted.c. Recovery is not asked yet. */
 void check_note_awaited(struct oracle_state *, const struct model_step *);
+/* A store fence with nothing to wait for has come right after stores of this place, so far. */
+bool check_is_expected(const struct oracle_state *, model_where);
 struct check_facts check_facts_of(struct oracle_state *, const struct check_group *);
 enum check_verdict { CHECK_ERROR, CHECK_SUSPICION, CHECK_TRANSIENT };
 /* What the rows say; adds those that speak to the finding. */

@@ -89,7 +89,7 @@ static void learn_stores(struct oracle_state *o)
 		const struct model_place *p = model_place(o->check->model, o->places);
 		const struct srcloc_frame *f[NEAR];
 		enum finding_act act;
-		if (!p->ip || !finding_act_of(p->class, &act) || act != FINDING_STORES)
+		if (!p->ip || !finding_act_of(p->class, p->stores, &act) || act != FINDING_STORES)
 			continue;
 		size_t n = nearest(check_place(o->check, o->places), f);
 		for (size_t i = 0; i < n && (!i || f[i - 1]->takes & SRCLOC_TAKES_COPY); i++)

@@ -130,3 +130,18 @@ bool check_targets_pointer(const struct check *c, model_where w)
 {
 	return w < c->targets.pointers.n && c->targets.pointers.p[w];
 }
+
+bool check_targets_link(struct check *c, const struct trace_event *e)
+{
+	const struct targets *t = &c->targets;
+	uint64_t value, loc = 0;
+	if (!e->data || e->size != sizeof value)
+		return false;
+	memcpy(&value, e->data, sizeof value);
+	if (value >= t->lo && value < t->hi)
+		loc = model_location(c->model, e->process, value);
+	else if (check_targets_may_be_offset(c, value))
+		loc = base_of(c, e) + value;
+	const struct model_line *l = loc ? model_line_of_key(c->model, loc / TRACE_LINE) : NULL;
+	return l && l->meant;
+}

@@ -61,6 +61,9 @@ static void store(struct oracle_state *u, const struct model_step *s)
 	check_note_lock(u, s);
 	check_note_replaced(u, s);
 	check_note_count(u, s);
+	check_note_round(u, s);
+	if (check_targets_link(u->check, s->ev))
+		oracle_tally(u, s->where)[LINKS]++;
 	u->newest = s->line->key;
 }
 
@@ -133,6 +136,8 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 	struct model_line *l = s->line;
 	bool implied = s->ev->kind == TRACE_FENCE && s->ev->flags & TRACE_F_ATOMIC;
 	uint64_t purpose = check_purpose(u, s);
+	uint64_t unasked = s->mask & ~check_asked_bytes(u->check, l);
+	check_asked_persisted(u->check, s);
 	bool alone = purpose && check_is_alone(l);
 	uint64_t meant = 0, strayed = 0;
 	struct model_flight flight = *model_flight(u->check->model, l);
@@ -147,10 +152,13 @@ static void persist(struct oracle_state *u, const struct model_step *s)
 		bool on_purpose = (purpose & word) != 0;
 		bool is_stray =
 			!on_purpose && word & ~flight.same && check_is_stray(u, s, w, purpose);
-		oracle_tally(u, l->store[w])[on_purpose ? PERSISTED
-					     : is_stray ? STRAY
-							: BY_CHANCE]++;
+		oracle_tally(u, l->store[w])[on_purpose       ? PERSISTED
+					     : is_stray       ? STRAY
+					     : unasked & word ? UNASKED
+							      : BY_CHANCE]++;
 		oracle_tally(u, l->store[w])[ALONE] += alone;
+		oracle_tally(u, l->store[w])[LEFT] += is_stray && check_is_left(u, s, w);
+		oracle_tally(u, l->store[w])[UNASKED] += is_stray && unasked & word;
 		meant |= purpose & word;
 		strayed |= is_stray ? word & ~flight.same : 0;
 	}
@@ -295,12 +303,18 @@ static struct finding *missing(struct oracle_state *u, struct check_group *g)
 	return f;
 }
 
-static struct finding *transient(struct oracle_state *u, struct check_group *g)
+/* Locks lie in the nodes that they protect, and cannot be moved out: nothing to act upon but recovery. */
+static struct finding *transient(struct oracle_state *u, struct check_group *g, bool lock)
 {
 	g->k.kind = FINDING_TRANSIENT_DATA;
 	struct finding *f = check_group_finding(
-		u->check, g, "what is stored here is never made persistent on purpose in this run");
-	f->advice = xstrdup("Keep it in DRAM, mark it HOLDFAST_VOLATILE, or persist it.");
+		u->check, g,
+		lock ? "a lock that is not persisted: recovery must release it"
+		     : "what is stored here is never made persistent on purpose in this run");
+	if (lock)
+		f->level = FINDING_NOTE;
+	f->advice = xstrdup(lock ? "Release it in recovery, and mark it HOLDFAST_VOLATILE."
+				 : "Keep it in DRAM, mark it HOLDFAST_VOLATILE, or persist it.");
 	return f;
 }
 
@@ -412,7 +426,7 @@ static struct finding *forgotten(struct oracle_state *u, const check_groups *gro
 		return NULL;
 	check_recovery_look(u->check, &g->k, &facts);
 	if (check_evidence(&facts) == CHECK_TRANSIENT)
-		return explain(u, g, &facts, transient(u, g));
+		return explain(u, g, &facts, transient(u, g, false));
 	g->k.kind = FINDING_MISSING_FLUSH;
 	struct finding *f = check_group_finding(
 		u->check, g,
@@ -435,7 +449,8 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 		return whole_file(u, groups, i); /* whatever recovery does with it */
 	check_recovery_look(u->check, &g->k, &facts);
 	enum check_verdict verdict = check_evidence(&facts);
-	struct finding *f = verdict == CHECK_TRANSIENT ? transient(u, g) : missing(u, g);
+	struct finding *f =
+		verdict == CHECK_TRANSIENT ? transient(u, g, facts.lock) : missing(u, g);
 	if (verdict == CHECK_SUSPICION)
 		f->level = FINDING_WARNING;
 	return explain(u, g, &facts, f);
@@ -455,6 +470,7 @@ static void report(struct oracle_state *u, struct finding_set *out)
 const struct check_oracle check_oracle_unpersisted = {
 	.name = "unpersisted",
 	.store = store,
+	.flush = check_asked_flush,
 	.fence = fence,
 	.persist = persist,
 	.op_end = op_end,

@@ -57,7 +57,7 @@ static uint32_t intern_place(struct crash_history *h, const struct trace_event *
 	if (found != UINT32_MAX)
 		return found;
 	hmap_put(&h->place_at, key, h->place.n);
-	VEC_PUSH(&h->place, ((struct crash_place){ e->process, e->site, e->ctx, e->ip }));
+	VEC_PUSH(&h->place, ((struct crash_place){ e->process, e->site, e->ctx, false, e->ip }));
 	return (uint32_t)h->place.n - 1;
 }
 
@@ -70,6 +70,7 @@ static uint32_t place_of(struct build *b, const struct trace_event *e)
 		b->recent[slot].key = key;
 		b->recent[slot].process = e->process;
 	}
+	b->h->place.p[b->recent[slot].place].stores |= e->kind == TRACE_STORE;
 	return b->recent[slot].place;
 }
 

@@ -31,6 +31,7 @@
 /* Where in the program: an instruction in its calling context, interned. */
 struct crash_place {
 	uint32_t process, site, ctx;
+	bool stores;
 	uint64_t ip;
 };
 

@@ -19,7 +19,7 @@ static void find_helpers(struct crash *c)
 		const struct trace_site_def *site =
 			trace_site(trace_defs(c->h->reader), p->process, p->site);
 		enum finding_act act;
-		if (site && finding_act_of(site->class, &act))
+		if (site && finding_act_of(site->class, p->stores, &act))
 			finding_helpers_see(c->helpers, look_up(c, i), act);
 	}
 	finding_helpers_decide(c->helpers);

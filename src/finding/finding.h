@@ -317,8 +317,9 @@ bool finding_is_library(const struct srcloc_frame *);
  * place that did something to PM, decide, then mark the frames of places.
  */
 enum finding_act { FINDING_STORES, FINDING_FLUSHES, FINDING_FENCES };
-/* What an instruction of a class (enum trace_site) does; false: nothing that tells about its function. */
-bool finding_act_of(uint8_t site_class, enum finding_act *);
+/* What an instruction of a class (enum trace_site) does; false: nothing that tells about its function. stores: it has
+ * stored to PM, which an atomic one need not, that was there for its order. */
+bool finding_act_of(uint8_t site_class, bool stores, enum finding_act *);
 struct finding_helper {
 	const char *function, *file, *why;
 	uint32_t sites; /* places that call it */

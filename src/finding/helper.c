@@ -124,7 +124,7 @@ static const struct row {
 
 /* ---- what was seen ---- */
 
-bool finding_act_of(uint8_t site_class, enum finding_act *act)
+bool finding_act_of(uint8_t site_class, bool stores, enum finding_act *act)
 {
 	switch (site_class) {
 	case TRACE_SITE_CLFLUSH:
@@ -134,7 +134,7 @@ bool finding_act_of(uint8_t site_class, enum finding_act *act)
 	case TRACE_SITE_MFENCE: *act = FINDING_FENCES; return true;
 	case TRACE_SITE_STORE:
 	case TRACE_SITE_NT_STORE: *act = FINDING_STORES; return true;
-	default: return false; /* an atomic instruction may have been there for its order only */
+	default: *act = FINDING_STORES; return site_class == TRACE_SITE_ATOMIC && stores;
 	}
 }
 

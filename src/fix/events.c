@@ -107,7 +107,7 @@ static size_t see(struct scan *s, const struct trace_event *e)
 	}
 	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
 	struct srcloc_where path = srcloc_path_to_main(s->srcloc, e->process, e->ip, e->ctx);
-	if (site && finding_act_of(site->class, &act))
+	if (site && finding_act_of(site->class, e->kind == TRACE_STORE, &act))
 		finding_helpers_see(s->helpers, path, act);
 	hmap_put(&s->by_site, key, s->seen.n);
 	VEC_PUSH(&s->seen, ((struct seen){ finding_place_copy(path), { acts, 1, 0 }, false }));

@@ -81,6 +81,7 @@ void infer_inside_free(struct infer_inside *);
 struct infer_where {
 	uint32_t process, site, ctx;
 	uint32_t statement; /* once they are found */
+	bool stores;
 	uint64_t ip;
 };
 struct infer_statement {

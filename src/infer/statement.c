@@ -35,12 +35,14 @@ uint32_t infer_where(struct infer_statements *s, const struct trace_event *e)
 {
 	uint32_t found;
 	uint64_t key = key_of(s, e->process, e->site, e->ctx, &found);
-	if (found != UINT32_MAX)
-		return found;
-	hmap_put(&s->where_at, key, s->where.n);
-	VEC_PUSH(&s->where,
-		 ((struct infer_where){ e->process, e->site, e->ctx, UINT32_MAX, e->ip }));
-	return (uint32_t)s->where.n - 1;
+	if (found == UINT32_MAX) {
+		found = (uint32_t)s->where.n;
+		hmap_put(&s->where_at, key, found);
+		VEC_PUSH(&s->where, ((struct infer_where){ e->process, e->site, e->ctx, UINT32_MAX,
+							   false, e->ip }));
+	}
+	s->where.p[found].stores |= e->kind == TRACE_STORE;
+	return found;
 }
 
 static uint32_t intern(struct infer_statements *s, const struct infer_where *w,
@@ -69,7 +71,7 @@ struct finding_place *infer_paths(const struct infer_where *where, size_t n,
 		const struct trace_site_def *site = trace_site(defs, w->process, w->site);
 		struct srcloc_where path = srcloc_path(src, w->process, w->ip, w->ctx);
 		enum finding_act act;
-		if (site && finding_act_of(site->class, &act))
+		if (site && finding_act_of(site->class, w->stores, &act))
 			finding_helpers_see(helpers, path, act);
 		place[i] = finding_place_copy(path);
 	}

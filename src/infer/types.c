@@ -147,8 +147,10 @@ static void ask_places(struct infer_typer *t, const struct trace_defs *defs,
 	struct infer_where *where = xcalloc(u->places + 1, sizeof *where);
 	struct hmap statements = { 0 };
 	for (size_t i = 0; i < u->places; i++)
-		where[i] = (struct infer_where){ u->place[i].process, u->place[i].site,
-						 u->place[i].ctx, 0, u->place[i].ip };
+		where[i] = (struct infer_where){
+			u->place[i].process, u->place[i].site, u->place[i].ctx, 0, true,
+			u->place[i].ip
+		};
 	struct finding_place *path = src ? infer_paths(where, u->places, defs, src)
 					 : xcalloc(u->places + 1, sizeof *path);
 	for (size_t i = 0; i < u->places; i++) {

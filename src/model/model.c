@@ -377,6 +377,7 @@ static void locate(struct model *m, struct model_step *s)
 	struct model_place *p = &m->place.p[s->where];
 	enum model_act act = model_act(s->ev, p->class);
 	p->acts |= act != MODEL_NO_ACT;
+	p->stores |= act == MODEL_STORE || act == MODEL_NT_STORE;
 	s->effect = (enum model_effect)m->ops->effect[act];
 }
 

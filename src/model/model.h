@@ -28,6 +28,7 @@ struct model_place {
 	uint32_t process, site, ctx;
 	uint8_t class; /* enum trace_site */
 	bool acts;     /* it did something to PM; others map it, call, begin, end … */
+	bool stores;   /* it stored there */
 	uint64_t ip;
 };
 

@@ -76,7 +76,8 @@ static void learn_path(const struct report_recording *d, struct report_counts *s
 {
 	uint64_t key = key_of(ev), seen;
 	enum finding_act act;
-	if (!ev->ip || !finding_act_of((uint8_t) class, &act) || hmap_get(&s->path, key, &seen))
+	if (!ev->ip || !finding_act_of((uint8_t) class, ev->kind == TRACE_STORE, &act) ||
+	    hmap_get(&s->path, key, &seen))
 		return;
 	hmap_put(&s->path, key, 1);
 	finding_helpers_see(s->helpers, srcloc_path(d->loc, ev->process, ev->ip, ev->ctx), act);

@@ -74,9 +74,9 @@ is() {
 }
 
 @test "locks, and what only a neighbour's flush persists, are no errors" {
-	is locked
 	is neighbour
 	check_json r.json -- "$BIN/plain" pool fine locked
+	same "marked evidence.c locked" 'found r.json ".level == \"note\""'
 	jq -e '[.findings[].why[].row] | index("lock")' r.json
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which bytes a program asks a library to persist. An instruction flushes a whole line; a call, pmemobj_persist(pop,
+ * &root->count, 8) say, names the bytes that are meant. What else was open in the line becomes persistent by chance, and a
+ * flush that is asked for that is not in vain, although its line is clean.
+ *
+ * Only calls of watched functions are known, with their arguments: libpmemobj's, where its oracles wait for them.
+ */
+#include <stdlib.h>
+
+#include "check/internal.h"
+
+static const struct row {
+	const char *name;     /* a glob */
+	unsigned addr, bytes; /* arguments, from 0 */
+} rows[] = {
+	{ "pmemobj_*persist", 1, 2 }, /* memcpy_persist and its like come first */
+	{ "pmemobj_*flush", 1, 2 },
+};
+
+/* Of one thread: the ranges of the watched calls that it is in; empty for those that name none. */
+struct check_asking {
+	VEC(struct model_range) call;
+};
+
+static struct model_range range_of(const char *function, const uint64_t *arg)
+{
+	static const char *const copies[] = { "pmemobj_mem*", NULL };
+	struct model_range r = { 0, 0 };
+	if (check_named(copies, function)) /* pop, to, from or with, how much */
+		return (struct model_range){ arg[1], arg[1] + arg[3] };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows && !r.hi; i++) {
+		const char *const name[] = { rows[i].name, NULL };
+		if (check_named(name, function))
+			r = (struct model_range){ arg[rows[i].addr],
+						  arg[rows[i].addr] + arg[rows[i].bytes] };
+	}
+	return r;
+}
+
+static struct check_asking *asking_of(struct check *c, uint32_t thread)
+{
+	while (c->asked.thread.n <= thread)
+		VEC_PUSH(&c->asked.thread,
+			 (struct check_asking *)xcalloc(1, sizeof(struct check_asking)));
+	return c->asked.thread.p[thread];
+}
+
+void check_asked_call(struct check *c, const struct trace_event *e)
+{
+	struct check_asking *a = asking_of(c, model_thread_of(c->model, e));
+	const char *function = trace_string(c->defs, e->process, (uint32_t)e->arg[0]);
+	if (e->kind == TRACE_CALL)
+		VEC_PUSH(&a->call, range_of(function, e->arg + 1));
+	else if (a->call.n)
+		a->call.n--;
+}
+
+uint64_t check_asked_now(struct check *c, const struct model_step *s)
+{
+	if (s->thread_id >= c->asked.thread.n)
+		return 0;
+	const struct check_asking *a = c->asked.thread.p[s->thread_id];
+	struct model_range r = { 0, 0 };
+	uint64_t line = s->ev->arg[0] / TRACE_LINE * TRACE_LINE;
+	if (a->call.n)
+		r = a->call.p[a->call.n - 1];
+	if (r.lo >= line + TRACE_LINE || r.hi <= line)
+		return 0;
+	unsigned from = r.lo > line ? (unsigned)(r.lo - line) : 0;
+	unsigned len =
+		(unsigned)((r.hi < line + TRACE_LINE ? r.hi : line + TRACE_LINE) - line) - from;
+	return (len >= TRACE_LINE ? ~0ull : (1ull << len) - 1) << from;
+}
+
+void check_asked_flush(struct oracle_state *u, const struct model_step *s)
+{
+	struct check_asked *a = &u->check->asked;
+	uint64_t now, old;
+	if (!a->thread.n || !s->line)
+		return;
+	now = check_asked_now(u->check, s);
+	if (!hmap_get(&a->mask, s->line->key, &old))
+		old = s->line->open && !now ? UINT64_MAX : 0;
+	if (now || old)
+		hmap_put(&a->mask, s->line->key, now ? old | now : UINT64_MAX);
+}
+
+uint64_t check_asked_bytes(struct check *c, const struct model_line *l)
+{
+	uint64_t mask;
+	return c->asked.thread.n && hmap_get(&c->asked.mask, l->key, &mask) && mask ? mask
+										    : UINT64_MAX;
+}
+
+void check_asked_persisted(struct check *c, const struct model_step *s)
+{
+	struct check_asked *a = &c->asked;
+	uint64_t asked, old;
+	if (!a->thread.n)
+		return;
+	asked = check_asked_bytes(c, s->line);
+	if (s->mask & ~asked || hmap_get(&a->chance, s->line->key, &old))
+		hmap_put(&a->chance, s->line->key, s->mask & ~asked);
+	hmap_del(&a->mask, s->line->key);
+}
+
+bool check_asked_is_chance(struct check *c, const struct model_step *s)
+{
+	uint64_t chance;
+	return c->asked.thread.n && s->line && hmap_get(&c->asked.chance, s->line->key, &chance) &&
+	       chance & check_asked_now(c, s);
+}
+
+void check_asked_free(struct check_asked *a)
+{
+	for (size_t i = 0; i < a->thread.n; i++) {
+		VEC_FREE(&a->thread.p[i]->call);
+		free(a->thread.p[i]);
+	}
+	VEC_FREE(&a->thread);
+	hmap_free(&a->mask);
+	hmap_free(&a->chance);
+}
