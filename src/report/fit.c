@@ -2,8 +2,8 @@
 /*
  * Reports in words on a terminal: no line is wider than it. What is too wide is made to fit in three steps: paths are
  * shortened in the middle, so that their last part, with the line number, stays; source lines are cut at their end; what is
- * still too wide is broken at blanks, and goes on below the text of its first line. Words without a slash, function
- * names among them, are never shortened: one that is wider than the terminal has a line of its own.
+ * still too wide is broken at blanks, and goes on below the text of its first line. Of a function's name that is wider than
+ * the terminal the scopes go ("…::insert"); the name itself, and other words without a slash, are never shortened.
  *
  * A character takes one column here, and an escape sequence (colours) none.
  */
@@ -88,13 +88,15 @@ static bool shorten(struct buf *line, size_t over)
 	return less;
 }
 
-/* "  >   144 | …" */
+/* "  >   144 | …", and the mark below it */
 static bool is_source(const char *line)
 {
 	size_t columns;
 	while (*line == ' ' || *line == '>' || *line == '\033')
 		line += step(line, &columns);
 	size_t digits = strspn(line, "0123456789");
+	if (*line == '|' && line[1 + strspn(line + 1, " ")] == '^') /* below it */
+		return true;
 	return line[digits] == ' ' && line[digits + 1] == '|';
 }
 
@@ -131,6 +133,7 @@ static void put_broken(const char *line, size_t columns, FILE *out)
 	while (*line) {
 		size_t blanks = strspn(line, " "), n = strcspn(line + blanks, " ");
 		size_t takes = width(line + blanks, n);
+		char word[1024], short_word[1024];
 		if (!n)
 			break;
 		if (at > indent && at + blanks + takes > columns) {
@@ -138,8 +141,14 @@ static void put_broken(const char *line, size_t columns, FILE *out)
 			at = indent;
 			blanks = (size_t)(line += blanks, 0);
 		}
-		fwrite(line, 1, blanks + n, out);
-		at += blanks + takes;
+		fwrite(line, 1, blanks, out);
+		snprintf(word, sizeof word, "%.*s", (int)n, line + blanks);
+		const char *shown = at + blanks + takes > columns && n < sizeof word
+					    ? srcloc_fit_name(word, columns - indent, short_word,
+							      sizeof short_word)
+					    : NULL;
+		fwrite(shown ? shown : line + blanks, 1, shown ? strlen(shown) : n, out);
+		at += blanks + (shown ? width(shown, strlen(shown)) : takes);
 		line += blanks + n;
 	}
 	fputc('\n', out);

@@ -14,6 +14,7 @@ const char *report_base(const char *path); /* its last part */
 /* "list.c:41:5", "prog+0x1234" or "?"; free it. Column 0 is left out. */
 char *report_where(const struct srcloc_frame *, bool column);
 const char *report_function(const struct srcloc_frame *);
+const char *report_name(const struct srcloc_frame *, size_t columns); /* srcloc_fit_name */
 /* The path up to main; all of it if there is no main. */
 struct srcloc_where report_trim(const struct finding_place *);
 /* A role in words: "last store", "also lost"; free it. */

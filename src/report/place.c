@@ -87,6 +87,14 @@ char *report_verdict(const struct finding_crash *crash)
 	return xasprintf("%s with exit status %d", verdict, crash->status);
 }
 
+const char *report_name(const struct srcloc_frame *f, size_t columns)
+{
+	char name[512];
+	return f->function
+		       ? finding_intern(srcloc_fit_name(f->function, columns, name, sizeof name))
+		       : "?";
+}
+
 struct report_excerpt report_excerpt(const struct srcloc_frame *f, uint32_t context)
 {
 	struct report_excerpt e = { REPORT_NO_SOURCE, 0, 0 };

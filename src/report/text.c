@@ -71,7 +71,7 @@ static void put_frame(const struct text_out *o, const struct srcloc_frame *f, bo
 	if (marked)
 		report_text_color(o, BOLD);
 	fprintf(o->f, "    %c ", marked ? '>' : ' ');
-	report_text_padded(o, report_function(f), names);
+	report_text_padded(o, report_name(f, TEXT_NAME_WIDTH), names);
 	if (f->kind != SRCLOC_SIGNAL && f->kind != SRCLOC_CUT) {
 		fputs("  ", o->f);
 		if (*frame_note(f))
@@ -98,12 +98,11 @@ static void put_path(const struct text_out *o, const struct finding_place *place
 		if (i >= cut && i < path.n - PATH_TAIL)
 			continue;
 		char *where = report_where(&path.frame[i], false);
-		size_t n = report_text_width(report_function(&path.frame[i]));
+		size_t n = report_text_width(report_name(&path.frame[i], TEXT_NAME_WIDTH));
 		names = n > names ? n : names;
 		places = report_text_width(where) > places ? report_text_width(where) : places;
 		free(where);
 	}
-	names = names > TEXT_NAME_WIDTH ? TEXT_NAME_WIDTH : names;
 	fputs("  call path\n", o->f);
 	for (size_t i = 0; i < path.n; i++) {
 		if (i == cut) {
@@ -135,7 +134,7 @@ static void put_callers(const struct text_out *o, const struct finding_place *pl
 	for (size_t i = first + 1; i < path.n && shown < CALLERS; i++, shown++) {
 		char *where = report_where(&path.frame[i], false);
 		fputs(shown ? " ← " : "      called by ", o->f);
-		report_text_put(o, report_function(&path.frame[i]), TEXT_NAME_WIDTH);
+		report_text_put(o, report_name(&path.frame[i], TEXT_NAME_WIDTH), SIZE_MAX);
 		fputs(" (", o->f);
 		report_text_put(o, where, SIZE_MAX);
 		fputc(')', o->f);
@@ -158,7 +157,7 @@ static void put_related(const struct text_out *o, const struct finding *f,
 		report_text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			report_text_put(o, at->function, TEXT_NAME_WIDTH);
+			report_text_put(o, report_name(at, TEXT_NAME_WIDTH), SIZE_MAX);
 		}
 		free(where);
 	}
@@ -254,7 +253,8 @@ static void put_at(const struct text_out *o, const struct srcloc_frame *at, uint
 	report_text_put(o, where, SIZE_MAX);
 	if (at->function) {
 		fputs(" in ", o->f);
-		report_text_put(o, at->function, SIZE_MAX);
+		report_text_put(o, o->columns > 6 ? report_name(at, o->columns - 6) : at->function,
+				SIZE_MAX);
 	}
 	fputc('\n', o->f);
 	free(where);
@@ -320,6 +320,7 @@ void report_show(const struct finding *f, FILE *file)
 {
 	struct report_fit fit;
 	struct text_out o = { report_fit_begin(&fit, file), color_wanted(file) };
+	o.columns = fit.columns;
 	put_finding(&o, f);
 	report_fit_end(&fit);
 	fflush(file);
@@ -358,6 +359,7 @@ void report_text(const struct report *r, FILE *to)
 {
 	struct report_fit fit;
 	struct text_out o = { report_fit_begin(&fit, to), color_wanted(to) };
+	o.columns = fit.columns;
 	FILE *file = o.f;
 	put_findings(&o, r);
 	for (size_t i = 0; i < r->nnotes; i++) {

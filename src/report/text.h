@@ -17,6 +17,7 @@
 struct text_out {
 	FILE *f;
 	bool color;
+	size_t columns; /* of a terminal; 0: it is none */
 };
 void report_text_color(const struct text_out *, const char *code);
 void report_text_plain(const struct text_out *);

@@ -77,7 +77,7 @@ void report_text_line(const struct text_out *o, const struct finding *f)
 		report_text_put(o, where, SIZE_MAX);
 		if (at->function) {
 			fputs(" in ", o->f);
-			report_text_put(o, report_function(at), TEXT_NAME_WIDTH);
+			report_text_put(o, report_name(at, TEXT_NAME_WIDTH), SIZE_MAX);
 		}
 		fputs(": ", o->f);
 		free(where);

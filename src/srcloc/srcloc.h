@@ -87,6 +87,8 @@ const char *srcloc_module(const struct srcloc *, uint64_t addr); /* its path; NU
  * left out. Returns buf, or the name itself where nothing is to be done.
  */
 const char *srcloc_short_name(const char *function, char *buf, size_t size);
+/* The same; one that is wider loses the scopes that it is in: "…::insert(…)", but nothing of itself. */
+const char *srcloc_fit_name(const char *function, size_t columns, char *buf, size_t size);
 /* "insert (tree.c:41)", "insert (libfoo.so+0x1234)" or "libfoo.so+0x1234"; returns buf. */
 const char *srcloc_text(const struct srcloc_frame *, char *buf, size_t size);
 

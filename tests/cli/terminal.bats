@@ -91,6 +91,35 @@ sys.exit(bool(wide))' "$1"
 	output_lacks "crash: "
 }
 
+@test "of long C++ names the scopes and arguments go, never the function" {
+	cat >long.cc <<-'END'
+		#include <fcntl.h>
+		#include <immintrin.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		namespace storage_engine { namespace persistent_containers {
+		template <typename Key, typename Value> struct concurrent_persistent_hash_table {
+			Value *slot;
+			__attribute__((noinline)) void insert_without_a_flush(const Key &key, const Value &value) { slot[key] = value; _mm_sfence(); }
+		};
+		} }
+		int main(int, char **argv) {
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+			if (ftruncate(fd, 4096)) return 1;
+			storage_engine::persistent_containers::concurrent_persistent_hash_table<unsigned long, unsigned long> table{(unsigned long *)mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)};
+			table.insert_without_a_flush(8, 7);
+			_mm_clflush(table.slot);
+		}
+	END
+	c++ -g -O0 -o long long.cc
+	terminal 60 "'$HOLDFAST' check -- ./long pool"
+	until_ended
+	no_wider_than 60
+	screen | grep -Eq '^  at long.cc:8.* in$|^  at long.cc:8.* in …::insert_without_a_flush'
+	screen | grep -Eq '^    > …::insert_without_a_flush'
+	! screen | grep -q 'storage_engine::persistent_containers::concurrent_persistent_hash_table$'
+}
+
 @test "lines of a report are no wider than the terminal: paths are shortened, functions are not" {
 	for columns in 50 100; do
 		terminal $columns "'$HOLDFAST' check -- '$BIN/misuse' pool missing-both"

@@ -215,12 +215,47 @@ static void test_modules_change(void **state)
 	srcloc_trace_free(st);
 }
 
+/* Of a name that is too wide the scopes go, never the function. */
+static void test_fit_name(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t columns;
+		const char *fits;
+	} names[] = {
+		{ "insert", 3, "insert" },
+		{ "a::insert", 3, "a::insert" }, /* nothing would be won */
+		{ "storage::tree::insert", 40, "storage::tree::insert" },
+		{ "storage::tree::insert", 20, "…::insert" },
+		{ "storage::tree::insert", 2, "…::insert" },
+		{ "storage::tree<a::b>::insert(c::d)", 20, "…::insert(c::d)" },
+		{ "storage::tree::operator<(storage::tree const&)", 20,
+		  "…::operator<(storage::tree const&)" },
+		{ "storage::tree::put(int)::{lambda(auto&)#1}::operator()(x::y&) const", 30,
+		  "…::operator()(x::y&) const" },
+		{ "one::two<unsigned long, unsigned long, three::four_and_five>::erase(unsigned long, int&)",
+		  30, "one::two<…>::erase(…)" },
+		{ "one::two<unsigned long, unsigned long, three::four_and_five>::erase(unsigned long, char const*)",
+		  300, "one::two<…>::erase(…)" },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char buf[512];
+		const char *fits =
+			srcloc_fit_name(names[i].name, names[i].columns, buf, sizeof buf);
+		if (strcmp(fits, names[i].fits) != 0)
+			print_message("%s: %s\n", names[i].name, fits);
+		assert_string_equal(fits, names[i].fits);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tail_call),     cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_cut_and_cycle), cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_trim),          cmocka_unit_test(test_modules_change),
+		cmocka_unit_test(test_fit_name),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
