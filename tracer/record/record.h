@@ -21,6 +21,7 @@
  *   talk.c        what the program reads and says
  *   exits.c       … when a thread has ended
  *   remote.c      memory that is written as another process's is
+ *   vectors.c     lists of buffers that are overwritten by what is read into them
  *   request.c     client requests: markers, and those of pmemcheck
  *   library.c     what calls of libpmemobj's functions say
  *   debuginfo.c   keeps Valgrind from reading debug information
@@ -256,7 +257,7 @@ void kernel_wrote(CorePart part, ThreadId tid, Addr a, SizeT len);
 void kernel_pushed(ThreadId tid, Addr lo, Addr hi);
 Bool request_handle(ThreadId tid, UWord *args, UWord *ret);
 
-/* ---- writes.c, talk.c, pointers.c, exits.c, remote.c ---- */
+/* ---- writes.c, talk.c, pointers.c, exits.c, remote.c, vectors.c ---- */
 void writes_pre(ThreadId tid, UInt no, const UWord *args);
 void writes_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 void writes_done(ThreadId tid, UInt no, const UWord *args); /* and if it failed, too */
@@ -273,6 +274,9 @@ void exits_thread(ThreadId tid);  /* it is about to end */
 void exits_process(ThreadId tid); /* … and all others, before it */
 void exits_forked(void);
 void remote_post(ThreadId tid, UInt no, const UWord *args, UWord result);
+void vectors_pre(ThreadId tid, UInt no, const UWord *args);
+void vectors_post(ThreadId tid, UInt no, const UWord *args, UWord result);
+void vectors_drop(ThreadId tid); /* the call has failed */
 
 /* Transactions without a number belong to the thread; numbered ones start above these. */
 #define TRANSACTION_OF(tid) ((ULong)1 << 63 | ctx_thread_id(tid))

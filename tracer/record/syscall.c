@@ -248,8 +248,10 @@ void syscall_pre(ThreadId tid, UInt no, UWord *a, UInt nargs)
 		calls.family = True;
 	if (calls.family)
 		emit_sync();
-	if (region_ever())
+	if (region_ever()) {
 		pointers_pre(tid, no, a, nargs);
+		vectors_pre(tid, no, a);
+	}
 	if (no == __NR_clone && !is_fork(no, a)) {
 		record.clears = a[0] & CLONE_CHILD_CLEARTID ? a[3] : 0;
 		stack_given(a[1] - 1, 1);
@@ -268,6 +270,7 @@ static void tell_post(ThreadId tid, UInt no, const UWord *a, SysRes res)
 	ULong child = sr_Res(res);
 	threads_post(tid, no, a);
 	remote_post(tid, no, a, sr_Res(res));
+	vectors_post(tid, no, a, sr_Res(res));
 	if (opt.loads)
 		reads_post(tid, no, a, sr_Res(res));
 	if (opt.files)
@@ -286,6 +289,7 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 		return;
 	if (!sr_isError(res))
 		tell_post(tid, no, a, res);
+	vectors_drop(tid);
 	writes_done(tid, no, a);
 	pointers_post(tid);
 }
