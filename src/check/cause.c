@@ -36,14 +36,9 @@ void check_causes_free(struct causes *cs)
 }
 
 /* The last word of the line that was stored to: where a flush of the line points back to. */
-static int newest_word(const struct model_line *l, uint64_t now)
+static int newest_word(const struct model_line *l)
 {
-	int best = -1;
-	for (int w = 0; w < MODEL_WORDS; w++)
-		if (((l->open | l->ever) >> (w * 8) & 0xff) &&
-		    (best < 0 || model_when(l->when[w], now) > model_when(l->when[best], now)))
-			best = w;
-	return best;
+	return (l->open | l->ever) >> (l->last * 8) & 0xff ? (int)l->last : -1;
 }
 
 void check_cause_example(struct check *c, struct cause *cause, const struct model_step *s, int word)
@@ -54,7 +49,7 @@ void check_cause_example(struct check *c, struct cause *cause, const struct mode
 	cause->event = now;
 	cause->thread = s->ev->thread;
 	if (l) {
-		int w = word >= 0 ? word : newest_word(l, now);
+		int w = word >= 0 ? word : newest_word(l);
 		uint64_t mask = word >= 0 ? s->mask & 0xffull << (word * 8) : 0;
 		t = model_thread(c->model, l->storer);
 		cause->key = l->key;

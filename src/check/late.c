@@ -15,10 +15,10 @@
 
 enum { LATE, IN_TIME, HANDED, IN_TX };
 
-/* Was this word stored during the operation that ends, by the thread that stored to the line last? */
+/* Was this word stored during the operation that ends? */
 static bool stored_in(const struct model_step *s, unsigned w)
 {
-	return model_when(s->line->when[w], s->ev->num) >= s->thread->op_begin - 1;
+	return s->line->op == s->thread->op && s->line->in_op >> w & 1;
 }
 
 /* Who stores what somebody else had stored, and that was persistent: either may be late. */

@@ -18,14 +18,19 @@ static void hit(struct oracle_state *m, enum finding_kind kind, const struct mod
 		k->extra = size;
 }
 
+static bool is_open(const struct model_line *l, int w)
+{
+	return l->open >> (w * 8) & 0xff;
+}
+
 static void flush(struct oracle_state *m, const struct model_step *s)
 {
 	uint64_t places = 0;
 	if (!m->check->notes || !s->line)
 		return;
 	for (int w = 0; w < MODEL_WORDS; w++)
-		places += (s->line->open >> (w * 8) & 0xff) != 0 &&
-			  (w == 0 || s->line->when[w] != s->line->when[w - 1]);
+		places += is_open(s->line, w) && !(w && is_open(s->line, w - 1) &&
+						   s->line->when[w] == s->line->when[w - 1]);
 	if (places > 1)
 		hit(m, FINDING_FLUSH_COVERS_MANY, s, places);
 }

@@ -288,6 +288,7 @@ int infer_support(struct infer_beliefs *b, struct trace_reader *r, const struct 
 	if (trace_seek(r, 0, err))
 		return -1;
 	s.model = model_new(model, trace_defs(r), &watch);
+	model_rest_after(s.model, UINT32_MAX);
 	infer_inside_init(&s.inside, ops);
 	list_about(b, false, &s.as_first);
 	list_about(b, true, &s.as_second);

@@ -11,7 +11,7 @@
  */
 #define LOC_ANONYMOUS (1ull << 63)
 #define LINE_BLOCK_BYTES (2u << 20) /* a huge page */
-#define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct model_line)))
+#define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct slim_line)))
 #define LINE_SMALL_BLOCKS 32u
 #define RECENT 1024u
 
@@ -57,6 +57,41 @@ struct marks {
 	struct imap runs;  /* lines of which all bytes belong to it */
 };
 
+/*
+ * rest.c: most lines are at rest, and many of them alike but for what they hold. Those share one `struct rest`.
+ */
+struct at_rest {
+	uint64_t open, ever, meant, same, late, flushed;
+	uint32_t before
+		[MODEL_WORDS]; /* so many events before the newest store of all, if it is open */
+	uint32_t writers;
+	model_where store[MODEL_WORDS], flush;
+	uint32_t storer : 24, atomic : 8;
+	uint8_t newest; /* the word that was stored to last */
+	uint8_t in_op;
+	uint16_t again;
+	uint32_t flusher;
+	bool marked, in_flight;
+};
+struct rest {
+	struct at_rest is;
+	uint32_t lines, next; /* that share it; in its chain, or among the free ones: index + 1 */
+};
+struct slim_line {
+	uint32_t key[2];
+	uint32_t at; /* its rest, or AWAKE | its number among those that are awake */
+	uint32_t op, flush_when, when, copy;
+	uint16_t value[MODEL_WORDS];
+};
+#define AWAKE (1u << 31)
+#define AWAKE_BLOCK 1024u
+#define TIRED 16384u
+struct rests {
+	VEC(struct rest) v;
+	uint32_t free, heads, used;
+	uint32_t *head; /* hash -> index + 1 */
+};
+
 /* What a line holds, as far as it is known: values.c. */
 struct model_bytes {
 	uint64_t known; /* one bit each */
@@ -70,7 +105,13 @@ struct model {
 	VEC(struct process *) process;
 	VEC(struct model_thread *) thread;
 	VEC(struct model_place) place;
-	VEC(struct model_line *) block; /* of LINE_BLOCK lines each: lines never move */
+	VEC(struct slim_line *) block;  /* of LINE_BLOCK lines each */
+	VEC(struct model_line *) awake; /* blocks of AWAKE_BLOCK lines: they never move */
+	uint32_t nawake, awake_free;    /* a list by `index`: number + 1 */
+	VEC(uint32_t) tired;            /* numbers of lines that may go to rest, the oldest first */
+	size_t tired_first;
+	uint32_t rest_after;
+	struct rests rests;
 	size_t nlines;
 	uint32_t *slot; /* hash: line index + 1 */
 	uint8_t *tag;   /* … some bits of its key's hash */
@@ -93,7 +134,7 @@ struct model {
 };
 
 /* lines.c */
-static inline struct model_line *model_line(struct model *m, uint32_t index)
+static inline struct slim_line *model_slim(const struct model *m, uint32_t index)
 {
 	return &m->block.p[index / LINE_BLOCK][index % LINE_BLOCK];
 }
@@ -106,10 +147,36 @@ static inline struct model_flight *model_flight_of(struct model *m, const struct
 {
 	return &m->flight.p[l->flight];
 }
+void model_flight_free(struct model *, struct model_line *);
 /* Takes it back, if nothing is open and nobody's fence is waited for. */
 void model_flight_end(struct model *, struct model_line *);
 typedef void model_each(struct model *, struct model_line *, uint64_t mask, void *arg);
 void model_lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
+void model_open_lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
+
+/* rest.c */
+struct model_line *model_wake(struct model *, uint32_t index);
+static inline struct model_line *model_awake(const struct model *m, uint32_t at)
+{
+	return &m->awake.p[at % AWAKE / AWAKE_BLOCK][at % AWAKE_BLOCK];
+}
+/* It stays where it is until the model has done with an event. */
+static inline struct model_line *model_line(struct model *m, uint32_t index)
+{
+	uint32_t at = model_slim(m, index)->at;
+	return at & AWAKE ? model_awake(m, at) : model_wake(m, index);
+}
+struct model_line *model_line_new(struct model *, uint32_t index);
+/* It may go to rest. */
+static inline void model_tire(struct model *m, struct model_line *l)
+{
+	if (!l->tired)
+		VEC_PUSH(&m->tired, model_slim(m, l->index)->at);
+	l->tired = true;
+}
+void model_lines_rest(struct model *);
+void model_rests_free(struct model *);
+size_t model_rests_memory(const struct model *);
 
 /* pending.c */
 void model_unflush(struct model *, struct model_line *, uint64_t mask);

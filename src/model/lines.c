@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines that a run has touched: a hash of indices over blocks that never move. */
+/* The lines that a run has touched: a hash of indices. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +22,19 @@ static uint8_t tag_of(uint64_t hash)
 	return (uint8_t)(hash ^ hash >> 30);
 }
 
+static uint64_t key_of(const struct model *m, uint32_t index)
+{
+	const struct slim_line *l = model_slim(m, index);
+	return l->key[0] | (uint64_t)l->key[1] << 32;
+}
+
 /* Looking at a line that is another's costs a cache miss: eight bits of the hash tell nearly all. */
 static size_t slot_of(const struct model *m, uint64_t key)
 {
 	uint64_t hash = hash_of(key);
 	uint8_t tag = tag_of(hash);
 	size_t i = (size_t)hash & (m->slots - 1);
-	while (m->slot[i] &&
-	       (m->tag[i] != tag || model_line((struct model *)m, m->slot[i] - 1)->key != key))
+	while (m->slot[i] && (m->tag[i] != tag || key_of(m, m->slot[i] - 1) != key))
 		i = (i + 1) & (m->slots - 1);
 	return i;
 }
@@ -49,25 +54,32 @@ static void grow(struct model *m)
 	m->slot = xcalloc(m->slots, sizeof *m->slot);
 	m->tag = xcalloc(m->slots, sizeof *m->tag);
 	for (size_t i = 0; i < m->nlines; i++)
-		enter(m, model_line(m, (uint32_t)i)->key, (uint32_t)i);
+		enter(m, key_of(m, (uint32_t)i), (uint32_t)i);
 }
 
-struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *index)
+/* UINT32_MAX: it is not known. */
+static uint32_t index_of(struct model *m, uint64_t key)
 {
 	uint32_t found = m->last_line;
 	if (!found || m->last_key != key) {
 		if (!m->slots || !(found = m->slot[slot_of(m, key)]))
-			return NULL;
+			return UINT32_MAX;
 		m->last_key = key;
 		m->last_line = found;
 	}
+	return found - 1;
+}
+
+struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *index)
+{
+	uint32_t found = index_of(m, key);
 	if (index)
-		*index = found - 1;
-	return model_line(m, found - 1);
+		*index = found;
+	return found == UINT32_MAX ? NULL : model_line(m, found);
 }
 
 /* Fresh zeros that begin where a huge page can. */
-static struct model_line *new_block(void)
+static struct slim_line *new_block(void)
 {
 	uint8_t *p = mmap(NULL, 2 * LINE_BLOCK_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -79,7 +91,7 @@ static struct model_line *new_block(void)
 	if (before)
 		munmap(p, before);
 	munmap(p + before + LINE_BLOCK_BYTES, LINE_BLOCK_BYTES - before);
-	return (struct model_line *)(p + before);
+	return (struct slim_line *)(p + before);
 }
 
 /*
@@ -88,7 +100,7 @@ static struct model_line *new_block(void)
  */
 static void add_block(struct model *m)
 {
-	struct model_line *full = m->block.n ? m->block.p[m->block.n - 1] : NULL;
+	struct slim_line *full = m->block.n ? m->block.p[m->block.n - 1] : NULL;
 	if (full && m->block.n <= LINE_SMALL_BLOCKS) {
 		madvise(full, LINE_BLOCK_BYTES, MADV_HUGEPAGE);
 		madvise(full, LINE_BLOCK_BYTES, MADV_COLLAPSE);
@@ -103,6 +115,7 @@ void model_lines_free(struct model *m)
 	for (size_t i = 0; i < m->block.n; i++)
 		munmap(m->block.p[i], LINE_BLOCK_BYTES);
 	VEC_FREE(&m->block);
+	model_rests_free(m);
 	free(m->slot);
 	free(m->tag);
 	VEC_FREE(&m->flight);
@@ -128,14 +141,21 @@ struct model_flight *model_flight_begin(struct model *m, struct model_line *l)
 	return &m->flight.p[l->flight];
 }
 
-void model_flight_end(struct model *m, struct model_line *l)
+void model_flight_free(struct model *m, struct model_line *l)
 {
-	struct model_flight *f = &m->flight.p[l->flight];
-	if (!l->flight || l->open || f->flusher != MODEL_NOBODY || f->more)
-		return;
-	f->more = m->flight_free;
+	m->flight.p[l->flight].more = m->flight_free;
 	m->flight_free = l->flight;
 	l->flight = 0;
+}
+
+void model_flight_end(struct model *m, struct model_line *l)
+{
+	const struct model_flight *f = &m->flight.p[l->flight];
+	if (!l->flight || f->more)
+		return;
+	model_tire(m, l);
+	if (!l->open && f->flusher == MODEL_NOBODY)
+		model_flight_free(m, l);
 }
 
 /* ---- lines ---- */
@@ -145,20 +165,28 @@ struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index
 	struct model_line *l = model_line_find(m, key, index);
 	if (l)
 		return l;
-	if (m->nlines * 8 >= m->slots * 5)
+	if (m->nlines * 4 >= m->slots * 3)
 		grow(m);
 	if (m->nlines == m->block.n * LINE_BLOCK)
 		add_block(m);
 	*index = (uint32_t)m->nlines++;
+	*model_slim(m, *index) =
+		(struct slim_line){ .key = { (uint32_t)key, (uint32_t)(key >> 32) } };
 	enter(m, key, *index);
-	l = model_line(m, *index);
+	l = model_line_new(m, *index);
 	l->key = key;
 	l->marked = model_marks(m, key) != 0;
 	return l;
 }
 
-/* Calls `each` for every known line that overlaps locations [lo, hi), with the bytes in it. */
-void model_lines_in(struct model *m, uint64_t lo, uint64_t hi, model_each *each, void *arg)
+static bool is_open(const struct model *m, uint32_t index)
+{
+	uint32_t at = model_slim(m, index)->at;
+	return at & AWAKE ? model_awake(m, at)->open : m->rests.v.p[at].is.open;
+}
+
+static void lines_in(struct model *m, uint64_t lo, uint64_t hi, bool open, model_each *each,
+		     void *arg)
 {
 	uint64_t first = lo / TRACE_LINE, end = (hi + TRACE_LINE - 1) / TRACE_LINE;
 	bool few = end - first < m->nlines;
@@ -166,15 +194,29 @@ void model_lines_in(struct model *m, uint64_t lo, uint64_t hi, model_each *each,
 	if (lo >= hi)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct model_line *l =
-			few ? model_line_find(m, first + i, NULL) : model_line(m, (uint32_t)i);
-		if (!l || l->key < first || l->key >= end)
+		uint32_t index = few ? index_of(m, first + i) : (uint32_t)i;
+		if (index == UINT32_MAX || (open && !is_open(m, index)))
 			continue;
-		uint64_t at = l->key * TRACE_LINE;
+		uint64_t key = key_of(m, index), at = key * TRACE_LINE;
+		if (key < first || key >= end)
+			continue;
 		unsigned from = at < lo ? (unsigned)(lo - at) : 0;
 		unsigned to = hi - at < TRACE_LINE ? (unsigned)(hi - at) : TRACE_LINE;
-		each(m, l, model_mask(from, to), arg);
+		each(m, model_line(m, index), model_mask(from, to), arg);
+		model_lines_rest(m);
 	}
+}
+
+/* Calls `each` for every known line that overlaps locations [lo, hi), with the bytes in it. */
+void model_lines_in(struct model *m, uint64_t lo, uint64_t hi, model_each *each, void *arg)
+{
+	lines_in(m, lo, hi, false, each, arg);
+}
+
+/* … of which something is open. */
+void model_open_lines_in(struct model *m, uint64_t lo, uint64_t hi, model_each *each, void *arg)
+{
+	lines_in(m, lo, hi, true, each, arg);
 }
 
 size_t model_lines(const struct model *m)
@@ -185,11 +227,11 @@ size_t model_lines(const struct model *m)
 size_t model_memory(const struct model *m)
 {
 	size_t whole = m->block.n > LINE_SMALL_BLOCKS ? m->block.n : m->nlines / LINE_BLOCK;
-	size_t last = (m->nlines - whole * LINE_BLOCK) * sizeof(struct model_line);
+	size_t last = (m->nlines - whole * LINE_BLOCK) * sizeof(struct slim_line);
 	return whole * LINE_BLOCK_BYTES + (m->block.n > whole ? last : 0) +
 	       m->slots * (sizeof *m->slot + sizeof *m->tag) + m->extra.cap * sizeof *m->extra.p +
 	       m->copy.cap * sizeof *m->copy.p + m->flight.n * sizeof *m->flight.p +
-	       model_writers_memory(&m->writers);
+	       model_writers_memory(&m->writers) + model_rests_memory(m);
 }
 
 uint64_t model_key_file(uint64_t key)

@@ -17,6 +17,7 @@ struct model *model_new(const struct model_ops *ops, const struct trace_defs *de
 	struct model *m = xcalloc(1, sizeof *m);
 	m->ops = ops;
 	m->defs = defs;
+	m->rest_after = TIRED;
 	if (watch)
 		m->watch = *watch;
 	VEC_PUSH(&m->extra, (struct extra){ 0 });
@@ -86,18 +87,24 @@ static void cover(struct model *m, struct model_step *s, uint32_t index, uint64_
 
 /* ---- stores, flushes, fences ---- */
 
-static void list_in_operation(struct model_thread *t, struct model_line *l, uint32_t index)
+static void list_in_operation(struct model_thread *t, struct model_line *l, uint32_t index,
+			      uint64_t mask)
 {
-	if (t->depth && l->op != t->op) {
+	if (!t->depth)
+		return;
+	if (l->op != t->op) {
 		l->op = t->op;
+		l->in_op = 0;
 		VEC_PUSH(&t->op_lines, index);
 	}
+	l->in_op |= (uint8_t)model_words(mask);
 }
 
 static void note_store(struct model_step *s, struct model_flight *f)
 {
 	struct model_line *l = s->line;
 	l->storer = s->thread_id;
+	l->last = (uint8_t)(__builtin_ctzll(s->mask) / 8);
 	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask >> (w * 8) & 0xff;
 		bool own = (l->open >> (w * 8) & word) == word && l->store[w] == s->where;
@@ -131,7 +138,7 @@ static void store_line(struct model *m, struct model_step *s, uint64_t key, uint
 		model_values_forget(m, l, mask);
 	l->open |= mask;
 	model_writers_add(m, f, mask, s->where);
-	list_in_operation(s->thread, l, index);
+	list_in_operation(s->thread, l, index, mask);
 	cover(m, s, index, mask);
 }
 
@@ -184,6 +191,7 @@ static void do_fence(struct model *m, struct model_step *s)
 		s->line = model_line(m, t->waiting.p[i]);
 		guarantee(m, s, model_take_pending(m, s->line, s->thread_id));
 		model_flight_end(m, s->line);
+		model_lines_rest(m);
 	}
 	t->waiting.n = 0;
 }
@@ -229,8 +237,10 @@ static void count_open(struct model *m, struct model_line *l, uint64_t mask, voi
 	s->mask += (l->open & mask & ~model_unwatched(m, l)) != 0;
 }
 
+typedef void lines_in(struct model *, uint64_t lo, uint64_t hi, model_each *, void *arg);
+
 /* Calls `each` for the lines behind [addr, addr+len) of a process. */
-static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len,
+static void each_of(struct model *m, uint32_t process, uint64_t addr, uint64_t len, lines_in *in,
 		    model_each *each, void *arg)
 {
 	struct process *p = model_process(m, process);
@@ -239,13 +249,25 @@ static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t l
 		uint64_t lo = it.lo > addr ? it.lo : addr,
 			 hi = it.hi < addr + len ? it.hi : addr + len;
 		if (lo < hi)
-			model_lines_in(m, lo + it.val, hi + it.val, each, arg);
+			in(m, lo + it.val, hi + it.val, each, arg);
 	}
+}
+
+static void each_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len,
+		    model_each *each, void *arg)
+{
+	each_of(m, process, addr, len, model_lines_in, each, arg);
+}
+
+static void each_open_in(struct model *m, uint32_t process, uint64_t addr, uint64_t len,
+			 model_each *each, void *arg)
+{
+	each_of(m, process, addr, len, model_open_lines_in, each, arg);
 }
 
 static void do_unmap(struct model *m, struct model_step *s)
 {
-	each_in(m, s->ev->process, s->ev->arg[0], s->ev->arg[1], gone_piece, s);
+	each_open_in(m, s->ev->process, s->ev->arg[0], s->ev->arg[1], gone_piece, s);
 	model_unregister(m, s->ev->process, s->ev->arg[0], s->ev->arg[1]);
 }
 
@@ -254,11 +276,11 @@ static void do_sync(struct model *m, struct model_step *s)
 	const struct trace_event *e = s->ev;
 	struct model_range r = model_covers(e);
 	s->mask = 0;
-	each_in(m, e->process, r.lo, r.hi - r.lo, count_open, s);
+	each_open_in(m, e->process, r.lo, r.hi - r.lo, count_open, s);
 	if (m->watch.sync && model_is_pm(m, e->process, e->arg[0]))
 		m->watch.sync(m->watch.arg, s);
 	if (s->effect == MODEL_PERSISTS)
-		each_in(m, e->process, r.lo, r.hi - r.lo, persist_piece, s);
+		each_open_in(m, e->process, r.lo, r.hi - r.lo, persist_piece, s);
 }
 
 static void do_file(struct model *m, struct model_step *s)
@@ -268,7 +290,7 @@ static void do_file(struct model *m, struct model_step *s)
 	switch (e->kind) {
 	case TRACE_FILE_SYNC:
 		if (s->effect == MODEL_PERSISTS)
-			model_lines_in(m, base, end, persist_piece, s);
+			model_open_lines_in(m, base, end, persist_piece, s);
 		break;
 	case TRACE_FILE_WRITE:
 		if (s->effect != MODEL_PERSISTS)
@@ -353,6 +375,7 @@ static void do_end(struct model *m, struct model_step *s)
 		if (m->watch.op_end)
 			m->watch.op_end(m->watch.arg, s);
 		model_flight_of(m, s->line)->late |= s->line->open;
+		model_lines_rest(m);
 	}
 	t->op_begin = 0;
 	t->op_lines.n = 0;
@@ -364,7 +387,7 @@ static void process_gone(struct model *m, struct model_step *s, uint32_t process
 	if (p->ended)
 		return;
 	p->ended = true;
-	each_in(m, process, 0, UINT64_MAX, gone_piece, s);
+	each_open_in(m, process, 0, UINT64_MAX, gone_piece, s);
 	p = model_process(m, process);
 	imap_free(&p->maps);
 	p->last = (struct imap_item){ 0 };
@@ -415,6 +438,7 @@ void model_feed(struct model *m, const struct trace_event *e)
 	case TRACE_FILE_UNLINK: do_file(m, &s); break;
 	default: do_request(m, &s); break;
 	}
+	model_lines_rest(m);
 }
 
 void model_end(struct model *m, const struct trace_event *last)

@@ -33,8 +33,9 @@ struct model_place {
 };
 
 /*
- * The state of one line, 136 bytes: a run's memory is bounded by the lines it touches. What matters only
- * while some of it is not guaranteed is in its `flight`, for few lines are in that state at a time.
+ * The state of one line. A run's memory is bounded by the lines it touches: those that nothing happens to rest
+ * in a third of this (rest.c). What matters only while some of it is not guaranteed is in its `flight`, for few
+ * lines are in that state at a time.
  */
 struct model_line {
 	uint64_t key;   /* see model_key_text */
@@ -47,12 +48,16 @@ struct model_line {
 	uint32_t atomic : 8; /* words that atomic instructions stored to: kept by whoever watches */
 	uint32_t op;         /* operation that last listed the line in op_lines */
 	model_where store[MODEL_WORDS]; /* newest store to each 8-byte word */
-	uint32_t when[MODEL_WORDS];     /* its event's number, modulo 2^32 */
-	uint16_t newest[MODEL_WORDS];   /* hash of the newest store to each word: where, what */
-	uint32_t copy : 31;             /* number + 1 of what it holds, byte by byte; 0: values.c */
-	uint32_t marked : 1;            /* some of its bytes are declared volatile: marks.c */
-	model_where flush;              /* newest flush, valid if flush_when is not 0 */
+	/* Its event's number, modulo 2^32. Good for words that are open, and for the one stored to last. */
+	uint32_t when[MODEL_WORDS];
+	uint16_t newest[MODEL_WORDS]; /* hash of the newest store to each word: where, what */
+	uint32_t copy : 31;           /* number + 1 of what it holds, byte by byte; 0: values.c */
+	uint32_t marked : 1;          /* some of its bytes are declared volatile: marks.c */
+	model_where flush;            /* newest flush, valid if flush_when is not 0 */
 	uint32_t flush_when;
+	uint32_t index : 31, tired : 1; /* rest.c */
+	uint8_t in_op;                  /* words that were stored to in operation `op` */
+	uint8_t last;                   /* the word that was stored to last */
 };
 
 struct model_flight {
@@ -135,6 +140,11 @@ void model_feed(struct model *, const struct trace_event *);
 /* The trace is over: `gone` for every line that is still mapped and open. */
 void model_end(struct model *, const struct trace_event *last);
 void model_free(struct model *);
+/*
+ * When so many more lines have become persistent, a line goes to rest (rest.c): some thousands. UINT32_MAX: never, and
+ * `when` stays good for all words.
+ */
+void model_rest_after(struct model *, uint32_t lines);
 const struct model_ops *model_ops(const struct model *);
 
 const struct model_place *model_place(const struct model *, model_where);
@@ -144,7 +154,7 @@ size_t model_memory(const struct model *); /* bytes, for the benchmarks */
 struct model_thread *model_thread(struct model *, uint32_t id);
 uint32_t model_thread_of(struct model *, const struct trace_event *);
 size_t model_threads(const struct model *); /* that did anything to PM so far */
-/* The line that holds addr in a process, or NULL if it was never stored to. */
+/* The line that holds addr in a process, or NULL if it was never stored to; good until the model is fed. */
 struct model_line *model_line_at(struct model *, uint32_t process, uint64_t addr);
 struct model_line *model_line_of_key(struct model *, uint64_t key);
 /* Good until something is stored; one of zeros and MODEL_NOBODY if the line has none. */

@@ -241,7 +241,8 @@ static void made_anew(void)
 static void appended(void)
 {
 	int a = open(path, O_RDWR | O_APPEND);
-	struct iovec v[2] = { { "one", 3 }, { "three", 5 } };
+	char one[] = "one", three[] = "three";
+	struct iovec v[2] = { { one, 3 }, { three, 5 } };
 	must(a >= 0 && pwrite(a, "appended", 8, 100) == 8 && pwritev(a, v, 2, 0) == 8, "pwrite");
 	must(pwritev2(a, v, 2, 200, 0x20 /* RWF_NOAPPEND, of Linux 6.9 */) == 8 ||
 		     errno == EOPNOTSUPP,

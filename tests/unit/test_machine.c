@@ -27,6 +27,8 @@ static struct drivers start(const struct batch *b, const struct tale *t, size_t 
 	const struct trace_defs *defs = trace_defs(b->reader);
 	struct drivers d = { .base = tale_addr(number) - t->map };
 	d.model = model_new(b->model, defs, NULL);
+	model_rest_after(d.model,
+			 (uint32_t)(number % 4)); /* lines go to rest and wake up all the time */
 	symbolic_behave_init(&d.before, b->model, NULL);
 	d.whole = model_reference_new(b->model->name, defs, d.base, t->size, 0);
 	d.lines = model_reference_new(b->model->name, defs, d.base, t->size, d.before.unit);

@@ -347,11 +347,11 @@ static size_t memory_of_a_line(bool persisted)
 	return memory;
 }
 
-static void a_line_costs_less_than_200_bytes(void **state)
+static void a_line_costs_less_than_100_bytes(void **state)
 {
 	(void)state;
-	assert_true(memory_of_a_line(false) <= 200);
-	assert_true(memory_of_a_line(true) <= 150);
+	assert_true(memory_of_a_line(false) <= 100);
+	assert_true(memory_of_a_line(true) <= 80);
 }
 
 int main(void)
@@ -366,7 +366,7 @@ int main(void)
 		cmocka_unit_test(volatile_ranges_agree_with_a_byte_array),
 		cmocka_unit_test(an_unlinked_file_has_nothing_to_lose),
 		cmocka_unit_test(bytes_that_stay_the_same_are_told_from_others),
-		cmocka_unit_test(a_line_costs_less_than_200_bytes),
+		cmocka_unit_test(a_line_costs_less_than_100_bytes),
 	};
 	return cmocka_run_group_tests_name("model", tests, setup, teardown);
 }
