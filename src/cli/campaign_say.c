@@ -73,6 +73,22 @@ static char *possible(const struct crash_counts *n)
 	return xasprintf("10^%.0f", n->possible);
 }
 
+/* What was printed otherwise than expected, and is no finding. */
+static size_t say_forgiven(const struct campaign *c, const struct crash_counts *n, char *notes[])
+{
+	size_t k = 0;
+	if (n->chatter)
+		notes[k++] =
+			xasprintf("taken for messages of recovery: '%s' and the like, which came "
+				  "in %" PRIu64 " states, and not when asked again",
+				  crash_messages(campaign_crash(c)), n->chatter);
+	if (n->shuffled)
+		notes[k++] = xasprintf("%" PRIu64 " times entries were all there in another order, "
+				       "which is no finding",
+				       n->shuffled);
+	return k;
+}
+
 size_t campaign_say_notes(const struct campaign *c, double recording, char *notes[CAMPAIGN_NOTES])
 {
 	const struct crash_counts *n = crash_counts(campaign_crash(c));
@@ -106,11 +122,7 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
 	if (crash_operations(campaign_crash(c)))
 		notes[k++] = xstrdup(crash_operations(campaign_crash(c)));
-	if (n->chatter)
-		notes[k++] =
-			xasprintf("taken for messages of recovery: '%s' and the like, which came "
-				  "in %" PRIu64 " states, and not when asked again",
-				  crash_messages(campaign_crash(c)), n->chatter);
+	k += say_forgiven(c, n, notes + k);
 	if (n->hung)
 		notes[k++] = xasprintf("%" PRIu64 " recoveries did not end; %" PRIu64
 				       " of them were given the whole timeout, the others ten "

@@ -99,6 +99,17 @@ static void print_outlook(struct campaign_db *db)
 		       left > 0 ? left : 0);
 }
 
+/* The commands that judge: one of them at least. */
+static void print_commands(struct campaign_db *db)
+{
+	static const char *const commands[][2] = { { "recover", "recovery" },
+						   { "probe", "probe" },
+						   { "continue", "continue" } };
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (campaign_db_get(db, commands[i][0]))
+			printf("%s: %s\n", commands[i][1], kept(db, commands[i][0], ""));
+}
+
 static void print_campaign(struct campaign_db *db, const char *dir)
 {
 	bool over = print_state(db, dir);
@@ -116,7 +127,7 @@ static void print_campaign(struct campaign_db *db, const char *dir)
 		print_behaviours(db);
 	if (campaign_db_get(db, "proved"))
 		print_proofs(db);
-	printf("recovery: %s\n", kept(db, "recover", "?"));
+	print_commands(db);
 	if (!over)
 		printf("go on with: holdfast %s --resume %s\n", kept(db, "verb", "crash"), dir);
 }

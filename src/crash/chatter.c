@@ -83,22 +83,40 @@ const char *crash_chatter_in(const char *was, const char *before, const char *af
 	return more;
 }
 
+/* The first message, malloc'ed; entries may be in another order. NULL: there is none. */
+static char *message_in(const char *was, const char *before, const char *after)
+{
+	char *line = NULL, *w = NULL, *b = NULL, *a = NULL;
+	const char *more = crash_chatter_in(was, before, after);
+	if (!more) {
+		w = crash_in_order(was);
+		b = crash_in_order(before);
+		a = crash_in_order(after);
+		more = crash_chatter_in(w, b, a);
+	}
+	if (more)
+		line = xasprintf("%.*s", (int)strcspn(more, "\n"), more);
+	free(w);
+	free(b);
+	free(a);
+	return line;
+}
+
 int crash_chatter(struct crash *c, const struct crash_state *s, size_t op, const char *was,
 		  const char *before, const char *after, uint64_t *again, struct err *err)
 {
-	const char *more = crash_chatter_in(was, before, after);
+	char *line = message_in(was, before, after);
 	struct crash_verdict v;
-	if (!more)
+	if (!line)
 		return 0;
 	c->again = true;
 	int bad = crash_run_state(c, s, op, false, &v, NULL, err);
 	c->again = false;
-	if (bad)
-		return -1;
-	if (v.verdict != RUNNER_OK)
-		return 0;
-	*again = v.said;
-	if (!c->chatter)
-		c->chatter = xasprintf("%.*s", (int)strcspn(more, "\n"), more);
-	return 1;
+	bool fine = !bad && v.verdict == RUNNER_OK;
+	if (fine)
+		*again = v.said;
+	if (fine && !c->chatter)
+		c->chatter = xstrdup(line);
+	free(line);
+	return bad ? -1 : fine;
 }

@@ -138,6 +138,7 @@ void crash_free(struct crash *c)
 	crash_said_free(c->texts);
 	hmap_free(&c->calm);
 	hmap_free(&c->dropped);
+	hmap_free(&c->shuffled);
 	free(c->chatter);
 	crash_suspects_free(&c->suspects);
 	VEC_FREE(&c->breaches.v);

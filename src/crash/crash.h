@@ -97,6 +97,8 @@ struct crash_counts {
 	uint64_t
 		unjudged; /* states in overlapping operations, where what is said was not looked at */
 	uint64_t chatter; /* states in which more was said the first time than when asked again */
+	uint64_t
+		shuffled; /* what is said in another order than it should be, in one operation each */
 	uint64_t unexplained; /* failing states that were left when it ended */
 	uint64_t causes;
 	size_t phase, phases; /* which of the strategies, and of how many */

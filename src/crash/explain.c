@@ -123,6 +123,19 @@ bool crash_is_abandoned(const struct crash_history *h, uint32_t piece, uint64_t 
 	return p.event != cover; /* nor does a store that is persistent at once */
 }
 
+uint64_t crash_forgotten_at(const struct crash_history *h, uint32_t piece)
+{
+	struct crash_piece p = crash_piece_at(h, piece);
+	if (!crash_is_abandoned(h, piece, crash_cover_of(h, piece)))
+		return UINT64_MAX;
+	for (size_t i = FIRST_AFTER(mark, h, p.event); i < h->mark.n; i++) {
+		struct crash_mark m = crash_mark_at(h, i);
+		if (is_barrier(&m, &p))
+			return m.event;
+	}
+	return UINT64_MAX;
+}
+
 static enum finding_kind kind_of(const struct crash_cause *cause, const struct fate *f)
 {
 	if (cause->flaky)

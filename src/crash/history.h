@@ -251,6 +251,9 @@ struct crash_state {
 	VEC(struct crash_at) at;
 };
 void crash_state_copy(struct crash_state *to, const struct crash_state *from);
+/* The state without the lost lines [from, to). */
+void crash_state_without(const struct crash_state *, size_t from, size_t to,
+			 struct crash_state *out);
 void crash_state_free(struct crash_state *);
 /* Sets a line's version, or, at hi, leaves it out; the cursor stands at the state's event. */
 void crash_state_set(struct crash_state *, const struct crash_cursor *, uint32_t line,

@@ -282,6 +282,8 @@ struct crash {
 	struct hmap
 		dropped; /* what is said in an operation -> 1: it lacks what is there before and after, 2: no */
 	struct hmap calm; /* how a state is judged -> 1: it only says more at first, 2: no */
+	struct hmap
+		shuffled; /* what is said in an operation -> 1: what should be, in another order, 2: no */
 	size_t deaf; /* so many operations were looked at, and what is said shows none of them */
 	struct hmap
 		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
@@ -392,6 +394,12 @@ const char *crash_chatter_in(const char *was, const char *before, const char *af
 int crash_chatter(struct crash *, const struct crash_state *, size_t op, const char *was,
 		  const char *before, const char *after, uint64_t *again, struct err *);
 
+/* shuffled.c: the same entries in another order. What is said, in an order that does not depend on theirs; malloc'ed. */
+char *crash_in_order(const char *text);
+bool crash_same_but_order(const char *a, const char *b);
+/* Is it one of these but for the order, which is not all that the two differ in? `answers`: to the operations that follow, too. */
+bool crash_shuffled(const char *was, const char *before, const char *after, bool answers);
+
 /* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
 bool crash_overlap_can(const struct crash *, uint64_t event);
 uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */
@@ -465,11 +473,15 @@ uint64_t crash_cover_of(const struct crash_history *, uint32_t piece);
 /* Its thread has gone on without a guarantee for the piece, which comes with event `cover`: the operation has
  * ended, or a fence or sync of the thread has come and gone. Whoever guarantees it then does so by chance. */
 bool crash_is_abandoned(const struct crash_history *, uint32_t piece, uint64_t cover);
+/* The event with which it is abandoned, if that is a fence or a sync; UINT64_MAX: it is not. */
+uint64_t crash_forgotten_at(const struct crash_history *, uint32_t piece);
 /* The end of the operation that made a piece; UINT64_MAX: there is none. */
 uint64_t crash_operation_end(const struct crash_history *, uint32_t piece);
 bool crash_same_statement(struct crash *, uint32_t place_a, uint32_t place_b);
 /* place.c: the call path of a place, with helpers marked; lives as long as the crash. */
 const struct finding_place *crash_path(struct crash *, uint32_t place);
+/* The program's own, not a library's on its behalf: that one has an order of its own. */
+bool crash_own_store(struct crash *, uint32_t piece);
 void crash_paths_free(struct crash *);
 /* "EVENT FILE:OFFSET:VERSION …" and back. */
 char *crash_state_text(const struct crash *, const struct crash_state *);

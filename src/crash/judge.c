@@ -184,6 +184,45 @@ static int say_how(struct crash *c, const struct crash_state *s, const struct sp
 	return bad;
 }
 
+/* Was the order of what is said all that the operation changed which had ended last? */
+static int was_sorting(struct crash *c, const struct span *span, struct err *err)
+{
+	const struct crash_op *op = &c->h->op.p[span->op - 1];
+	struct span last = { .from = op->begin, .to = span->from, .op = span->op };
+	struct said all;
+	if (span->flying || op->latest >= op->begin)
+		return 0;
+	if (look_up(c, &last, &all, err))
+		return -1;
+	bool sorting =
+		strcmp(all.before, all.after) != 0 && crash_same_but_order(all.before, all.after);
+	forget(&all);
+	return sorting;
+}
+
+/* 1: the same entries in another order, which nobody was promised; 0: not, as far as is known; -1. */
+static int is_shuffled(struct crash *c, const struct crash_state *s, const struct span *span,
+		       bool run, uint64_t said, struct err *err)
+{
+	uint64_t key = hash_mix(said, span->from), known = 0;
+	struct said all;
+	if (hmap_get(&c->shuffled, key, &known) || !run)
+		return known == 1;
+	char *was = crash_said(c, s, span->op, said, err);
+	if (!was || look_up(c, span, &all, err))
+		return free(was), -1;
+	int same = crash_shuffled(was, all.before, all.after, c->suffix != NULL);
+	forget(&all);
+	free(was);
+	int sorting = same ? was_sorting(c, span, err) : 0;
+	if (sorting < 0)
+		return -1;
+	same = same && !sorting;
+	hmap_put(&c->shuffled, key, same ? 1 : 2);
+	c->counts.shuffled += (uint64_t)same;
+	return same;
+}
+
 /* 1: it is fine when asked again, and the first time had only messages more; 0: not, as far as is known; -1. */
 static int is_calm(struct crash *c, const struct crash_state *s, const struct span *span, bool run,
 		   uint64_t said, const uint64_t fine[2], struct err *err)
@@ -199,9 +238,10 @@ static int is_calm(struct crash *c, const struct crash_state *s, const struct sp
 	int calm = crash_chatter(c, s, span->op, was, all.before, all.after, &again, err);
 	forget(&all);
 	free(was);
+	if (calm && again != fine[0] && again != fine[1])
+		calm = is_shuffled(c, s, span, run, again, err);
 	if (calm < 0)
 		return -1;
-	calm = calm && (again == fine[0] || again == fine[1]);
 	hmap_put(&c->calm, key, calm ? 1 : 2);
 	c->counts.chatter += (uint64_t)calm;
 	return calm;
@@ -265,6 +305,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	int fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
 	if (fine > 0)
 		fine = is_batch(c, s, &span, run, v->said, err);
+	if (!fine && gone == 0)
+		fine = is_shuffled(c, s, &span, run, v->said, err);
 	if (!fine && gone == 0)
 		fine = is_calm(c, s, &span, run, v->said, at, err);
 	if (fine)

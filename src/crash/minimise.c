@@ -138,14 +138,6 @@ static bool fails_without(struct search *s, uint32_t piece, size_t n)
 	return bad;
 }
 
-/* The program's own, not a library's on its behalf: that one has an order of its own. */
-static bool own_store(struct crash *c, uint32_t piece)
-{
-	const struct finding_place *path = crash_path(c, crash_piece_at(c->h, piece).place);
-	const struct srcloc_frame *f = finding_main_frame(path);
-	return f && f->module && path->frame[0].module && !strcmp(f->module, path->frame[0].module);
-}
-
 static void find_window(struct search *s, struct crash_cause *cause)
 {
 	const struct crash_history *h = s->c->h;
@@ -162,23 +154,13 @@ static void find_window(struct search *s, struct crash_cause *cause)
 		VEC_PUSH(&cause->lost, end);
 	if (end != UINT32_MAX && cause->persisted != UINT32_MAX &&
 	    crash_piece_at(h, cause->persisted).line != crash_piece_at(h, end).line &&
-	    own_store(s->c, cause->persisted) && own_store(s->c, end))
+	    crash_own_store(s->c, cause->persisted) && crash_own_store(s->c, end))
 		cause->wrong_order = !fails_without(s, cause->persisted, crash_event_end(h, end));
 	s->state.event = moment(h, n);
 	s->state.at.n = 0;
 }
 
 /* ---- lost lines ---- */
-
-/* The state without the lost lines [from, to). */
-static void without(const struct crash_state *s, size_t from, size_t to, struct crash_state *out)
-{
-	out->event = s->event;
-	out->at.n = 0;
-	for (size_t i = 0; i < s->at.n; i++)
-		if (i < from || i >= to)
-			VEC_PUSH(&out->at, s->at.p[i]);
-}
 
 /* Brings lines up to date, first many at a time, then one by one. */
 static void fewer_lines(struct search *s)
@@ -187,7 +169,7 @@ static void fewer_lines(struct search *s)
 	for (size_t chunk = s->state.at.n / 2; chunk; chunk /= 2)
 		for (size_t i = 0; i < s->state.at.n && s->state.at.n > 1;) {
 			size_t to = i + chunk < s->state.at.n ? i + chunk : s->state.at.n;
-			without(&s->state, i, to, &less);
+			crash_state_without(&s->state, i, to, &less);
 			if (less.at.n && fails(s, &less))
 				crash_state_copy(&s->state, &less);
 			else
@@ -343,20 +325,35 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	crash_state_free(&all);
 }
 
+/* The store that closes a window may be lost as well as come late, which a recovery that can do with the window would not make good. */
+static bool is_forgotten(const struct search *s, uint64_t event)
+{
+	uint32_t lost = first_lost(s);
+	return lost != UINT32_MAX && event > crash_forgotten_at(s->c->h, lost);
+}
+
 static void find_pair(struct search *s, struct crash_cause *cause)
 {
+	struct crash_state late = { 0 };
 	uint64_t first;
 	fewer_lines(s);
 	for (size_t i = 0; i < s->state.at.n; i++)
 		newer_version(s, i);
+	crash_state_copy(&late, &s->state);
 	cause->persisted = move_back(s);
 	fewer_lines(s);
 	first = first_loss(s);
 	if (cause->persisted == UINT32_MAX && prefix_fails(s, first)) {
-		s->state.event = first;
-		find_window(s, cause);
-		return;
+		if (!is_forgotten(s, late.event)) {
+			s->state.event = first;
+			find_window(s, cause);
+			crash_state_free(&late);
+			return;
+		}
+		if (!is_forgotten(s, s->state.event))
+			crash_state_copy(&s->state, &late);
 	}
+	crash_state_free(&late);
 	for (size_t i = 0; i < s->state.at.n; i++)
 		list_lost(s, cause, i);
 	if (cause->persisted == UINT32_MAX && cause->with.n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Call paths of the history's places, looked up when asked for and kept, with helpers marked. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "crash/internal.h"
 
@@ -36,6 +37,14 @@ const struct finding_place *crash_path(struct crash *c, uint32_t place)
 		finding_helpers_mark(c->helpers, p->frame, p->n);
 	}
 	return p;
+}
+
+/* The program's own, not a library's on its behalf: that one has an order of its own. */
+bool crash_own_store(struct crash *c, uint32_t piece)
+{
+	const struct finding_place *path = crash_path(c, crash_piece_at(c->h, piece).place);
+	const struct srcloc_frame *f = finding_main_frame(path);
+	return f && f->module && path->frame[0].module && !strcmp(f->module, path->frame[0].module);
 }
 
 void crash_paths_free(struct crash *c)

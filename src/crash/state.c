@@ -63,3 +63,13 @@ uint64_t crash_state_hash(const struct crash_state *s, const struct crash_cursor
 	}
 	return hash;
 }
+
+void crash_state_without(const struct crash_state *s, size_t from, size_t to,
+			 struct crash_state *out)
+{
+	out->event = s->event;
+	out->at.n = 0;
+	for (size_t i = 0; i < s->at.n; i++)
+		if (i < from || i >= to)
+			VEC_PUSH(&out->at, s->at.p[i]);
+}

@@ -61,6 +61,14 @@ check() {
 	done
 }
 
+@test "what closes a window and is then never persistent is a cause of its own" {
+	crash_json r.json -o t --recover "$(check)" -- "$BIN/app" run "$pool" good forgets good good
+	diff <(cause r.json) <(
+		cause_of atomicity forgets
+		echo "missing-flush lost $(marked forgets lost)"
+	)
+}
+
 @test "all of them together: one finding each, in words too" {
 	run -1 holdfast crash -o t --json r.json --recover "$(check)" -- "$BIN/app" run "$pool" many
 	diff <(cause r.json) <(

@@ -179,6 +179,13 @@ expected() {
 	done
 }
 
+@test "entries in another order are no finding, unless the order is all that an operation changes" {
+	run -0 holdfast crash -o t --probe "$(probe)" -- "$BIN/said" "$pool" rebuild
+	output_has "times entries were all there in another order, which is no finding"
+	said r.json --probe "$(probe)" -- sort
+	diff <(found r.json) <(expected sort)
+}
+
 @test "a probe that shows nothing of what the operations do is not taken for a judge" {
 	said r.json --probe "cat $pool >/dev/null; echo fine" -- transfers
 	jq -e '.findings == [] and (.incomplete | test("what is printed is the same before and after each of the 3 operations"))' r.json

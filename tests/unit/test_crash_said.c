@@ -131,9 +131,38 @@ static void messages_are_told_from_entries(void **state)
 	}
 }
 
+/* Entries in another order are the same entries; values that changed places are not. */
+static void the_order_of_entries_is_no_promise(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *was, *before, *after;
+		bool answers, fine;
+	} row[] = {
+		{ "n: 4\n22 3 5 40\n", "n: 5\n22 3 5 17 40\n", "n: 4\n22 3 40 5\n", false, true },
+		{ "b=2\na=1\nc=3\n", "a=1\nb=2\n", "a=1\nb=2\nc=3\n", false, true },
+		{ "k9=1 k10=2\n", "k10=2 k9=1 k3=1\n", "k10=2 k9=1\n", false, true },
+		{ "b=1\na=2\n", "a=1\nb=2\n", "a=1\nb=2\n", false, false }, /* exchanged */
+		{ "head 7 tail 3\n", "head 3 tail 7\n", "head 3 tail 9\n", false, false },
+		{ "1 3\n2 4\n", "1 2\n3 4\n", "1 2\n3 4\n5 6\n", false, false }, /* pairs */
+		{ "3 5\n", "3 5 40\n", "3 5 40 17\n", false, false },      /* one is missing */
+		{ "3 5 5 40\n", "3 5 40\n", "3 5 40 17\n", false, false }, /* one is there twice */
+		{ "1 3 2\n", "3 1 2\n", "1 2 3\n", false, false },         /* it sorts */
+		{ "11\n10\n", "10\n11\n", "10\n12\n", true, false },       /* answers */
+		{ "2\n1\n" RUNNER_THEN "7\n8\n", "1\n2\n" RUNNER_THEN "7\n8\n", "1\n", true, true },
+		{ "1\n2\n" RUNNER_THEN "8\n7\n", "1\n2\n" RUNNER_THEN "7\n8\n", "1\n", true,
+		  false },
+	};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		if (crash_shuffled(row[i].was, row[i].before, row[i].after, row[i].answers) !=
+		    row[i].fine)
+			fail_msg("row %zu", i);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_order_of_entries_is_no_promise),
 		cmocka_unit_test(messages_are_told_from_entries),
 		cmocka_unit_test(test_line_and_class),
 		cmocka_unit_test(test_same_way),

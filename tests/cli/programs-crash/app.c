@@ -100,6 +100,16 @@ static void halves(struct cell *c)
 	persist(&c->data);
 }
 
+/* Whoever could put the halves right would not have the second one for long. */
+static void forgets(struct cell *c)
+{
+	good(c);
+	c->half[0].word = 2; /* @forgets persisted */
+	persist(&c->half[0]);
+	c->data.word = DATA + 2; /* @forgets lost */
+	_mm_sfence();
+}
+
 /* Correct, but slower than need be. */
 static void twice(struct cell *c)
 {
@@ -118,6 +128,8 @@ static void way(const char *name)
 		no_flush(c);
 	else if (!strcmp(name, "halves"))
 		halves(c);
+	else if (!strcmp(name, "forgets"))
+		forgets(c);
 	else if (!strcmp(name, "twice"))
 		twice(c);
 	else

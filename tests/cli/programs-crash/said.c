@@ -108,6 +108,24 @@ static void tidy(uint64_t i)
 	persist(&list->more[0]);
 }
 
+/* It is listed from the other end afterwards, as after a rebuild. */
+static void rebuild(uint64_t i)
+{
+	good(i);
+	list->more[1] = !list->more[1];
+	persist(&list->more[1]);
+}
+
+/* Changes nothing but the order, once there are two. */
+static void sort(uint64_t i)
+{
+	if (i < 43) {
+		good(i);
+		return;
+	}
+	list->more[1] = !list->more[1]; /* @sort lost-operation */
+}
+
 /* What a crash has left is repaired, and that is said, or something else is, which is wrong. */
 static void repair(const char *word)
 {
@@ -126,7 +144,8 @@ static const struct {
 } ways[] = { { "good", good },           { "forgets", forgets },
 	     { "hasty", hasty },         { "transfers", transfers },
 	     { "impatient", impatient }, { "batch", batch },
-	     { "careless", careless },   { "tidy", tidy } };
+	     { "careless", careless },   { "tidy", tidy },
+	     { "rebuild", rebuild },     { "sort", sort } };
 
 static int dump(const char *word)
 {
@@ -140,7 +159,7 @@ static int dump(const char *word)
 		repair(word);
 	printf("%lu + %lu\n", list->left, list->right);
 	for (uint64_t i = 0; i < list->n && i < 24; i++)
-		printf("number %lu\n", list->number[i][0]);
+		printf("number %lu\n", list->number[list->more[1] ? list->n - 1 - i : i][0]);
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!strcmp(word, "time"))

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The same entries in another order.
+ *
+ * A hash table that is rebuilt, or an index that recovery makes anew, lists its entries in another order than before, and nobody was
+ * promised one. What is printed is made comparable: lines are sorted, and in lines of words that all look alike, the words:
+ *
+ *	count: 4                  22 3 40 5
+ *	22 3 5 40          ~      count: 4            a list of numbers; "count:" and "4" are not alike
+ *
+ * If it then is what it should be, that is no finding, because a crash that damages a list, a queue or an array leaves entries
+ * out, or has some twice. The order is a promise, though, if it is all that an operation changes: sort, say, or move to the front.
+ * And so it is in answers, which come in the order of the questions: what --continue prints.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "k1=20" and "k30=4" are alike: letters, digits, '=', digits. */
+static uint64_t look_of(const char *word)
+{
+	uint64_t hash = 1;
+	for (int last = 0; *word; word++) {
+		int kind = isdigit((unsigned char)*word)                          ? '0'
+			   : isalpha((unsigned char)*word) || (*word & 0x80) != 0 ? 'a'
+										  : *word;
+		if (kind != last || (kind != '0' && kind != 'a'))
+			hash = hash_mix(hash, (unsigned char)kind);
+		last = kind;
+	}
+	return hash;
+}
+
+/* Puts words that look alike in order; the line keeps its length. */
+static void sort_words(char *line)
+{
+	VEC(char *) word = { 0 };
+	char *copy = xstrdup(line), *rest = copy, *to = line;
+	bool alike = true;
+	for (char *w; (w = strsep(&rest, " \t,;"));)
+		if (*w) {
+			VEC_PUSH(&word, w);
+			alike = alike && look_of(w) == look_of(word.p[0]);
+		}
+	if (alike && word.n > 1) {
+		qsort(word.p, word.n, sizeof *word.p, by_text);
+		for (size_t i = 0; i < word.n; i++) {
+			size_t n = strlen(word.p[i]);
+			if (i)
+				*to++ = ' ';
+			memcpy(to, word.p[i], n);
+			to += n;
+		}
+		*to = '\0';
+	}
+	VEC_FREE(&word);
+	free(copy);
+}
+
+char *crash_in_order(const char *text)
+{
+	const char *then = strstr(text, RUNNER_THEN);
+	size_t n = then ? (size_t)(then - text) : strlen(text);
+	VEC(char *) line = { 0 };
+	struct buf out = { 0 };
+	char *copy = xasprintf("%.*s", (int)n, text), *rest = copy;
+	for (char *l; (l = strsep(&rest, "\n"));) {
+		sort_words(l);
+		if (*l)
+			VEC_PUSH(&line, l);
+	}
+	if (line.n)
+		qsort(line.p, line.n, sizeof *line.p, by_text);
+	for (size_t i = 0; i < line.n; i++)
+		buf_printf(&out, "%s\n", line.p[i]);
+	buf_puts(&out, then ? then : "");
+	buf_add(&out, "", 1);
+	VEC_FREE(&line);
+	free(copy);
+	return out.p;
+}
+
+bool crash_same_but_order(const char *a, const char *b)
+{
+	char *x = crash_in_order(a), *y = crash_in_order(b);
+	bool same = !strcmp(x, y);
+	free(x);
+	free(y);
+	return same;
+}
+
+bool crash_shuffled(const char *was, const char *before, const char *after, bool answers)
+{
+	if (answers && !strstr(was, RUNNER_THEN))
+		return false;
+	if (strcmp(before, after) != 0 && crash_same_but_order(before, after))
+		return false; /* the order is what it is about */
+	return crash_same_but_order(was, before) || crash_same_but_order(was, after);
+}
