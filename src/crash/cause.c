@@ -79,17 +79,44 @@ static bool persisted_after(struct crash *c, const struct crash_state *s, uint32
 	return false;
 }
 
-bool crash_in_window(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
+/* The store that opened the window in which the state is; UINT32_MAX: it is in none. */
+static uint32_t opened_by(struct crash *c, const struct crash_cause *cause,
+			  const struct crash_state *s)
 {
 	crash_cursor_move(&c->searching, s->event);
 	size_t i = c->searching.piece, least = i > CRASH_NEAR_PIECES ? i - CRASH_NEAR_PIECES : 0;
 	while (i-- > least) {
 		if (cause->persisted != UINT32_MAX && is_of(c, (uint32_t)i, cause->persisted))
-			return true;
+			return (uint32_t)i;
 		if (cause->lost.n && is_of(c, (uint32_t)i, cause->lost.p[0]))
+			break;
+	}
+	return UINT32_MAX;
+}
+
+bool crash_in_window(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
+{
+	return opened_by(c, cause, s) != UINT32_MAX;
+}
+
+/* The window is closed before it is opened again: its two statements are a pair here as well. */
+static bool closes(struct crash *c, const struct crash_cause *cause, size_t from)
+{
+	for (size_t i = from; i < c->h->pieces && i - from < CRASH_NEAR_PIECES; i++) {
+		if (is_of(c, (uint32_t)i, cause->lost.p[0]))
+			return true;
+		if (is_of(c, (uint32_t)i, cause->persisted))
 			return false;
 	}
 	return false;
+}
+
+bool crash_has_opened(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
+{
+	uint32_t opens = cause->prefix && cause->lost.n ? opened_by(c, cause, s) : UINT32_MAX;
+	return opens != UINT32_MAX && closes(c, cause, c->searching.piece) &&
+	       crash_number_of(c->h, opens) <=
+		       crash_state_get(s, &c->searching, crash_piece_at(c->h, opens).line);
 }
 
 bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)

@@ -464,6 +464,8 @@ bool crash_cause_in(struct crash *, const struct crash_cause *, const struct cra
 #define CRASH_NEAR_PIECES 20000u /* that are looked at for a cause */
 /* The crash lies in the window that the cause is: opened and not closed. */
 bool crash_in_window(struct crash *, const struct crash_cause *, const struct crash_state *);
+/* … and the store that opens it is in the state, whatever that lacks besides. */
+bool crash_has_opened(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */

@@ -85,7 +85,7 @@ bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t 
 	for (size_t i = 0; i < c->cause.n; i++) {
 		const struct crash_cause *cause = &c->cause.p[i];
 		if (cause->verdict.verdict == RUNNER_HUNG && is_sure(cause, seq) &&
-		    crash_cause_in(c, cause, s))
+		    (crash_cause_in(c, cause, s) || crash_has_opened(c, cause, s)))
 			return true;
 	}
 	return false;

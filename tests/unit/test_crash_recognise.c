@@ -135,9 +135,45 @@ static void three_times_are_sure(void **state)
 	tear_down(&b);
 }
 
+/* The window is between the second store and the third, and recovery hangs there; the crash comes before act `at`. */
+static bool hangs(size_t at, uint32_t lost, bool again)
+{
+	struct crash_cause window = { .prefix = true, .persisted = 1, .sure = 1 };
+	struct bench b;
+	window.verdict.verdict = RUNNER_HUNG;
+	set_up(&b);
+	store(&b, LOST, 0);
+	store(&b, OPENS, 1);
+	if (again)
+		store(&b, OPENS, 1);
+	store(&b, CLOSES, 2);
+	store(&b, OTHER, 3);
+	open_bench(&b);
+	VEC_PUSH(&window.lost, again ? 3 : 2);
+	VEC_PUSH(&b.c.cause, window);
+	struct crash_state s = state_at(&b, at, lost);
+	bool hang = crash_contains_hang(&b.c, &s, 2 + CRASH_WINDOW);
+	crash_state_free(&s);
+	tear_down(&b);
+	return hang;
+}
+
+/* A recovery that hangs in a window does so whatever else is lost there: it costs a timeout each time, and shows nothing. */
+static void a_window_that_hangs_is_left_out(void **state)
+{
+	(void)state;
+	assert_true(hangs(2, 0, false));
+	assert_false(hangs(2, 1, false)); /* it is not open */
+	assert_false(hangs(1, 0, false)); /* not yet */
+	assert_false(hangs(3, 0, false)); /* no longer */
+	assert_false(hangs(2, 0, true));  /* the first need not be a window at all */
+	assert_true(hangs(3, 0, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_that_hangs_is_left_out),
 		cmocka_unit_test(a_window_is_left_where_it_closes),
 		cmocka_unit_test(what_is_established_is_healed),
 		cmocka_unit_test(three_times_are_sure),
