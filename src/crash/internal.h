@@ -284,6 +284,7 @@ struct crash {
 	struct hmap calm; /* how a state is judged -> 1: it only says more at first, 2: no */
 	struct hmap
 		shuffled; /* what is said in an operation -> 1: what should be, in another order, 2: no */
+	int order; /* 1: entries change places when others come or go, 2: they do not, 0: not known yet */
 	size_t deaf; /* so many operations were looked at, and what is said shows none of them */
 	struct hmap
 		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
@@ -397,8 +398,10 @@ int crash_chatter(struct crash *, const struct crash_state *, size_t op, const c
 /* shuffled.c: the same entries in another order. What is said, in an order that does not depend on theirs; malloc'ed. */
 char *crash_in_order(const char *text);
 bool crash_same_but_order(const char *a, const char *b);
-/* Is it one of these but for the order, which is not all that the two differ in? `answers`: to the operations that follow, too. */
+/* Is it one of these but for the order? `answers`: to the operations that follow, too. */
 bool crash_shuffled(const char *was, const char *before, const char *after, bool answers);
+/* Do entries change places that are there before and after, while others come or go? */
+bool crash_reorders(const char *before, const char *after);
 
 /* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
 bool crash_overlap_can(const struct crash *, uint64_t event);

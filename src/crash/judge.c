@@ -24,8 +24,9 @@
 #define SHOWN_LINE 80 /* bytes of an operation's line */
 #define FAR                                                                                        \
 	64 /* operations that are looked at for the one that is gone, if that decides whether it may be … */
-#define FAR_RUN 8    /* … where each takes a run of its own */
-#define FAR_NAMED 16 /* … and if it only tells which they are */
+#define MOST_ORDERS 32 /* operations that are looked at to see whether the order is kept */
+#define FAR_RUN 8      /* … where each takes a run of its own */
+#define FAR_NAMED 16   /* … and if it only tells which they are */
 
 static const struct row {
 	const char *name, *about;
@@ -184,13 +185,34 @@ static int say_how(struct crash *c, const struct crash_state *s, const struct sp
 	return bad;
 }
 
-/* Was the order of what is said all that the operation changed which had ended last? */
-static int was_sorting(struct crash *c, const struct span *span, struct err *err)
+/* Does the program list its entries in another order now and then, when it adds or removes some? */
+static int is_unsteady(struct crash *c, struct err *err)
+{
+	for (size_t i = 1; !c->order && i <= c->h->op.n && i <= MOST_ORDERS; i++) {
+		const struct crash_op *op = &c->h->op.p[i - 1];
+		struct span span = { .from = op->begin, .to = op->end + 1, .op = i };
+		struct said all;
+		if (op->end == UINT64_MAX || op->latest >= op->begin)
+			continue;
+		if (look_up(c, &span, &all, err))
+			return -1;
+		if (crash_reorders(all.before, all.after))
+			c->order = 1;
+		forget(&all);
+	}
+	c->order = c->order ? c->order : 2;
+	return c->order == 1;
+}
+
+/* Is the order all that the operation in flight changes, or the one that has ended last? */
+static int is_sorting(struct crash *c, const struct span *span, struct err *err)
 {
 	const struct crash_op *op = &c->h->op.p[span->op - 1];
-	struct span last = { .from = op->begin, .to = span->from, .op = span->op };
+	struct span last = { .from = op->begin,
+			     .to = span->flying ? span->to : span->from,
+			     .op = span->op };
 	struct said all;
-	if (span->flying || op->latest >= op->begin)
+	if (op->latest >= op->begin)
 		return 0;
 	if (look_up(c, &last, &all, err))
 		return -1;
@@ -200,11 +222,11 @@ static int was_sorting(struct crash *c, const struct span *span, struct err *err
 	return sorting;
 }
 
-/* 1: the same entries in another order, which nobody was promised; 0: not, as far as is known; -1. */
+/* 1: the same entries in another order, which nobody was promised; 0: not, as far as is known; -1. `old`: so it was before. */
 static int is_shuffled(struct crash *c, const struct crash_state *s, const struct span *span,
-		       bool run, uint64_t said, struct err *err)
+		       bool run, uint64_t said, bool old, struct err *err)
 {
-	uint64_t key = hash_mix(said, span->from), known = 0;
+	uint64_t key = hash_mix(said, span->from + old), known = 0;
 	struct said all;
 	if (hmap_get(&c->shuffled, key, &known) || !run)
 		return known == 1;
@@ -214,10 +236,11 @@ static int is_shuffled(struct crash *c, const struct crash_state *s, const struc
 	int same = crash_shuffled(was, all.before, all.after, c->suffix != NULL);
 	forget(&all);
 	free(was);
-	int sorting = same ? was_sorting(c, span, err) : 0;
-	if (sorting < 0)
+	int strict = !same ? 0 : old ? 1 : is_sorting(c, span, err);
+	if (strict > 0)
+		same = is_unsteady(c, err);
+	if (strict < 0 || same < 0)
 		return -1;
-	same = same && !sorting;
 	hmap_put(&c->shuffled, key, same ? 1 : 2);
 	c->counts.shuffled += (uint64_t)same;
 	return same;
@@ -239,7 +262,7 @@ static int is_calm(struct crash *c, const struct crash_state *s, const struct sp
 	forget(&all);
 	free(was);
 	if (calm && again != fine[0] && again != fine[1])
-		calm = is_shuffled(c, s, span, run, again, err);
+		calm = is_shuffled(c, s, span, run, again, false, err);
 	if (calm < 0)
 		return -1;
 	hmap_put(&c->calm, key, calm ? 1 : 2);
@@ -305,8 +328,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	int fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
 	if (fine > 0)
 		fine = is_batch(c, s, &span, run, v->said, err);
-	if (!fine && gone == 0)
-		fine = is_shuffled(c, s, &span, run, v->said, err);
+	if (!fine && gone >= 0)
+		fine = is_shuffled(c, s, &span, run, v->said, gone > 0, err);
 	if (!fine && gone == 0)
 		fine = is_calm(c, s, &span, run, v->said, at, err);
 	if (fine)

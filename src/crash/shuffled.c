@@ -9,8 +9,9 @@
  *	22 3 5 40          ~      count: 4            a list of numbers; "count:" and "4" are not alike
  *
  * If it then is what it should be, that is no finding, because a crash that damages a list, a queue or an array leaves entries
- * out, or has some twice. The order is a promise, though, if it is all that an operation changes: sort, say, or move to the front.
- * And so it is in answers, which come in the order of the questions: what --continue prints.
+ * out, or has some twice. The order is a promise, though, if it is all that an operation changes, a sort, say, in a program that
+ * otherwise keeps it: where other operations add or remove an entry and the rest changes places too, it is none.
+ * And it is one in answers, which come in the order of the questions: what --continue prints.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -38,18 +39,21 @@ static uint64_t look_of(const char *word)
 	return hash;
 }
 
-/* Puts words that look alike in order; the line keeps its length. */
-static void sort_words(char *line)
+#define BETWEEN " \t,;"
+
+/* Puts words in order if there are several, all of which look alike. */
+static bool sort_words(char *line)
 {
 	VEC(char *) word = { 0 };
 	char *copy = xstrdup(line), *rest = copy, *to = line;
 	bool alike = true;
-	for (char *w; (w = strsep(&rest, " \t,;"));)
+	for (char *w; (w = strsep(&rest, BETWEEN));)
 		if (*w) {
 			VEC_PUSH(&word, w);
 			alike = alike && look_of(w) == look_of(word.p[0]);
 		}
-	if (alike && word.n > 1) {
+	alike = alike && word.n > 1;
+	if (alike) {
 		qsort(word.p, word.n, sizeof *word.p, by_text);
 		for (size_t i = 0; i < word.n; i++) {
 			size_t n = strlen(word.p[i]);
@@ -62,6 +66,7 @@ static void sort_words(char *line)
 	}
 	VEC_FREE(&word);
 	free(copy);
+	return alike;
 }
 
 char *crash_in_order(const char *text)
@@ -72,7 +77,7 @@ char *crash_in_order(const char *text)
 	struct buf out = { 0 };
 	char *copy = xasprintf("%.*s", (int)n, text), *rest = copy;
 	for (char *l; (l = strsep(&rest, "\n"));) {
-		sort_words(l);
+		(void)sort_words(l);
 		if (*l)
 			VEC_PUSH(&line, l);
 	}
@@ -100,7 +105,59 @@ bool crash_shuffled(const char *was, const char *before, const char *after, bool
 {
 	if (answers && !strstr(was, RUNNER_THEN))
 		return false;
-	if (strcmp(before, after) != 0 && crash_same_but_order(before, after))
-		return false; /* the order is what it is about */
 	return crash_same_but_order(was, before) || crash_same_but_order(was, after);
+}
+
+/* ---- does a program keep the order? ---- */
+
+struct entries {
+	VEC(uint64_t) v;
+	struct hmap at;
+};
+
+static void add_entry(struct entries *e, const char *p, size_t n)
+{
+	uint64_t hash = hash_seeded(p, n, 0);
+	VEC_PUSH(&e->v, hash);
+	hmap_put(&e->at, hash, 1);
+}
+
+/* Lines, and the words of those whose words are alike. */
+static void take_entries(struct entries *e, const char *text)
+{
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		char *line, *sorted;
+		n = strcspn(text, "\n");
+		line = xasprintf("%.*s", (int)n, text);
+		sorted = xstrdup(line);
+		if (!sort_words(sorted))
+			add_entry(e, text, n);
+		else
+			for (char *rest = line, *w; (w = strsep(&rest, BETWEEN));)
+				if (*w)
+					add_entry(e, w, strlen(w));
+		free(sorted);
+		free(line);
+	}
+}
+
+bool crash_reorders(const char *before, const char *after)
+{
+	struct entries a = { 0 }, b = { 0 };
+	bool differ = false;
+	size_t k = 0;
+	take_entries(&a, before);
+	take_entries(&b, after);
+	for (size_t i = 0; i < a.v.n && !differ; i++) {
+		if (!hmap_get(&b.at, a.v.p[i], NULL))
+			continue;
+		while (k < b.v.n && !hmap_get(&a.at, b.v.p[k], NULL))
+			k++;
+		differ = k < b.v.n && a.v.p[i] != b.v.p[k++];
+	}
+	VEC_FREE(&a.v);
+	VEC_FREE(&b.v);
+	hmap_free(&a.at);
+	hmap_free(&b.at);
+	return differ && !crash_same_but_order(before, after);
 }
