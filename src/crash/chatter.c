@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/shuffled.h"
 
 static const char *next_line(const char *p)
 {

@@ -395,14 +395,6 @@ const char *crash_chatter_in(const char *was, const char *before, const char *af
 int crash_chatter(struct crash *, const struct crash_state *, size_t op, const char *was,
 		  const char *before, const char *after, uint64_t *again, struct err *);
 
-/* shuffled.c: the same entries in another order. What is said, in an order that does not depend on theirs; malloc'ed. */
-char *crash_in_order(const char *text);
-bool crash_same_but_order(const char *a, const char *b);
-/* Is it one of these but for the order? `answers`: to the operations that follow, too. */
-bool crash_shuffled(const char *was, const char *before, const char *after, bool answers);
-/* Do entries change places that are there before and after, while others come or go? */
-bool crash_reorders(const char *before, const char *after);
-
 /* overlap.c: operations that overlap, as far as --continue can make what they may leave. */
 bool crash_overlap_can(const struct crash *, uint64_t event);
 uint64_t crash_overlap_key(const struct crash_history *, uint64_t event); /* see crash_judge_key */

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/shuffled.h"
 
 #define SHOWN_LINE 80 /* bytes of an operation's line */
 #define FAR                                                                                        \

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/shuffled.h"
 
 static int by_text(const void *a, const void *b)
 {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "crash/internal.h"
+#include "crash/shuffled.h"
 
 static struct crash_verdict differ(const char *was, const char *before, const char *after)
 {
