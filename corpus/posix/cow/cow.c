@@ -118,7 +118,7 @@ static void read_root(struct cow *c)
 		if (pread(c->fd, &r, sizeof(r), root_place(i)) == sizeof(r) && r.sum == SUM(&r) && r.generation > c->root.generation)
 			c->root = r;
 #ifdef BUG_COW_STRADDLE
-		else if (pread(c->fd, &r, sizeof(r), root_place(i)) == sizeof(r) && r.sum != SUM(&r))
+		else if (pread(c->fd, &r, sizeof(r), root_place(i)) == sizeof(r) && r.generation && r.sum != SUM(&r))
 			c->bad = 1;
 #endif
 	}
