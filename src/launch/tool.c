@@ -112,20 +112,36 @@ static char *find_valgrind(struct err *err)
 	return NULL;
 }
 
-char *launch_find_valgrind(struct err *err)
+/* `path`, if it is the version that the tracer is linked with; frees it otherwise. */
+static char *of_our_version(char *path, struct err *err)
 {
 	char has[64];
-	char *path = find_valgrind(err);
-	if (!path)
+	if (version(path, has, sizeof has, err)) {
+		free(path);
 		return NULL;
-	int bad = version(path, has, sizeof has, err);
-	if (!bad && strcmp(has, LAUNCH_VALGRIND_VERSION) != 0)
-		bad = err_set(err, EXIT_PROGRAM,
-			      "%s is %s, but the tracer was built for " LAUNCH_VALGRIND_VERSION
-			      "; install that, or build holdfast again",
-			      path, *has ? has : "not a working valgrind");
-	if (!bad)
+	}
+	if (!strcmp(has, LAUNCH_VALGRIND_VERSION))
 		return path;
+	err_set(err, EXIT_PROGRAM,
+		"%s is %s, but the tracer was built for " LAUNCH_VALGRIND_VERSION
+		"; install that, or build holdfast again, which accepts " LAUNCH_VALGRIND_ACCEPTED,
+		path, *has ? has : "not a working valgrind");
 	free(path);
+	return NULL;
+}
+
+/* The one on PATH, or that which the tracer was linked with, which need not be on it. */
+char *launch_find_valgrind(struct err *err)
+{
+	const char *set = getenv("HOLDFAST_VALGRIND");
+	struct err ignored;
+	char *found = find_valgrind(err);
+	found = found ? of_our_version(found, err) : NULL;
+	if (found || (set && *set))
+		return found;
+	char *linked = xstrdup(LAUNCH_VALGRIND_PREFIX "/bin/valgrind");
+	if (!access(linked, X_OK))
+		return of_our_version(launcher(linked), &ignored);
+	free(linked);
 	return NULL;
 }

@@ -89,22 +89,23 @@ elf() {
 	output_has "set-user-ID"
 }
 
-@test "valgrind is missing" {
-	mkdir empty
-	PATH=$PWD/empty run -3 "$HOLDFAST" record -o t -- "$VICTIM" pool store 1
-	output_has "valgrind is not installed"
-	output_has "valgrind-3"
-}
-
-@test "valgrind is of another version, or broken" {
+@test "valgrind is not on PATH, or that is another: the one that the tracer was linked with" {
 	mkdir bin
+	PATH=$PWD/bin run -0 "$HOLDFAST" record -o one -- "$VICTIM" pool store 1
 	printf '#!/bin/sh\necho valgrind-2.0.0\n' >bin/valgrind
 	chmod +x bin/valgrind
-	PATH=$PWD/bin:$PATH run -3 holdfast record -o t -- "$VICTIM" pool store 1
+	PATH=$PWD/bin:$PATH run -0 holdfast record -o two -- "$VICTIM" pool store 1
+}
+
+@test "valgrind is of another version, broken, or missing" {
+	printf '#!/bin/sh\necho valgrind-2.0.0\n' >valgrind
+	chmod +x valgrind
+	HOLDFAST_VALGRIND=$PWD/valgrind run -3 holdfast record -o t -- "$VICTIM" pool store 1
 	output_has "valgrind-2.0.0"
 	output_has "was built for valgrind-3"
-	printf '#!/bin/sh\nexit 1\n' >bin/valgrind
-	PATH=$PWD/bin:$PATH run -3 holdfast record -o t -- "$VICTIM" pool store 1
+	output_has "accepts Valgrind 3.19 to 3."
+	printf '#!/bin/sh\nexit 1\n' >valgrind
+	HOLDFAST_VALGRIND=$PWD/valgrind run -3 holdfast record -o t -- "$VICTIM" pool store 1
 	output_has "not a working valgrind"
 	HOLDFAST_VALGRIND=$PWD/missing run -3 holdfast record -o t -- "$VICTIM" pool store 1
 	output_has "HOLDFAST_VALGRIND"

@@ -24,6 +24,9 @@
 #include "pub_tool_vkiscnums.h"
 #include "pub_tool_xarray.h"
 
+/* Valgrind's version, as 319 or 327: its headers change a little from one to the next. */
+#define CORE_VALGRIND (__VALGRIND_MAJOR__ * 100 + __VALGRIND_MINOR__)
+
 /* Parts of the core that are not in the tool headers but that we link against. */
 extern SysRes VG_(do_syscall)(UWord no, UWord, UWord, UWord, UWord, UWord, UWord, UWord, UWord);
 extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT len, UInt prot, Int fd, Off64T off);
@@ -46,6 +49,16 @@ extern VexRegisterUpdates VG_(clo_px_file_backed);
 extern VexControl vex_control; /* what VEX goes by after its start */
 extern XArray *VG_(args_for_client);
 extern const HChar *VG_(args_the_exename);
+
+/* Ends the process for want of memory; who: what it was for. */
+#if CORE_VALGRIND >= 321
+#define core_out_of_memory(who, size) VG_(out_of_memory_NORETURN)(who, size, 0)
+#else
+#define core_out_of_memory VG_(out_of_memory_NORETURN)
+#endif
+
+/* Zeroed pages, for tables; does not return without them. */
+extern void *core_pages_alloc(SizeT size, const HChar *who);
 
 /* Pages of memory about which something is known, by number: pages.c. What is known of a page begins with a
  * struct core_page. */

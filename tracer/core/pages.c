@@ -50,3 +50,18 @@ void core_pages_forget(struct core_pages *t)
 	t->n = 0;
 	t->last = NULL;
 }
+
+void *core_pages_alloc(SizeT size, const HChar *who)
+{
+#if CORE_VALGRIND >= 321
+	SysRes r = VG_(am_shadow_alloc)(size);
+	if (sr_isError(r))
+		VG_(out_of_memory_NORETURN)(who, size, sr_Err(r));
+	return (void *)(Addr)sr_Res(r);
+#else
+	void *pages = VG_(am_shadow_alloc)(size);
+	if (!pages)
+		VG_(out_of_memory_NORETURN)(who, size);
+	return pages;
+#endif
+}

@@ -104,7 +104,7 @@ static UInt intern(struct node *key)
 		return nodes.table[i];
 	id = ++nodes.n;
 	if (id / CHUNK == CHUNKS)
-		VG_(out_of_memory_NORETURN)("holdfast: expressions", CHUNK * sizeof *key);
+		core_out_of_memory("holdfast: expressions", CHUNK * sizeof *key);
 	if (!nodes.chunk[id / CHUNK])
 		nodes.chunk[id / CHUNK] = VG_(malloc)("hf.nodes", CHUNK * sizeof *key);
 	if (key->entries) {

@@ -212,9 +212,11 @@ static const struct family conversions[] = {
 	{ Iop_CmpNEZ8, Iop_CmpNEZ64, U_NONZERO },
 	{ Iop_CmpwNEZ32, Iop_CmpwNEZ64, U_NONZEROS },
 	{ Iop_Left8, Iop_Left64, U_LEFT },
+#if CORE_VALGRIND < 326 /* newer ones have the others only */
 	{ Iop_Ctz64, Iop_Ctz32, U_CTZ },
-	{ Iop_CtzNat64, Iop_CtzNat32, U_CTZ },
 	{ Iop_Clz64, Iop_Clz32, U_CLZ },
+#endif
+	{ Iop_CtzNat64, Iop_CtzNat32, U_CTZ },
 	{ Iop_ClzNat64, Iop_ClzNat32, U_CLZ },
 	{ Iop_PopCount64, Iop_PopCount32, U_POPCNT },
 	{ Iop_Reverse8sIn32_x1, Iop_Reverse8sIn32_x1, U_SWAP },
@@ -269,9 +271,11 @@ Bool sym_unop(IROp op, struct sym_value *r, const struct sym_value *a)
 	if (!f)
 		return sym_vec_unop(op, r, a);
 	t = convert(f->what, r->bits < 64 ? r->bits : 64, a);
+#if CORE_VALGRIND < 326
 	/* The result for 0 is undefined: it is what the machine computed. */
 	if (op >= Iop_Clz64 && op <= Iop_Ctz32 && !a->v[0])
 		t = t_ite(t_is_zero(t_of(a, 0)), t_const(t.w, r->v[0]), t);
+#endif
 	t_to(r, 0, t);
 	if (f->what == U_SAME)
 		t_to(r, 1, t_of(a, 1));

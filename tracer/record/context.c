@@ -346,9 +346,7 @@ void ctx_signal(ThreadId tid, Int sig, Bool alt)
 static void stack_alloc(struct thread *t, UInt frames)
 {
 	SizeT size = frames * sizeof(struct frame);
-	struct frame *f = VG_(am_shadow_alloc)(size);
-	if (f == NULL)
-		VG_(out_of_memory_NORETURN)("holdfast: shadow stack", size);
+	struct frame *f = core_pages_alloc(size, "holdfast: shadow stack");
 	t->base = f;
 	t->limit = f + frames;
 }

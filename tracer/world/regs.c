@@ -36,7 +36,7 @@ static Int group_of(Int offset)
 	if (offset >= OFF(YMM0) && offset < OFF(YMM16))
 		return 32 + (offset - OFF(YMM0)) / 32;
 	if (offset < OFF(RAX) || (offset >= OFF(RIP) && offset < OFF(ACFLAG)) ||
-	    (offset >= OFF(EMNOTE) && offset < OFF(GS_CONST)) || offset >= OFF(IP_AT_SYSCALL))
+	    (offset >= OFF(EMNOTE) && offset < OFF(GS_CONST)) || offset >= OFF(GS_CONST) + 8)
 		return -1;
 	return OTHERS;
 }
