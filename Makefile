@@ -10,8 +10,9 @@ DESTDIR ?=
 all: build/build.ninja
 	@ninja -C build -k 0 $(if $(V),-v,--quiet)
 
+# What tests need is left out where no tests are built: make MESONFLAGS=-Dtests=false
 deps:
-	@scripts/deps
+	@scripts/deps $(if $(findstring -Dtests=false,$(MESONFLAGS)),build)
 
 build/build.ninja: | deps
 	meson setup build $(MESONFLAGS)

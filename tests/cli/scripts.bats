@@ -232,6 +232,34 @@ fake() {
 	chmod +x "fakes/$1"
 }
 
+@test "deps: one list, in which every package has a name for each system" {
+	for system in debian ubuntu fedora; do
+		HOLDFAST_SYSTEM=$system run -0 "$HOLDFAST_SOURCE/scripts/deps" --list build test deb
+		run -1 grep -Ev '^[A-Za-z0-9][A-Za-z0-9+.-]*$' <<<"$output"
+	done
+	# Every line is a name and then systems; nothing is there twice, and this machine has all of it.
+	run -1 grep -Evn '^(#.*|\[[a-z]+\]|[a-z0-9+.-]+( +(ubuntu|fedora)=(-|[A-Za-z0-9+.,-]+))*|)$' "$HOLDFAST_SOURCE/packaging/packages.txt"
+	[ -z "$(HOLDFAST_SYSTEM=debian "$HOLDFAST_SOURCE/scripts/deps" --list build test deb | sort | uniq -d)" ]
+	run -0 "$HOLDFAST_SOURCE/scripts/deps" --check
+	HOLDFAST_SYSTEM=fedora run -0 "$HOLDFAST_SOURCE/scripts/deps" --list build
+	output_has valgrind-tools-devel
+	output_lacks libc6-dev
+}
+
+@test "deps: Fedora's names, with dnf" {
+	printf 'libc6-dev fedora=glibc-devel,glibc-static\nthere\ndebhelper fedora=-\n' >list
+	export HOLDFAST_PACKAGES=$PWD/list HOLDFAST_SYSTEM=fedora
+	fake rpm 'for last; do :; done; [ "$last" = there ]'
+	fake dnf 'echo "dnf $*"'
+	fake id 'echo 0'
+	PATH=$PWD/fakes:$PATH run -0 "$HOLDFAST_SOURCE/scripts/deps"
+	output_has "install glibc-devel glibc-static"
+	output_lacks "there "
+	PATH=$PWD/fakes:$PATH run -1 "$HOLDFAST_SOURCE/scripts/deps" --check
+	output_has "  glibc-static"
+	output_lacks debhelper
+}
+
 @test "deps: installs what is missing, with sudo where not root" {
 	echo no-such-package-at-all >list
 	export HOLDFAST_PACKAGES=$PWD/list
@@ -253,7 +281,7 @@ fake() {
 	fake apt-get 'exit 100'
 	fake id 'echo 0'
 	PATH=$PWD/fakes:$PATH run -1 "$HOLDFAST_SOURCE/scripts/deps"
-	output_has "could not install"
+	output_has "apt-get could not install"
 	output_has "  no-such-package-at-all"
 }
 
