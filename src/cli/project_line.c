@@ -39,6 +39,12 @@ int project_unknown(const struct project *p, const struct project_key *k,
 		    const struct cli_verb *verb, struct err *err)
 {
 	const char *near = cli_nearest(k->name, known_key, verb);
+	const struct cli_verb *test = cli_find("test");
+	const char *there = near || verb == test ? NULL : cli_nearest(k->name, known_key, test);
+	/* What makes a run one of 'test' may be misspelt itself: recover, say. */
+	if (there)
+		return wrong(p, k, err, "'%s' is no option of %s; did you mean '%s', of test?",
+			     k->name, verb->name, there);
 	return wrong(p, k, err, "'%s' is no option of %s%s%s%s", k->name, verb->name,
 		     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -5,16 +5,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 char *project_find(const char *folder)
 {
+	struct stat st;
 	char *at = xstrdup(folder);
 	for (size_t n = strlen(at);;) {
 		while (n && at[n - 1] == '/')
 			at[--n] = '\0';
 		char *path = xasprintf("%s/" PROJECT_FILE, at);
-		if (!access(path, F_OK)) {
+		if (!stat(path, &st) && S_ISREG(st.st_mode)) { /* a FIFO would be waited for */
 			free(at);
 			return path;
 		}

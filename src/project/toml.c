@@ -39,8 +39,9 @@ static void skip_blanks(struct parser *p)
 static int end_of_line(struct parser *p)
 {
 	skip_blanks(p);
-	if (*p->at && *p->at != '\n')
-		return wrong(p, "'%.20s' was not expected here", p->at);
+	size_t n = strcspn(p->at, "\r\n");
+	if (n)
+		return wrong(p, "'%.*s' was not expected here", n < 20 ? (int)n : 20, p->at);
 	return 0;
 }
 

@@ -45,6 +45,12 @@ project() {
 	printf '[run.x]\nprogram = "true"\nbudget = "1m"\n' >holdfast.toml
 	run -2 holdfast run x
 	output_has "holdfast.toml:3: 'budget' is no option of check"
+	printf '[run.x]\nprogram = "true"\nrecovr = "true"\n' >holdfast.toml
+	run -2 holdfast run x
+	output_has "'recovr' is no option of check; did you mean 'recover', of test?"
+	printf '[run.x]\nprogram = "true" or\nnotes = true\n' >holdfast.toml
+	run -2 holdfast run x
+	output_has "holdfast.toml:2: 'or' was not expected here"
 	printf 'modle = "adr"\n' >holdfast.toml
 	run -2 holdfast run
 	output_has "did you mean 'model'?"
@@ -67,7 +73,8 @@ project() {
 	run -2 holdfast run x
 	output_has "holdfast.toml:1: ']' is missing"
 	rm holdfast.toml
-	run -2 holdfast run x
+	mkfifo holdfast.toml # nobody writes to it
+	run -2 timeout 60 "$HOLDFAST" run x
 	output_has "'holdfast init' writes one"
 }
 
