@@ -246,6 +246,25 @@ static bool fails_at_end(struct search *s, struct crash_state *back)
 	       fails(s, back);
 }
 
+/* It fails without the event at piece `i` as well, though not before it: that only marks when an operation was under way. */
+static bool only_marks(struct search *s, size_t i)
+{
+	const struct crash_history *h = s->c->h;
+	struct crash_state less = { 0 };
+	size_t end = crash_event_end(h, i);
+	crash_cursor_move(&s->c->searching, s->state.event);
+	crash_state_copy(&less, &s->state);
+	for (; i < end; i++) {
+		uint32_t line = crash_piece_at(h, i).line;
+		uint32_t version = crash_version_at(h, line, crash_piece_at(h, i).event);
+		if (version < crash_state_get(&less, &s->c->searching, line))
+			crash_state_set(&less, &s->c->searching, line, version);
+	}
+	bool marks = less.at.n > s->state.at.n && fails(s, &less);
+	crash_state_free(&less);
+	return marks;
+}
+
 /*
  * Moves the crash back: `bad` pieces are there when it fails, `good` when it does not. Returns
  * the first piece of the event that makes the difference; UINT32_MAX if there is none, because
@@ -294,7 +313,7 @@ static uint32_t move_back(struct search *s)
 	if (early)
 		crash_state_copy(&s->state, &back);
 	crash_state_free(&back);
-	return early ? (uint32_t)good : UINT32_MAX;
+	return early && !(s->c->opts.listen && only_marks(s, good)) ? (uint32_t)good : UINT32_MAX;
 }
 
 /*

@@ -66,6 +66,13 @@ expected() {
 	output_has "number 0"
 }
 
+@test "what all operations rely on is lost: no store of theirs is blamed" {
+	said r.json --probe "$(probe head)" -- headless
+	diff <(found r.json) <(expected headless)
+	jq -e '.findings[0].message | endswith("is lost, operation 1 (id 10) has neither happened nor not happened")' r.json
+	jq -e '.findings[0].related | map(select(.role == "persisted")) == []' r.json
+}
+
 @test "test works with a probe alone; what check suspects is proved by it" {
 	rm -rf t
 	report_json test r.json -o t --probe "$(probe)" -- "$BIN/said" "$pool" forgets

@@ -4,7 +4,8 @@
  * is to be found bears @WAY KIND.
  *
  * usage: said POOL WAY [WORD]    three operations; none has marks with the word "unmarked"
- *        said POOL dump [WORD]   prints the numbers; and what differs each time, or without end, by word
+ *        said POOL dump [WORD]   prints the numbers; and what differs each time, or without end, by word;
+ *                                 with "head" nothing if there is none
  */
 #include <fcntl.h>
 #include <immintrin.h>
@@ -141,11 +142,10 @@ static void repair(const char *word)
 static const struct {
 	const char *word;
 	void (*go)(uint64_t);
-} ways[] = { { "good", good },           { "forgets", forgets },
-	     { "hasty", hasty },         { "transfers", transfers },
-	     { "impatient", impatient }, { "batch", batch },
-	     { "careless", careless },   { "tidy", tidy },
-	     { "rebuild", rebuild },     { "sort", sort } };
+} ways[] = { { "good", good },           { "forgets", forgets },     { "hasty", hasty },
+	     { "transfers", transfers }, { "impatient", impatient }, { "batch", batch },
+	     { "careless", careless },   { "tidy", tidy },           { "rebuild", rebuild },
+	     { "sort", sort },           { "headless", good } };
 
 static int dump(const char *word)
 {
@@ -157,6 +157,8 @@ static int dump(const char *word)
 		list->n = 0;
 	if (!strcmp(word, "repairs") || !strcmp(word, "keeps") || !strcmp(word, "ghost"))
 		repair(word);
+	if (!strcmp(word, "head") && !list->more[2])
+		return 0;
 	printf("%lu + %lu\n", list->left, list->right);
 	for (uint64_t i = 0; i < list->n && i < 24; i++)
 		printf("number %lu\n", list->number[list->more[1] ? list->n - 1 - i : i][0]);
@@ -203,6 +205,8 @@ int main(int argc, char **argv)
 		return dump(word);
 	if (!strcmp(argv[2], "overlap"))
 		overlap();
+	if (!strcmp(argv[2], "headless"))
+		list->more[2] = 1; /* never persistent: @headless half-operation */
 	for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
 		for (uint64_t i = 1; !strcmp(argv[2], ways[k].word) && i <= 3; i++) {
 			if (strcmp(word, "unmarked") != 0)
