@@ -306,9 +306,11 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 
 /* ---- findings ---- */
 
-static void add_crash(struct crash *c, struct finding *f, const struct crash_cause *cause)
+static void add_crash(struct crash *c, struct finding *f, const struct crash_cause *cause,
+		      enum finding_kind kind)
 {
 	struct finding_crash *w = finding_crash(f);
+	w->because = finding_kind_info(kind);
 	w->verdict = xstrdup(runner_verdict_name(cause->verdict.verdict));
 	w->status = cause->verdict.status;
 	w->output = cause->output ? xstrdup(cause->output) : NULL;
@@ -356,9 +358,14 @@ static void add_also(struct crash *c, struct finding *f, const struct crash_caus
 		for (size_t k = 0; k < i && !said; k++)
 			said = crash_same_statement(c, place,
 						    crash_piece_at(c->h, cause->also.p[k]).place);
+		uint32_t line = crash_piece_at(c->h, cause->also.p[i]).line;
+		bool beside = false;
+		for (size_t k = 0; k < cause->lost.n && !beside; k++)
+			beside = crash_piece_at(c->h, cause->lost.p[k]).line == line;
 		if (!said)
 			add_related(c, f, "also-lost", cause->also.p[i],
-				    xstrdup("it is in the same line and may be lost as well"));
+				    xstrdup(beside ? "it is in the same line and may be lost as well"
+						   : "recovery fails without this one, too"));
 	}
 }
 
@@ -401,7 +408,7 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	f->cause = xasprintf("%s %d", runner_verdict_name(cause->verdict.verdict),
 			     cause->verdict.status);
 	f->witness = "crash";
-	add_crash(c, f, cause);
+	add_crash(c, f, cause, kind);
 	add_steps(c, f, cause);
 	return f;
 }

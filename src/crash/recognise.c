@@ -55,6 +55,23 @@ void crash_cause_count(struct crash *c, size_t i)
 		cause->sure = c->settling + 1;
 }
 
+/* One object, of which now this, now that is lost: the place that was not known yet is told as well, as it was made before `old`'s crash. */
+static void add_lost(struct crash *c, struct crash_cause *old, const struct crash_cause *cause)
+{
+	size_t i = old->persisted;
+	if (old->prefix || i == UINT32_MAX || !cause->lost.n ||
+	    crash_same_statement(c, crash_piece_at(c->h, cause->lost.p[0]).place,
+				 crash_piece_at(c->h, old->lost.p[0]).place))
+		return;
+	size_t far = i < CRASH_NEAR_PIECES ? 0 : i - CRASH_NEAR_PIECES;
+	while (i-- > far)
+		if (crash_same_statement(c, crash_piece_at(c->h, i).place,
+					 crash_piece_at(c->h, cause->lost.p[0]).place)) {
+			VEC_PUSH(&old->also, (uint32_t)i); /* those of a statement are told once */
+			return;
+		}
+}
+
 size_t crash_cause_add(struct crash *c, struct crash_cause *cause)
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
@@ -62,6 +79,7 @@ size_t crash_cause_add(struct crash *c, struct crash_cause *cause)
 		if (old->prefix == cause->prefix && crash_cause_fails_so(old, cause->verdict) &&
 		    same_lost(c, old, cause) && same_persisted(c, old, cause)) {
 			crash_cause_count(c, i);
+			add_lost(c, old, cause);
 			old->recoveries += cause->recoveries;
 			crash_cause_free(cause);
 			return i;

@@ -212,6 +212,8 @@ struct finding_crash {
 	char *backtrace; /* of a recovery that crashed; may be NULL */
 	uint64_t event;  /* the crash comes just before this one */
 	uint64_t lines_lost, lines_ahead;
+	/* What the stores lack that make the difference; the finding's own kind says more where operations are judged. */
+	const struct finding_kind_info *because;
 	uint64_t states;     /* failing states with this cause */
 	uint64_t recoveries; /* how often recovery was run on them */
 	char *state;         /* the crash state in words that replay understands; may be NULL */

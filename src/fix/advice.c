@@ -42,7 +42,7 @@ void fix_advise(struct fix *x, size_t entry)
 	const struct srcloc_frame *ahead = frame_of(f, "persisted"), *lost = frame_of(f, "lost");
 	char a[512], b[512];
 	x->entry.p[entry].state = FIX_ADVICE;
-	if (f->kind == finding_kind_info(FINDING_ORDERING) && ahead && lost)
+	if (fix_kind(f) == finding_kind_info(FINDING_ORDERING) && ahead && lost)
 		fix_tell(
 			x, entry,
 			"advice: the program makes the store at %s before the one at %s, which recovery "

@@ -33,11 +33,22 @@ static const struct {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
+const struct finding_kind_info *fix_kind(const struct finding *f)
+{
+	const struct finding_kind_info *because = f->crash ? f->crash->because : NULL;
+	if (because && (f->kind == finding_kind_info(FINDING_HALF_OPERATION) ||
+			(f->kind == finding_kind_info(FINDING_LOST_OPERATION) &&
+			 because == finding_kind_info(FINDING_ATOMICITY))))
+		return because;
+	return f->kind;
+}
+
 static size_t way_of(const struct finding *f)
 {
+	const struct finding_kind_info *kind = fix_kind(f);
 	size_t i = 0;
-	while (i < WAYS && (ways[i].oracle ? strcmp(f->kind->name, ways[i].oracle) != 0
-					   : f->kind != finding_kind_info(ways[i].kind)))
+	while (i < WAYS && (ways[i].oracle ? strcmp(kind->name, ways[i].oracle) != 0
+					   : kind != finding_kind_info(ways[i].kind)))
 		i++;
 	return i;
 }

@@ -154,5 +154,7 @@ int fix_replace_file(const char *path, const char *text, size_t n, struct err *)
 int fix_apply_to(const struct fix *, const char *root, struct err *);
 /* advice.c: what order alone does not repair. */
 void fix_advise(struct fix *, size_t entry);
+/* What is to be repaired: the finding's kind, or why its operation happened in part. */
+const struct finding_kind_info *fix_kind(const struct finding *);
 
 #endif

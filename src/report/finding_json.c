@@ -136,6 +136,8 @@ void report_add_operation(cJSON *to, const struct finding_operation *op)
 static void add_crash(cJSON *to, const struct finding_crash *crash)
 {
 	report_add_text(to, "verdict", crash->verdict);
+	if (crash->because)
+		report_add_text(to, "because", crash->because->name);
 	cJSON_AddNumberToObject(to, "status", crash->status);
 	if (crash->output)
 		report_add_text(to, "output", crash->output);

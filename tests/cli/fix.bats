@@ -484,3 +484,35 @@ built() {
 	output_has "with a fence, too: a crash has shown that the next one comes too late"
 	grep '^+	persist(&d->a, sizeof(d->a));$' p.patch
 }
+
+# pairs FLAG: programs-fix/pairs.c built so, and crashed, with what it prints as the judge.
+pairs() {
+	mkdir -p app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/pairs.c" app/
+	printf 'pairs: pairs.c\n\t$(CC) -g -O1 -mclflushopt -Wall -Wextra -Werror %s -o $@ $<\n' "$1" >app/Makefile
+	make -s -C app
+	rm -rf pool t
+	run -1 holdfast crash -q -o t --ops-calls change --json r.json --probe "app/pairs pool dump" -- app/pairs pool fill
+	rm -f pool
+}
+
+@test "an operation that a crash leaves in part is repaired where order is all that is missing" {
+	pairs -DEARLY
+	jq -e '.findings[0] | .kind == "half-operation" and .witness.because == "ordering"' r.json
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired: after a crash an operation has happened in part"
+	# the report alone tells what is missing, too
+	run -0 holdfast fix --source app --patch r.patch r.json
+	output_has "1 planned"
+	patch -s -p1 -d app <p.patch
+	make -s -B -C app
+	run -0 holdfast crash -q -o u --ops-calls change --probe "app/pairs pool dump" -- app/pairs pool fill
+}
+
+@test "… and gets advice where it is not" {
+	pairs -DBARE
+	jq -e '.findings[0] | .kind == "half-operation" and .witness.because == "atomicity"' r.json
+	run -1 holdfast fix --source app --patch p.patch t
+	output_has "belong together, and a crash comes between them whatever is flushed"
+	[ ! -s p.patch ]
+}
