@@ -5,6 +5,7 @@
 #define REACH 4096u /* so far before a byte its object may begin */
 #define FAR 65536u  /* … if it is an array */
 #define MANY 4      /* pieces of data that are lost */
+#define SEVERAL 3   /* stores to tell that a statement never stores to the same place twice */
 
 static void await(struct oracle_state *u, model_where store, model_where fence)
 {
@@ -189,7 +190,7 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.beside = is_beside(u->check, &g->k),
 		.data = is_data(u, g),
 		.flushed = g->k.kind == FINDING_MISSING_FENCE && g->k.wanted,
-		.once = g->k.once * 2 > g->k.count,
+		.once = g->k.count >= SEVERAL && g->k.once * 2 > g->k.count,
 		.header = is_header(u->check, &g->k),
 		.covered = is_covered(u, statement),
 		.counter = check_counts(u, g),

@@ -306,3 +306,11 @@ is() {
 	[ "$(grep -c '^  call path' <<<"$output")" -eq 1 ]
 	[ "$(grep -cE '^(error|performance): ' <<<"$output")" -eq 3 ]
 }
+
+@test "several weak pieces of evidence make no error: a hint in a record, set by what looks for it" {
+	PYTHONDONTWRITEBYTECODE=1 make -s -C "$HOLDFAST_SOURCE/corpus" OUT="$BIN/corpus" INCLUDE="$HOLDFAST_SOURCE/include" \
+		"$BIN/corpus/raw/packed/TRAP_PACKED_HINT"
+	printf '%s\n' 'put 3 7' 'put 12 8' 'put 5 6' 'upd 3 1' 'get 12' >ops
+	check_json r.json -- "$BIN/corpus/raw/packed/TRAP_PACKED_HINT" run pool ops
+	jq -e '[.findings[] | select(.level == "error")] == []' r.json
+}
