@@ -255,6 +255,9 @@ void crash_state_copy(struct crash_state *to, const struct crash_state *from);
 void crash_state_without(const struct crash_state *, size_t from, size_t to,
 			 struct crash_state *out);
 void crash_state_free(struct crash_state *);
+/* The event of the oldest store that is lost, UINT64_MAX: none; `piece`, which may be NULL: the store. */
+uint64_t crash_first_loss(const struct crash_history *, const struct crash_state *,
+			  uint32_t *piece);
 /* Sets a line's version, or, at hi, leaves it out; the cursor stands at the state's event. */
 void crash_state_set(struct crash_state *, const struct crash_cursor *, uint32_t line,
 		     uint32_t version);

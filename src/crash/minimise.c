@@ -212,35 +212,12 @@ static bool earlier(struct search *s, uint64_t event, struct crash_state *out)
 	return out->at.n > 0;
 }
 
-/* The first event by which the oldest lost store is lost. */
-static uint64_t first_loss(const struct search *s)
-{
-	uint64_t first = UINT64_MAX;
-	for (size_t i = 0; i < s->state.at.n; i++) {
-		const struct crash_at *at = &s->state.at.p[i];
-		uint64_t event = crash_piece_of(s->c->h, at->line, at->version + 1).event;
-		first = event < first ? event : first;
-	}
-	return first;
-}
-
-/* The first lost store, as a piece. */
-static uint32_t first_lost(const struct search *s)
-{
-	uint64_t event = first_loss(s);
-	for (size_t i = 0; i < s->state.at.n; i++) {
-		const struct crash_at *at = &s->state.at.p[i];
-		if (crash_piece_of(s->c->h, at->line, at->version + 1).event == event)
-			return crash_piece_index(s->c->h, at->line, at->version + 1);
-	}
-	return UINT32_MAX;
-}
-
 /* It fails as soon as the operation that made the first lost store has ended: nothing else need happen. */
 static bool fails_at_end(struct search *s, struct crash_state *back)
 {
 	const struct crash_history *h = s->c->h;
-	uint32_t lost = first_lost(s);
+	uint32_t lost;
+	crash_first_loss(s->c->h, &s->state, &lost);
 	uint64_t end = lost == UINT32_MAX ? UINT64_MAX : crash_operation_end(h, lost);
 	return s->c->opts.listen && end < s->state.event && earlier(s, end + 1, back) &&
 	       fails(s, back);
@@ -280,7 +257,7 @@ static uint32_t move_back(struct search *s)
 		crash_state_free(&back);
 		return UINT32_MAX;
 	}
-	crash_cursor_move(&s->c->searching, first_loss(s) + 1);
+	crash_cursor_move(&s->c->searching, crash_first_loss(s->c->h, &s->state, NULL) + 1);
 	good = s->c->searching.piece;
 	crash_cursor_move(&s->c->searching, s->state.event);
 	bad = s->c->searching.piece;
@@ -347,7 +324,8 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 /* The store that closes a window may be lost as well as come late, which a recovery that can do with the window would not make good. */
 static bool is_forgotten(const struct search *s, uint64_t event)
 {
-	uint32_t lost = first_lost(s);
+	uint32_t lost;
+	crash_first_loss(s->c->h, &s->state, &lost);
 	return lost != UINT32_MAX && event > crash_forgotten_at(s->c->h, lost);
 }
 
@@ -361,7 +339,7 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 	crash_state_copy(&late, &s->state);
 	cause->persisted = move_back(s);
 	fewer_lines(s);
-	first = first_loss(s);
+	first = crash_first_loss(s->c->h, &s->state, NULL);
 	if (cause->persisted == UINT32_MAX && prefix_fails(s, first)) {
 		if (!is_forgotten(s, late.event)) {
 			s->state.event = first;

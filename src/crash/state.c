@@ -73,3 +73,21 @@ void crash_state_without(const struct crash_state *s, size_t from, size_t to,
 		if (i < from || i >= to)
 			VEC_PUSH(&out->at, s->at.p[i]);
 }
+
+uint64_t crash_first_loss(const struct crash_history *h, const struct crash_state *s,
+			  uint32_t *piece)
+{
+	uint64_t first = UINT64_MAX;
+	uint32_t lost = UINT32_MAX;
+	for (size_t i = 0; i < s->at.n; i++) {
+		const struct crash_at *at = &s->at.p[i];
+		uint64_t event = crash_piece_of(h, at->line, at->version + 1).event;
+		if (event < first) {
+			first = event;
+			lost = crash_piece_index(h, at->line, at->version + 1);
+		}
+	}
+	if (piece)
+		*piece = lost;
+	return first;
+}

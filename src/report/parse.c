@@ -211,7 +211,7 @@ static void add_witness(struct finding *f, const cJSON *w)
 	f->crash = xcalloc(1, sizeof *f->crash);
 	*f->crash = (struct finding_crash){
 		.verdict = report_own_text(w, "verdict"),
-		.because = finding_kind_named(report_text(w, "because")),
+		.because = text(w, "because") ? finding_kind_named(text(w, "because")) : NULL,
 		.status = cJSON_IsNumber(status) ? status->valueint : 0,
 		.output = report_own_text(w, "output"),
 		.backtrace = report_own_text(w, "backtrace"),
