@@ -54,6 +54,7 @@ struct row {
 	bool singly;    /* no overlay is possible: the images in it are mounted one by one */
 	bool failed, prepared, filled, mounted;
 	VEC(struct entry) entry;
+	struct hmap at; /* hash of an entry's name -> its index */
 };
 
 struct shown {

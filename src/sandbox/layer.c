@@ -41,21 +41,37 @@ int sandbox_remove_tree(int dirfd, const char *name)
 	return unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
+static const struct entry *find(const struct row *r, const char *rel, size_t n)
+{
+	uint64_t at;
+	if (!hmap_get(&r->at, hash_bytes(rel, n), &at))
+		return NULL;
+	const struct entry *e = &r->entry.p[at];
+	return !strncmp(e->rel, rel, n) && !e->rel[n] ? e : NULL;
+}
+
+/* Something above it is there, and is no folder. */
+static bool is_in_no_folder(const struct row *r, const char *rel)
+{
+	for (const char *slash = rel; (slash = strchr(slash, '/')); slash++) {
+		const struct entry *e = find(r, rel, (size_t)(slash - rel));
+		if (e && e->kind != ENTRY_FOLDER)
+			return true;
+	}
+	return false;
+}
+
 void sandbox_row_add(struct row *r, const char *rel, enum entry_kind kind, unsigned image,
 		     const struct stat *like)
 {
-	for (size_t i = 0; i < r->entry.n; i++) {
-		const char *below = sandbox_path_below(rel, r->entry.p[i].rel);
-		bool folder = r->entry.p[i].kind == ENTRY_FOLDER;
-		/* there already, or in a folder that is not there */
-		if (!strcmp(r->entry.p[i].rel, rel) || (below && *r->entry.p[i].rel && !folder))
-			return;
-	}
+	if (find(r, rel, strlen(rel)) || is_in_no_folder(r, rel))
+		return;
 	struct entry e = { .rel = xstrdup(rel), .kind = kind, .image = image };
 	if (like) {
 		e.like = xmalloc(sizeof *like);
 		*e.like = *like;
 	}
+	hmap_put(&r->at, hash_bytes(rel, strlen(rel)), r->entry.n);
 	VEC_PUSH(&r->entry, e);
 }
 
@@ -159,14 +175,6 @@ int sandbox_row_fill(struct sandbox_cell *c, size_t row, struct err *err)
 	return bad;
 }
 
-static const struct entry *find(const struct row *r, const char *rel)
-{
-	for (size_t i = 0; i < r->entry.n; i++)
-		if (!strcmp(r->entry.p[i].rel, rel))
-			return &r->entry.p[i];
-	return NULL;
-}
-
 static bool as_filled(const struct row *, int fd, char *rel, size_t len, size_t *count);
 
 /* One entry of the folder fd; rel + len is where its name goes. */
@@ -177,7 +185,7 @@ static bool entry_as_filled(const struct row *r, int fd, const char *name, char 
 	int n = snprintf(rel + len, PATH_MAX - len, "%s%s", len ? "/" : "", name);
 	if ((size_t)n >= PATH_MAX - len)
 		return false;
-	const struct entry *e = find(r, rel);
+	const struct entry *e = find(r, rel, strlen(rel));
 	if (!e || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) || st.st_ino != e->ino ||
 	    st.st_mode != e->mode)
 		return false;
@@ -227,7 +235,7 @@ bool sandbox_row_changed(const struct sandbox_cell *c, size_t row, bool *replace
 	int fd = openat(c->base, upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return true;
-	const struct entry *root = find(r, "");
+	const struct entry *root = find(r, "", 0);
 	if (root && !fstat(fd, &st) && st.st_mode == root->mode)
 		count++;
 	int again = dup(fd);
@@ -246,5 +254,6 @@ void sandbox_row_free(struct row *r)
 		free(r->entry.p[i].target);
 	}
 	VEC_FREE(&r->entry);
+	hmap_free(&r->at);
 	free(r->path);
 }
