@@ -235,6 +235,7 @@ static int start_cells(struct runner *r, const struct sandbox_view *view, struct
 	r->space = sandbox_space_of(view, true, true);
 	if (r->opts->client && !r->space.net)
 		want = 1; /* two servers could not both have the port */
+	want = runner_descriptors_for(want, r->opts->nfile);
 	r->cell = xcalloc(want, sizeof *r->cell);
 	while (r->ncell < want) {
 		int bad = start_cell(r, &r->cell[r->ncell], err);

@@ -53,6 +53,7 @@ static void become(const struct inside *in, int ops, char **argv, char **env)
 		be_quiet(in->call ? 0 : in->out);
 	for (; *env; env++)
 		putenv(*env);
+	runner_descriptors_as_before();
 	if (in->call)
 		_exit(in->call(in->arg, argv, in->out) ? 1 : 0);
 	execvp(argv[0], argv);

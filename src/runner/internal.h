@@ -40,6 +40,11 @@ char *runner_command_find(const char *name, struct err *); /* the program's file
 char **runner_command_argv(const struct command *, const struct names *); /* NULL at the end */
 void runner_command_argv_free(char **argv);
 
+/* descriptors.c: there are enough for so many cells, at most those that are wanted. The other is for a child that becomes
+ * a command. */
+unsigned runner_descriptors_for(unsigned cells, size_t files);
+void runner_descriptors_as_before(void);
+
 /* judge.c: which ends are fine. */
 struct judge {
 	bool fine[256]; /* exit statuses */

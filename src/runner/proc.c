@@ -59,6 +59,7 @@ static void become(const struct cell *c, const struct spawn *s, int out)
 		syscall(SYS_rt_sigaction, i, &plain, NULL, sizeof(uint64_t));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	runner_descriptors_as_before();
 	set_limit(RLIMIT_CORE, 0);
 	if (c->opts->memory && !c->unlimited)
 		set_limit(RLIMIT_DATA, c->opts->memory);

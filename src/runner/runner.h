@@ -103,7 +103,9 @@ void runner_result_free(struct runner_result *);
 struct runner;
 /* What is wrong whatever the view: commands that are not found, expressions. No files are needed. */
 int runner_check(const struct runner_opts *, struct err *);
-/* Checks these and the view, and starts the cells. */
+/* So many can be shown here: each takes two descriptors in every cell. */
+size_t runner_most_files(void);
+/* Checks these and the view, and starts the cells: fewer if there are no descriptors for all. */
 struct runner *runner_new(const struct runner_opts *, struct err *);
 const struct sandbox_view *runner_view(const struct runner *);
 unsigned runner_cells(const struct runner *);
