@@ -122,6 +122,9 @@ size_t campaign_say_notes(const struct campaign *c, double recording, char *note
 		recording, n->read, n->build, n->recovery, runner_cells(campaign_runner(c)));
 	if (crash_operations(campaign_crash(c)))
 		notes[k++] = xstrdup(crash_operations(campaign_crash(c)));
+	char *faults = crash_faults(campaign_crash(c));
+	if (faults)
+		notes[k++] = faults;
 	k += say_forgiven(c, n, notes + k);
 	if (n->hung)
 		notes[k++] = xasprintf("%" PRIu64 " recoveries did not end; %" PRIu64
@@ -180,10 +183,12 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 		xasprintf("the budget ended it%s; holdfast crash --resume --budget … %s goes on",
 			  left, campaign_dir(c));
 	free(left);
+	char *unknown = crash_unknown(crash), *both = NULL;
 	if (n->cut) {
 		*broken = *broken || (n->unexplained && !n->causes);
-		return text;
+		both = unknown ? xasprintf("%s; %s", text, unknown) : xstrdup(text);
+		free(unknown);
 	}
 	free(text);
-	return crash_unknown(crash);
+	return both ? both : unknown;
 }

@@ -152,11 +152,13 @@ const struct infer_way *infer_ops_way(const struct infer_ops *ops)
 	return ops->op.n ? ops->way : NULL;
 }
 
-/* "put 12, del 3" */
+#define MOST_NAMES 12u
+
+/* "put 12, del 3", "put 12, del 3 and 5 more" */
 static char *names_and_counts(const struct infer_ops *ops)
 {
 	const struct infer_op *op = ops->op.p;
-	size_t n = ops->op.n;
+	size_t n = ops->op.n, names = 0;
 	struct buf b = { 0 };
 	VEC(size_t) count = { 0 };
 	for (size_t i = 0; i < n; i++) {
@@ -166,11 +168,14 @@ static char *names_and_counts(const struct infer_ops *ops)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const char *name = infer_op_name(ops, &op[i]);
-		if (*name && count.p[op[i].name])
+		bool is = *name && count.p[op[i].name];
+		if (is && ++names <= MOST_NAMES)
 			buf_printf(&b, "%s%s %zu", b.n ? ", " : "", name, count.p[op[i].name]);
 		count.p[op[i].name] = 0;
 	}
 	VEC_FREE(&count);
+	if (names > MOST_NAMES)
+		buf_printf(&b, " and %zu more", names - MOST_NAMES);
 	buf_add(&b, "", 1);
 	return b.p;
 }
