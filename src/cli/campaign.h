@@ -225,7 +225,7 @@ void campaign_say_progress(void *, const struct campaign_progress *); /* for cam
 void campaign_say_screen(const struct campaign_progress *);
 /* Lines about what was done, for the report; xmalloc'ed. `recording`: seconds that it took. Returns
  * how many. */
-#define CAMPAIGN_NOTES 12
+#define CAMPAIGN_NOTES 13
 size_t campaign_say_notes(const struct campaign *, double recording, char *notes[CAMPAIGN_NOTES]);
 /* Why it says less than it could, or NULL; xmalloc'ed. *broken: it was broken off. */
 char *campaign_say_incomplete(const struct campaign *, bool *broken);

@@ -156,8 +156,8 @@ static int cmd_check(int argc, char **argv)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_check, "a program to run or a trace is needed");
-	if (run_server_misuse(&o.run))
-		return cli_usage(&verb_check, "%s", run_server_misuse(&o.run));
+	if (run_misuse(&o.run))
+		return cli_usage(&verb_check, "%s", run_misuse(&o.run));
 	bool trace = argc == 1 && launch_folder_is(argv[0]);
 	if (!trace && (o.ops.calls || o.ops.way))
 		return cli_usage(&verb_check, "--ops-calls and --ops-way go with a recording that "

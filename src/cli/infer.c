@@ -213,8 +213,8 @@ static int cmd_infer(int argc, char **argv)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_infer, "a program to run or a trace is needed");
-	if (run_server_misuse(&o.run))
-		return cli_usage(&verb_infer, "%s", run_server_misuse(&o.run));
+	if (run_misuse(&o.run))
+		return cli_usage(&verb_infer, "%s", run_misuse(&o.run));
 	msg_quiet = o.quiet;
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us, silently */
 	bool trace = argc == 1 && launch_folder_is(argv[0]);

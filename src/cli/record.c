@@ -118,8 +118,8 @@ static int cmd_record(int argc, char **argv)
 		return status;
 	if (argc == 0)
 		return cli_usage(&verb_record, "a program to run is needed");
-	if (run_server_misuse(&o.run))
-		return cli_usage(&verb_record, "%s", run_server_misuse(&o.run));
+	if (run_misuse(&o.run))
+		return cli_usage(&verb_record, "%s", run_misuse(&o.run));
 	if (o.loads && o.deps)
 		return cli_usage(&verb_record,
 				 "--deps records every load: --loads, which leaves some out, does "
@@ -146,6 +146,8 @@ static int cmd_record(int argc, char **argv)
 			rmdir(dir);
 	} else {
 		say_result(&o, dir, &rec);
+		if (run_fault_missing(&o.run, rec.kind, &err))
+			msg_warn("%s", err.text);
 		bool lost = rec.died && rec.result.status && !rec.result.signal;
 		status = rec.result.stopped ? EXIT_INTERNAL
 			 : lost             ? EXIT_PROGRAM

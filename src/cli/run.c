@@ -35,6 +35,7 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 		.no_pmem_force = o->no_pmem_force,
 		.pmemcheck = o->pmemcheck,
 		.lines = o->lines,
+		.fault = o->fault,
 		.client = o->client,
 		.port = port_number(o->port),
 		.ready = o->ready,
@@ -50,14 +51,28 @@ void run_opts_free(struct run_opts *o)
 	free(o->watch.p);
 }
 
-const char *run_server_misuse(const struct run_opts *o)
+const char *run_misuse(const struct run_opts *o)
 {
+	static struct err err;
+	char *fault = o->fault ? launch_fault(o->fault, &err) : NULL;
+	bool wrong = o->fault && !fault;
+	free(fault);
+	if (wrong)
+		return err.text;
 	if (!o->client && (o->port || o->ready || o->stop || o->ready_timeout))
 		return "--port, --ready, --ready-timeout and --stop are for servers: they need "
 		       "--client";
 	if (o->client && !o->port && !o->ready)
 		return "--client needs --port or --ready, to know when the program is ready";
 	return NULL;
+}
+
+int run_fault_missing(const struct run_opts *o, const uint64_t kind[TRACE_KINDS], struct err *err)
+{
+	if (!o->fault || kind[TRACE_FAULT])
+		return 0;
+	return err_set(err, EXIT_PROGRAM, "--fault %s: the run has no such call, so nothing failed",
+		       o->fault);
 }
 
 void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])

@@ -7,7 +7,7 @@
 #include "launch/launch.h"
 
 struct run_opts {
-	const char *cpu, *stdin_path;
+	const char *cpu, *stdin_path, *fault;
 	const char *client, *port, *ready, *stop; /* a server */
 	uint64_t ready_timeout;
 	struct cli_list pm, watch;
@@ -70,6 +70,14 @@ struct run_opts {
 		  offsetof(T, run.lines),                                                                       \
 		  "what the program prints is written by the line, as on a terminal, so that its answers show " \
 		  "when it gives them, for operations that are requests" },                                     \
+		{ "fault",                                                                                      \
+		  0,                                                                                            \
+		  CLI_TEXT,                                                                                     \
+		  "FAULT",                                                                                      \
+		  offsetof(T, run.fault),                                                                       \
+		  "the program's disk fails: eio:fsync (its first fsync), eio:CALL:N (the N-th; CALL is "       \
+		  "fsync, write, rename, truncate or fallocate), enospc:BYTES (files may grow by so "           \
+		  "much), short-write:N (half of it is written); N+ means all later ones, too" },               \
 		{ "client",                                                                                     \
 		  0,                                                                                            \
 		  CLI_TEXT,                                                                                     \
@@ -106,8 +114,10 @@ struct run_opts {
 struct launch_opts run_launch_opts(struct run_opts *, char **argv, const char *const *more,
 				   size_t nmore);
 void run_opts_free(struct run_opts *);
-/* What is wrong with the options about a server, or NULL. */
-const char *run_server_misuse(const struct run_opts *);
+/* What is wrong with the options about a server, or a fault, or NULL. */
+const char *run_misuse(const struct run_opts *);
+/* -1 and err: --fault was asked for, and the run has no such call. */
+int run_fault_missing(const struct run_opts *, const uint64_t kind[TRACE_KINDS], struct err *);
 /* What a run showed us, for the line "nothing found". Begins zeroed. */
 struct run_seen {
 	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */

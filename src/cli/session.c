@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/session.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,6 +55,8 @@ static int record(struct work *w, char **argv, struct err *err)
 		rmdir(w->dir);
 	if (bad)
 		return -1;
+	if (run_fault_missing(s->run, w->rec.kind, err))
+		return -1;
 	if (!w->rec.kind[TRACE_STORE] && !msg_quiet && !is_about_files(s->crash->model))
 		run_say_no_pm(s->run, w->rec.kind);
 	if (w->rec.result.pmem_forced)
@@ -97,12 +100,23 @@ static char *looked(struct campaign *c)
 	return text;
 }
 
+/* A program may end when its disk fails. */
+static struct launch_result result_of(const struct work *w, const struct trace_defs *defs)
+{
+	struct launch_result res = w->rec.result;
+	if (w->rec.kind[TRACE_FAULT] && !launch_died(defs) &&
+	    (!res.signal || res.signal == SIGABRT))
+		res.status = res.signal = 0;
+	return res;
+}
+
 static char *incomplete(const struct work *w, bool *broken)
 {
 	const struct trace_defs *defs = trace_defs(campaign_trace(w->campaign));
 	char *end = NULL, *why = campaign_say_incomplete(w->campaign, broken);
 	if (w->live) {
-		end = run_end(&w->rec.result, defs, "recording", broken);
+		struct launch_result res = result_of(w, defs);
+		end = run_end(&res, defs, "recording", broken);
 	} else if (launch_died(defs)) {
 		end = xstrdup(RUN_DIED);
 		*broken = true;
@@ -207,8 +221,8 @@ static int crash(struct work *w, const struct campaign_settings *settings, struc
 static int check_options(const struct session *s, bool trace,
 			 const struct campaign_settings *settings, struct err *err)
 {
-	if (!s->crash->recover_client && run_server_misuse(s->run))
-		return err_set(err, EXIT_USAGE, "%s", run_server_misuse(s->run));
+	if (!s->crash->recover_client && run_misuse(s->run))
+		return err_set(err, EXIT_USAGE, "%s", run_misuse(s->run));
 	if (!s->check && !s->crash->resume && campaign_proves_only(settings))
 		return err_set(err, EXIT_USAGE,
 			       "the strategy 'proof' needs what check finds: use holdfast test");

@@ -124,6 +124,15 @@ void crash_build_raise(struct build *b, uint32_t line, uint32_t upto)
 		note_raise(b, line, before);
 }
 
+void crash_build_lower(struct build *b, uint32_t line, uint32_t lo)
+{
+	uint32_t before = b->unit.p[line].lo;
+	if (before <= lo)
+		return;
+	b->unit.p[line].lo = lo;
+	note_raise(b, line, before);
+}
+
 void crash_build_cover(struct build *b, uint32_t line, enum model_effect effect)
 {
 	struct model_unit *u = &b->unit.p[line];
@@ -385,6 +394,7 @@ static int feed(struct build *b, const struct trace_event *e, struct err *err)
 	case TRACE_NODE_WRITE:
 	case TRACE_NODE_TRUNCATE:
 	case TRACE_NODE_ALLOCATE: return crash_build_node_event(b, err);
+	case TRACE_FAULT: crash_build_fault(b); return 0;
 	case TRACE_MARK_VOLATILE:
 	case TRACE_HINT_UNMAP: declare_volatile(b, true); return 0;
 	case TRACE_HINT_MAP: declare_volatile(b, false); return 0;
@@ -420,6 +430,7 @@ static void stop(struct build *b)
 	VEC_FREE(&b->thread);
 	VEC_FREE(&b->unit);
 	VEC_FREE(&b->dirty);
+	VEC_FREE(&b->appended);
 	VEC_FREE(&b->listed);
 	VEC_FREE(&b->size);
 	imap_free(&b->volatiles);

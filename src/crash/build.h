@@ -9,6 +9,11 @@
 #define RECENT 1024u
 #define MOST_PIECES 4000000000u
 
+/* What makes a file longer: its data is on disk when the size is, if it can be written. */
+struct appended {
+	uint32_t line, lo, file; /* the line's lo before it */
+};
+
 struct build {
 	struct crash_history *h;
 	const struct trace_defs *defs;
@@ -27,7 +32,9 @@ struct build {
 		uint32_t process, place;
 	} recent[RECENT];
 	uint64_t last_thread; /* key + 1 */
-	struct meta *meta;    /* build_meta.c; NULL: the model has no such thing */
+	VEC(struct appended)
+	appended;          /* since its file was synced; where sizes and data are in order */
+	struct meta *meta; /* build_meta.c; NULL: the model has no such thing */
 };
 
 /* build.c */
@@ -48,6 +55,15 @@ void crash_build_meta_size(struct build *, uint32_t file, bool cut);
 void crash_build_meta_synced(struct build *, uint32_t file);
 void crash_build_meta_sync(struct build *);     /* NODE_SYNC */
 void crash_build_meta_replaced(struct build *); /* NODE_MOVE */
+
+/* The line can lose what is behind `lo` again. */
+void crash_build_lower(struct build *, uint32_t line, uint32_t lo);
+
+/* build_fault.c */
+void crash_build_fault(struct build *); /* FAULT */
+void crash_build_append(struct build *, uint32_t file, uint64_t off, const uint8_t *src,
+			uint64_t n);
+void crash_build_appended_synced(struct build *, uint32_t file); /* CRASH_NO_FILE: all */
 
 /* build_file.c */
 int crash_build_file_event(struct build *, struct err *);

@@ -5,20 +5,19 @@
 #include <string.h>
 
 #include "crash/build.h"
-
-#define MOST_BESIDE 200u /* each takes two descriptors in every cell */
+#include "runner/runner.h"
 
 void crash_build_nodes(struct build *b)
 {
 	struct crash_history *h = b->h;
 	uint32_t n = trace_nodes(b->defs);
+	size_t most = runner_most_files();
 	uint32_t unit = h->model->files == MODEL_FILES_AT_ONCE ? MODEL_PAGE : h->unit;
 	h->of_node = xmalloc((n + 1) * sizeof *h->of_node);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_node_def *d = trace_node(b->defs, i);
 		h->of_node[i] = CRASH_NO_FILE;
-		if (d->kind != TRACE_IS_FILE || !d->has_snapshot ||
-		    h->file.n - h->npm >= MOST_BESIDE)
+		if (d->kind != TRACE_IS_FILE || !d->has_snapshot || h->file.n >= most)
 			continue;
 		h->of_node[i] = (uint32_t)h->file.n;
 		VEC_PUSH(&h->file, ((struct crash_file){ .path = d->path,
@@ -95,6 +94,7 @@ void crash_build_sync(struct build *b, uint32_t file, struct model_range r)
 			b->listed.p[line] = 0;
 	}
 	b->dirty.n = left;
+	crash_build_appended_synced(b, file);
 	crash_build_meta_synced(b, file);
 }
 
@@ -108,8 +108,7 @@ static void write_event(struct build *b, uint32_t file, enum model_effect effect
 	if (end > size)
 		crash_build_resize(b, file, end);
 	crash_build_write(b, file, off, e->data, inside, effect);
-	crash_build_write(b, file, off + inside, e->data + inside, e->size - inside,
-			  MODEL_PERSISTS);
+	crash_build_append(b, file, off + inside, e->data + inside, e->size - inside);
 }
 
 static void truncate_event(struct build *b, uint32_t file)

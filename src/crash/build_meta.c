@@ -212,6 +212,7 @@ static void sync_everything(struct build *b)
 		b->listed.p[b->dirty.p[i]] = 0;
 	}
 	b->dirty.n = 0;
+	crash_build_appended_synced(b, CRASH_NO_FILE);
 }
 
 void crash_build_meta_sync(struct build *b)

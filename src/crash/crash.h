@@ -155,6 +155,8 @@ const struct crash_counts *crash_counts(const struct crash *);
 const char *crash_damage(const struct crash *); /* of the trace, or NULL */
 /* "judged: 12 operations: …": what operations are known for, and how they were found; NULL: for nothing. */
 const char *crash_operations(const struct crash *);
+/* "write to log at put (log.c:12) failed with EIO", and how often more that happened; malloc'ed; NULL: no fault was made. */
+char *crash_faults(struct crash *);
 /* An example of what is said only the first time after a crash, and is not held against the program; NULL: nothing is. */
 const char *crash_messages(const struct crash *);
 /* What is said is the same before and after so many operations, all that were looked at; 0: it shows some of them. */

@@ -162,12 +162,16 @@ static enum finding_kind shown_kind(const struct crash_cause *cause, enum findin
 
 /* ---- words ---- */
 
-static char *short_place(struct crash *c, uint32_t piece)
+char *crash_place_words(struct crash *c, uint32_t place)
 {
-	const struct srcloc_frame *f =
-		finding_main_frame(crash_path(c, crash_piece_at(c->h, piece).place));
+	const struct srcloc_frame *f = finding_main_frame(crash_path(c, place));
 	char text[512];
 	return xstrdup(f ? srcloc_text(f, text, sizeof text) : "?");
+}
+
+static char *short_place(struct crash *c, uint32_t piece)
+{
+	return crash_place_words(c, crash_piece_at(c->h, piece).place);
 }
 
 /* The instruction itself, and when: for two stores that the statement does not tell apart. */
@@ -382,9 +386,13 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 	if (cause->lost.n &&
 	    ((kind != FINDING_ATOMICITY && kind != FINDING_ORDERING) || main_piece == UINT32_MAX))
 		main_piece = cause->lost.p[0];
-	f = finding_new(finding_kind_info(shown_kind(cause, kind)));
+	const struct crash_fault *fault = crash_fault_behind(c->h, cause);
+	f = finding_new(
+		finding_kind_info(shown_kind(cause, fault ? FINDING_UNHANDLED_FAULT : kind)));
 	f->message = message(c, cause);
 	f->advice = advice(c, cause, kind, &fate);
+	if (fault)
+		crash_fault_say(c, fault, f);
 	f->count = cause->count;
 	f->event = cause->state.event;
 	if (main_piece != UINT32_MAX) {

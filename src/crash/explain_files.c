@@ -52,7 +52,7 @@ static char *names_words(const struct crash_history *h, uint64_t event)
 }
 
 /* The file whose size the line is; CRASH_NO_FILE: it has names. */
-static uint32_t sized_file(const struct crash_history *h, uint32_t line)
+uint32_t crash_sized_file(const struct crash_history *h, uint32_t line)
 {
 	for (uint32_t i = 0; i < h->file.n; i++)
 		if (h->size_line[i] == line)
@@ -88,7 +88,7 @@ char *crash_change_words(const struct crash_history *h, uint32_t piece)
 	uint32_t file = h->line.p[p.line].file;
 	if (file != h->meta)
 		return write_words(h, piece, file);
-	file = sized_file(h, p.line);
+	file = crash_sized_file(h, p.line);
 	return file == CRASH_NO_FILE ? names_words(h, p.event) : size_words(h, file, p.event);
 }
 
@@ -99,7 +99,7 @@ static char *sync_words(const struct crash_history *h, uint32_t piece)
 	uint32_t file = h->line.p[p.line].file;
 	struct names n;
 	if (file == h->meta)
-		file = sized_file(h, p.line);
+		file = crash_sized_file(h, p.line);
 	if (file != CRASH_NO_FILE)
 		return xasprintf("fsync(%s)", base_name(h->file.p[file].path));
 	n = names_at(h, p.event);
@@ -125,7 +125,7 @@ enum finding_kind crash_files_kind(const struct crash_history *h, const struct c
 	if (covered)
 		return cause->neither || cause->persisted == UINT32_MAX ? FINDING_ATOMICITY
 									: FINDING_ORDERING;
-	return crash_is_meta(h, lost.line) && sized_file(h, lost.line) == CRASH_NO_FILE
+	return crash_is_meta(h, lost.line) && crash_sized_file(h, lost.line) == CRASH_NO_FILE
 		       ? FINDING_MISSING_DIR_FSYNC
 		       : FINDING_MISSING_FSYNC;
 }

@@ -45,6 +45,7 @@ void crash_history_free(struct crash_history *h)
 	crash_pieces_free(h);
 	VEC_FREE(&h->renamed);
 	VEC_FREE(&h->change);
+	VEC_FREE(&h->fault);
 	VEC_FREE(&h->line);
 	VEC_FREE(&h->raise);
 	VEC_FREE(&h->flush);

@@ -138,6 +138,15 @@ struct crash_name {
 #define CRASH_NO_FILE UINT32_MAX
 typedef VEC(struct crash_name) crash_names;
 
+/* A system call that failed, or was cut short, because it was to (--fault). */
+struct crash_fault {
+	uint64_t event;
+	uint32_t place, file; /* CRASH_NO_FILE */
+	uint32_t call;        /* its number */
+	int error;            /* 0: cut to so many … */
+	uint64_t bytes;
+};
+
 struct crash_history {
 	uint32_t unit; /* bytes in a line of PM */
 	const struct model_ops *model;
@@ -152,10 +161,11 @@ struct crash_history {
 	VEC(struct crash_flush_row) flush;
 	VEC(struct crash_mark_row) mark;
 	struct crash_when raise_when, flush_when, mark_when;
-	bool operations;         /* some of these end one */
-	bool dependences;        /* the trace has them */
-	VEC(struct crash_op) op; /* in the order of their begins; crash_ops_take */
-	char *ops_found;         /* crash_operations */
+	bool operations;               /* some of these end one */
+	bool dependences;              /* the trace has them */
+	VEC(struct crash_op) op;       /* in the order of their begins; crash_ops_take */
+	char *ops_found;               /* crash_operations */
+	VEC(struct crash_fault) fault; /* in order */
 	VEC(struct crash_change) change;
 	VEC(struct crash_file) file; /* PM files first … */
 	uint32_t npm;                /* … so many */

@@ -31,91 +31,96 @@ enum finding_level finding_level_down(enum finding_level);
  * The kinds. X(NAME, "name", LEVEL, "title", "what it means and what to do").
  * Append only: names are rule ids in reports, suppressions and baselines.
  */
-#define FINDING_KINDS(X)                                                                                       \
-	X(MISSING_FLUSH, "missing-flush", ERROR, "store is never flushed",                                     \
-	  "The store is followed by a fence but its cache line is not flushed, so a crash may "                \
-	  "lose it. Flush the line (clwb, pmem_flush) between the store and the fence.")                       \
-	X(MISSING_FENCE, "missing-fence", ERROR, "flush is never fenced",                                      \
-	  "The line is flushed, but the flushing thread executes no fence afterwards, so the "                 \
-	  "flush need not be complete when a crash comes. Add sfence (pmem_drain) after it.")                  \
-	X(MISSING_FLUSH_AND_FENCE, "missing-flush-and-fence", ERROR, "store is never persisted",               \
-	  "The store is neither flushed nor fenced, so a crash may lose it. Persist it "                       \
-	  "(clwb and sfence, pmem_persist).")                                                                  \
-	X(LATE_PERSIST, "late-persist", WARNING,                                                               \
-	  "store is not persistent when its operation ends",                                                   \
-	  "The operation returns before the store is persistent, although other instances of it "              \
-	  "are: a crash now loses an acknowledged change.")                                                    \
-	X(TRANSIENT_DATA, "transient-data", PERFORMANCE, "data in PM that is never persisted",                 \
-	  "Nothing ever flushes what this statement stores: it belongs in DRAM, or its flush is "              \
-	  "missing everywhere.")                                                                               \
-	X(FILE_NEVER_PERSISTED, "file-never-persisted", WARNING,                                               \
-	  "nothing in this file is ever persisted",                                                            \
-	  "The program stores to the mapped file but never flushes, syncs or fences any of it. "               \
-	  "If it is shared memory between processes, leave it out with --pm; if it is meant to "               \
-	  "survive a crash, every flush is missing.")                                                          \
-	X(DIRTY_OVERWRITE, "dirty-overwrite", WARNING,                                                         \
-	  "value overwritten before it was persisted",                                                         \
-	  "The same location is stored again and again without being persisted in between: "                   \
-	  "keep the value in DRAM and store it once.")                                                         \
-	X(REDUNDANT_FLUSH, "redundant-flush", PERFORMANCE,                                                     \
-	  "flush of a line with nothing to flush",                                                             \
-	  "The line has no unflushed store: it is clean, was flushed already, or was written "                 \
-	  "with non-temporal stores. Remove the flush, or flush a shorter range.")                             \
-	X(FLUSH_OF_VOLATILE, "flush-of-volatile", PERFORMANCE, "flush of memory that is not PM",               \
-	  "The flushed address is not in persistent memory: the flush only costs time.")                       \
-	X(REDUNDANT_FENCE, "redundant-fence", PERFORMANCE, "fence with nothing to order",                      \
-	  "No flush or non-temporal store of this thread is waiting for a fence. Remove it.")                  \
-	X(FLUSH_COVERS_MANY, "flush-covers-many-stores", NOTE, "one flush covers many stores",                 \
-	  "Several stores to one line are made persistent together; if they must become "                      \
-	  "persistent in order, a flush and fence between them is missing.")                                   \
-	X(FENCE_ORDERS_MANY, "fence-orders-many-lines", NOTE, "one fence orders many lines",                   \
-	  "Several lines become persistent under one fence, in any order; if their order "                     \
-	  "matters, a fence between them is missing.")                                                         \
-	X(PLUGIN_FAILED, "plugin-failed", WARNING, "a custom oracle failed",                                   \
-	  "The plug-in crashed or did not return; its later findings are missing.")                            \
-	X(ORDERING, "ordering", ERROR,                                                                         \
-	  "a later store can persist before an earlier one that recovery needs",                               \
-	  "Nothing orders the two stores, so the later one may survive a crash that loses the "                \
-	  "earlier one, and recovery cannot handle that. Persist the earlier store (flush and "                \
-	  "fence, pmem_persist) before the later one is made.")                                                \
-	X(ATOMICITY, "atomicity", ERROR,                                                                       \
-	  "a crash between two stores leaves a state that recovery cannot handle",                             \
-	  "The stores belong together, but a crash can come between them even where each is "                  \
-	  "persisted in its turn. Make the change take effect with one store of at most 8 "                    \
-	  "aligned bytes, or use a log or a transaction that recovery undoes or completes.")                   \
-	X(LOST_OPERATION, "lost-operation", ERROR,                                                             \
-	  "an operation that had ended is gone after a crash",                                                 \
-	  "The program had gone on to other things, so that whoever asked for the operation takes it "         \
-	  "for done; but a crash can lose it. Persist what it stores (flush and fence) before it ends.")       \
-	X(HALF_OPERATION, "half-operation", ERROR,                                                             \
-	  "after a crash an operation has happened in part",                                                   \
-	  "What is in the pool then is neither what was there before the operation nor what it leaves. "       \
-	  "Let it take effect with one store, after all else is persistent, or use a log or a transaction.")   \
-	X(RECOVERY_FLAKY, "recovery-flaky", WARNING,                                                           \
-	  "recovery does not always say the same about the same image",                                        \
-	  "The recovery command gave different verdicts on the same image, so what it says of "                \
-	  "others may be chance too. Look for timeouts that are too short, randomness, time, "                 \
-	  "uninitialised memory, or files outside the image that it depends on.")                              \
-	X(PROGRAM_CRASH, "program-crash", ERROR, "an input makes the program crash",                           \
-	  "With this input the program is ended by a signal: it reads or writes where it must "                \
-	  "not, divides by zero, or an assertion of its own fails. Check what comes from the "                 \
-	  "input, or from persistent memory, before it is used.")                                              \
-	X(PROGRAM_HANG, "program-hang", ERROR, "an input makes the program hang",                              \
-	  "With this input the program does not end within the time limit. If it only needs "                  \
-	  "longer, give it more time with --timeout.")                                                         \
-	X(BROKEN_ORDER, "broken-order", WARNING,                                                               \
-	  "an order that is nearly always kept is not kept here",                                              \
-	  "By what depends on what, the program seems to rely on the earlier store being persistent before "   \
-	  "this one is made; nearly always it is. Persist it (flush and fence) before this store, here, too.") \
-	X(MISSING_FSYNC, "missing-fsync", ERROR, "what is written to a file is never synced",                  \
-	  "Nothing makes the kernel write it to disk before something else relies on it, so a crash may "      \
-	  "lose it, or leave the file at another size. Call fsync or fdatasync, and look at its result.")      \
-	X(MISSING_DIR_FSYNC, "missing-dir-fsync", ERROR, "a change of names is never synced",                  \
-	  "That a file was made, renamed or removed is on disk only when its folder is synced: fsync of the "  \
-	  "file itself need not do it. Open the folder and call fsync on it.")                                 \
-	X(REDUNDANT_FSYNC, "redundant-fsync", PERFORMANCE, "sync of what is on disk already",                  \
-	  "Nothing was written, and no name has changed, since the last sync of the same file or folder: "     \
-	  "the sync only costs time.")
+#define FINDING_KINDS(X)                                                                                        \
+	X(MISSING_FLUSH, "missing-flush", ERROR, "store is never flushed",                                      \
+	  "The store is followed by a fence but its cache line is not flushed, so a crash may "                 \
+	  "lose it. Flush the line (clwb, pmem_flush) between the store and the fence.")                        \
+	X(MISSING_FENCE, "missing-fence", ERROR, "flush is never fenced",                                       \
+	  "The line is flushed, but the flushing thread executes no fence afterwards, so the "                  \
+	  "flush need not be complete when a crash comes. Add sfence (pmem_drain) after it.")                   \
+	X(MISSING_FLUSH_AND_FENCE, "missing-flush-and-fence", ERROR, "store is never persisted",                \
+	  "The store is neither flushed nor fenced, so a crash may lose it. Persist it "                        \
+	  "(clwb and sfence, pmem_persist).")                                                                   \
+	X(LATE_PERSIST, "late-persist", WARNING,                                                                \
+	  "store is not persistent when its operation ends",                                                    \
+	  "The operation returns before the store is persistent, although other instances of it "               \
+	  "are: a crash now loses an acknowledged change.")                                                     \
+	X(TRANSIENT_DATA, "transient-data", PERFORMANCE, "data in PM that is never persisted",                  \
+	  "Nothing ever flushes what this statement stores: it belongs in DRAM, or its flush is "               \
+	  "missing everywhere.")                                                                                \
+	X(FILE_NEVER_PERSISTED, "file-never-persisted", WARNING,                                                \
+	  "nothing in this file is ever persisted",                                                             \
+	  "The program stores to the mapped file but never flushes, syncs or fences any of it. "                \
+	  "If it is shared memory between processes, leave it out with --pm; if it is meant to "                \
+	  "survive a crash, every flush is missing.")                                                           \
+	X(DIRTY_OVERWRITE, "dirty-overwrite", WARNING,                                                          \
+	  "value overwritten before it was persisted",                                                          \
+	  "The same location is stored again and again without being persisted in between: "                    \
+	  "keep the value in DRAM and store it once.")                                                          \
+	X(REDUNDANT_FLUSH, "redundant-flush", PERFORMANCE,                                                      \
+	  "flush of a line with nothing to flush",                                                              \
+	  "The line has no unflushed store: it is clean, was flushed already, or was written "                  \
+	  "with non-temporal stores. Remove the flush, or flush a shorter range.")                              \
+	X(FLUSH_OF_VOLATILE, "flush-of-volatile", PERFORMANCE, "flush of memory that is not PM",                \
+	  "The flushed address is not in persistent memory: the flush only costs time.")                        \
+	X(REDUNDANT_FENCE, "redundant-fence", PERFORMANCE, "fence with nothing to order",                       \
+	  "No flush or non-temporal store of this thread is waiting for a fence. Remove it.")                   \
+	X(FLUSH_COVERS_MANY, "flush-covers-many-stores", NOTE, "one flush covers many stores",                  \
+	  "Several stores to one line are made persistent together; if they must become "                       \
+	  "persistent in order, a flush and fence between them is missing.")                                    \
+	X(FENCE_ORDERS_MANY, "fence-orders-many-lines", NOTE, "one fence orders many lines",                    \
+	  "Several lines become persistent under one fence, in any order; if their order "                      \
+	  "matters, a fence between them is missing.")                                                          \
+	X(PLUGIN_FAILED, "plugin-failed", WARNING, "a custom oracle failed",                                    \
+	  "The plug-in crashed or did not return; its later findings are missing.")                             \
+	X(ORDERING, "ordering", ERROR,                                                                          \
+	  "a later store can persist before an earlier one that recovery needs",                                \
+	  "Nothing orders the two stores, so the later one may survive a crash that loses the "                 \
+	  "earlier one, and recovery cannot handle that. Persist the earlier store (flush and "                 \
+	  "fence, pmem_persist) before the later one is made.")                                                 \
+	X(ATOMICITY, "atomicity", ERROR,                                                                        \
+	  "a crash between two stores leaves a state that recovery cannot handle",                              \
+	  "The stores belong together, but a crash can come between them even where each is "                   \
+	  "persisted in its turn. Make the change take effect with one store of at most 8 "                     \
+	  "aligned bytes, or use a log or a transaction that recovery undoes or completes.")                    \
+	X(LOST_OPERATION, "lost-operation", ERROR,                                                              \
+	  "an operation that had ended is gone after a crash",                                                  \
+	  "The program had gone on to other things, so that whoever asked for the operation takes it "          \
+	  "for done; but a crash can lose it. Persist what it stores (flush and fence) before it ends.")        \
+	X(HALF_OPERATION, "half-operation", ERROR,                                                              \
+	  "after a crash an operation has happened in part",                                                    \
+	  "What is in the pool then is neither what was there before the operation nor what it leaves. "        \
+	  "Let it take effect with one store, after all else is persistent, or use a log or a transaction.")    \
+	X(RECOVERY_FLAKY, "recovery-flaky", WARNING,                                                            \
+	  "recovery does not always say the same about the same image",                                         \
+	  "The recovery command gave different verdicts on the same image, so what it says of "                 \
+	  "others may be chance too. Look for timeouts that are too short, randomness, time, "                  \
+	  "uninitialised memory, or files outside the image that it depends on.")                               \
+	X(PROGRAM_CRASH, "program-crash", ERROR, "an input makes the program crash",                            \
+	  "With this input the program is ended by a signal: it reads or writes where it must "                 \
+	  "not, divides by zero, or an assertion of its own fails. Check what comes from the "                  \
+	  "input, or from persistent memory, before it is used.")                                               \
+	X(PROGRAM_HANG, "program-hang", ERROR, "an input makes the program hang",                               \
+	  "With this input the program does not end within the time limit. If it only needs "                   \
+	  "longer, give it more time with --timeout.")                                                          \
+	X(BROKEN_ORDER, "broken-order", WARNING,                                                                \
+	  "an order that is nearly always kept is not kept here",                                               \
+	  "By what depends on what, the program seems to rely on the earlier store being persistent before "    \
+	  "this one is made; nearly always it is. Persist it (flush and fence) before this store, here, too.")  \
+	X(MISSING_FSYNC, "missing-fsync", ERROR, "what is written to a file is never synced",                   \
+	  "Nothing makes the kernel write it to disk before something else relies on it, so a crash may "       \
+	  "lose it, or leave the file at another size. Call fsync or fdatasync, and look at its result.")       \
+	X(MISSING_DIR_FSYNC, "missing-dir-fsync", ERROR, "a change of names is never synced",                   \
+	  "That a file was made, renamed or removed is on disk only when its folder is synced: fsync of the "   \
+	  "file itself need not do it. Open the folder and call fsync on it.")                                  \
+	X(REDUNDANT_FSYNC, "redundant-fsync", PERFORMANCE, "sync of what is on disk already",                   \
+	  "Nothing was written, and no name has changed, since the last sync of the same file or folder: "      \
+	  "the sync only costs time.")                                                                          \
+	X(UNHANDLED_FAULT, "unhandled-fault", ERROR,                                                            \
+	  "what follows a failed system call is not handled",                                                   \
+	  "With --fault a system call failed, or did only part of its work, and the program went on in a "      \
+	  "way that recovery cannot handle. What a failed fsync was to bring to disk may be lost, and a later " \
+	  "fsync does not bring it: write it again, or stop. A short write is to be continued.")
 
 enum finding_kind {
 #define X(NAME, name, level, title, help) FINDING_##NAME,

@@ -180,6 +180,10 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 		VEC_PUSH(&v, xstrdup("--hf-deps=yes"));
 	if (o->profile)
 		VEC_PUSH(&v, xstrdup("--hf-profile=yes"));
+	char *fault = o->fault ? launch_fault(o->fault, &(struct err){ 0 }) : NULL;
+	if (fault)
+		VEC_PUSH(&v, xasprintf("--hf-fault=%s", fault));
+	free(fault);
 	if (o->load_bytes)
 		VEC_PUSH(&v, xstrdup("--hf-load-bytes=yes"));
 	if (o->cpu)

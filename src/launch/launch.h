@@ -31,6 +31,7 @@ struct launch_opts {
 	bool profile;       /* count what the same code stores to other memory; not with deps */
 	bool load_bytes;    /* … to the byte, not to the line */
 	bool lines;         /* standard output is written by the line, where that is possible */
+	const char *fault;  /* see launch_fault; NULL: none */
 	bool files;         /* record names, and files that are written beside PM, too */
 
 	/* A server: once it is ready the client is run, natively; then it is stopped. */
@@ -40,6 +41,9 @@ struct launch_opts {
 	unsigned ready_timeout; /* seconds, also for its end; 0: 60 */
 	const char *stop;       /* "TERM", "SIGINT", "15" or a shell command; NULL: TERM */
 };
+
+/* What the tracer is to do for --fault: malloc'ed; NULL and err: it makes no sense. */
+char *launch_fault(const char *text, struct err *);
 
 struct launch_result {
 	int status;         /* what a shell would say: the program's own, or 128 + signal */

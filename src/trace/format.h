@@ -59,6 +59,8 @@ enum trace_cpu {
  * INPUT and OUTPUT have the first bytes of what was read (len 0: the end) and written;
  * `lines` are those that end in it, `packet` is 1 if it came from a socket.
  * FILE_SYNC and NODE_SYNC have enum trace_sync as `how`; len 0: all of it.
+ * FAULT, with --hf-fault: a system call, `call`, about the node failed with `error`, or was cut to `bytes`, because we
+ * wanted it.
  * VOLATILE, with --hf-profile, at the end of a process: this instruction has stored `count` times to memory that is not
  * PM, in the calling context `ctx`. The first has no instruction, and count 0.
  * Append only: a number, once given, is part of the file format.
@@ -122,7 +124,8 @@ enum trace_cpu {
 	X(INPUT, "input", 4, "fd len lines packet")                                                \
 	X(OUTPUT, "output", 2, "fd len")                                                           \
 	X(VOLATILE, "volatile", 2, "ctx count")                                                    \
-	X(NODE_SYNC, "node-sync", 4, "node how offset len")
+	X(NODE_SYNC, "node-sync", 4, "node how offset len")                                        \
+	X(FAULT, "fault", 4, "node call error bytes")
 
 enum trace_kind {
 #define X(NAME, name, nargs, args) TRACE_##NAME,
@@ -304,6 +307,21 @@ enum trace_sync {
 	TRACE_SYNC_EVERYTHING, /* sync and syncfs; it has no node */
 };
 
+/* --hf-fault=WHAT,CALL,N,LATER: what goes wrong, of which calls, from which on (FULL: after so many bytes), and whether
+ * with all later ones, too. Calls are X(NAME, "as people say it", "which they are"). */
+enum trace_fault { TRACE_FAULT_ERROR, TRACE_FAULT_FULL, TRACE_FAULT_SHORT };
+#define TRACE_FAULT_CALLS(X)                                                                       \
+	X(FSYNC, "fsync", "fsync and fdatasync")                                                   \
+	X(WRITE, "write", "write and its kin")                                                     \
+	X(RENAME, "rename", "rename and its kin")                                                  \
+	X(TRUNCATE, "truncate", "ftruncate")                                                       \
+	X(ALLOCATE, "fallocate", "fallocate")
+enum trace_fault_call {
+#define X(NAME, name, which) TRACE_FAULT_##NAME,
+	TRACE_FAULT_CALLS(X)
+#undef X
+};
+
 /* Flags of STORE, FLUSH, FENCE, MAP and RETURN. */
 enum trace_flag {
 	TRACE_F_NT = 1,       /* STORE: non-temporal */
@@ -381,7 +399,7 @@ enum ring_answer {
 };
 
 #define RING_MAGIC 0x48464e47u /* "HFNG" */
-#define RING_VERSION 9u
+#define RING_VERSION 10u
 #define RING_SLOTS 64u
 #define RING_BYTES (8u << 20) /* per slot, a power of two */
 #define RING_HEADER_BYTES 16384u
@@ -414,8 +432,8 @@ struct ring_header {
 	uint32_t pad0;
 	struct {
 		uint64_t dev, ino;
-	} output[2]; /* holdfast's stdout and stderr, which the program has from it */
-	uint32_t pad1[2];
+	} output[2];     /* holdfast's stdout and stderr, which the program has from it */
+	uint64_t faults; /* calls, or bytes, that --hf-fault has counted */
 	struct ring_slot slot[RING_SLOTS];
 };
 

@@ -81,5 +81,6 @@ int trace_file_arg(unsigned kind)
 
 bool trace_node_arg(unsigned kind)
 {
-	return (kind >= TRACE_NODE_THERE && kind <= TRACE_NODE_ALLOCATE) || kind == TRACE_NODE_SYNC;
+	return (kind >= TRACE_NODE_THERE && kind <= TRACE_NODE_ALLOCATE) ||
+	       kind == TRACE_NODE_SYNC || kind == TRACE_FAULT;
 }

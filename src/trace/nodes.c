@@ -31,7 +31,8 @@ void trace_live_node_event(struct trace_live *l, struct trace_event *ev)
 	uint32_t *pm = &l->node.p[ev->arg[0]].pm;
 	if (ev->kind == TRACE_NODE_PM && ev->arg[1] < TRACE_NO_FILE)
 		*pm = (uint32_t)ev->arg[1] + 1;
-	if (ev->kind < TRACE_NODE_WRITE || !*pm || (ev->kind == TRACE_NODE_SYNC && ev->arg[3]))
+	if (ev->kind < TRACE_NODE_WRITE || ev->kind == TRACE_FAULT || !*pm ||
+	    (ev->kind == TRACE_NODE_SYNC && ev->arg[3]))
 		return;
 	ev->kind = ev->kind == TRACE_NODE_SYNC ? TRACE_FILE_SYNC : to[ev->kind - TRACE_NODE_WRITE];
 	ev->arg[0] = *pm - 1;

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "trace/format.h"
 
-#define TRACE_FILE_VERSION 6u /* what is written; this one and all before it are read */
+#define TRACE_FILE_VERSION 7u /* what is written; this one and all before it are read */
 
 struct trace_event {
 	uint64_t num;  /* position in the trace, from 0 */

@@ -200,7 +200,7 @@ static void file_event(struct trace_tree *t, const struct trace_event *e, const 
 void trace_tree_apply(struct trace_tree *t, const struct trace_event *e)
 {
 	bool node = trace_node_arg(e->kind) && e->kind != TRACE_NODE_WRITE &&
-		    e->kind != TRACE_NODE_SYNC,
+		    e->kind != TRACE_NODE_SYNC && e->kind != TRACE_FAULT,
 	     file = e->kind == TRACE_FILE_RENAME || e->kind == TRACE_FILE_UNLINK;
 	if (!node && !file)
 		return;

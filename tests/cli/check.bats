@@ -372,7 +372,7 @@ program() {
 	./restamp later/trace 9
 	run -2 holdfast check later
 	output_has "format version 9"
-	output_has "reads up to version 6"
+	output_has "reads up to version 7"
 	cp -r t damaged
 	printf '\x09' | dd of=damaged/trace bs=1 seek=49 conv=notrunc status=none
 	run -2 holdfast check --json r.json damaged

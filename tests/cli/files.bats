@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers anything sizes; do
+	for name in syncs replace answers anything sizes many faults; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -156,4 +156,62 @@ sqlite_json() {
 	[ "$(kinds r.json)" = "" ]
 	sqlite_json r.json delete OFF
 	[ "$(kinds r.json)" != "" ]
+}
+
+@test "hundreds of files: each is as it was, and nothing is left out" {
+	mkdir w && cd w
+	crash_json ../r.json --model ext4 --strategy prefix --budget 20 -o t --recover "$BIN/many check" -- "$BIN/many" run
+	jq -e '.findings == [] and (.incomplete // "" | test("as it is now") | not)' ../r.json
+}
+
+# fault_json REPORT WAY FAULT OPTIONS…: crashes faults.c, whose disk fails.
+fault_json() {
+	local report=$PWD/$1 way=$2 fault=$3
+	shift 3
+	rm -rf f && mkdir f && cd f
+	crash_json "$report" --fault "$fault" -o t --recover "$BIN/faults $way check" "$@" -- "$BIN/faults" "$way" run
+	cd ..
+}
+
+@test "--fault eio:fsync: to go on, or to sync again, is an error; to stop, or to write again, is none" {
+	for model in posix ext4; do
+		for way in ignore retry; do
+			fault_json r.json $way eio:fsync:2 --model $model
+			[ "$(kinds r.json)" = unhandled-fault ]
+			jq -e '.findings[0].message | test("^after fsync\\(log\\) failed with EIO at save .*: if ")' r.json
+			jq -e "[.findings[0].related[] | select(.role == \"fault\").location.line] == [$(grep -n @sync "$PROGRAMS/faults.c" | cut -d: -f1)]" r.json
+		done
+		for way in stop rewrite; do
+			fault_json r.json $way eio:fsync:2 --model $model
+			[ "$(kinds r.json)" = "" ]
+			jq -e '.incomplete == null and .stats.tested > 5' r.json
+		done
+	done
+	fault_json r.json retry eio:fsync:2 --model ext4
+	cd f
+	run -1 holdfast replay "$(first_id ../r.json)" t
+	output_has "number 0 is not in the log"
+}
+
+@test "--fault short-write and enospc: what is not written is written later, or missed" {
+	for fault in short-write short-write:1+ enospc:5000; do
+		fault_json r.json stop $fault --model posix
+		[ "$(kinds r.json)" = "" ]
+	done
+	holdfast dump --events f/t >events
+	grep -q ' fault .*node=0 .*error=28 ' events
+	[ "$(stat -c %s f/log)" -lt 5000 ]
+	fault_json r.json once short-write --model posix
+	[ "$(kinds r.json)" = unhandled-fault ]
+	jq -e '.findings[0].message | test("^after write\\(log\\) wrote only 2048 bytes at put ")' r.json
+}
+
+@test "--fault: what makes no sense, and what does not happen, is said" {
+	mkdir w && cd w
+	for fault in eio eio:fly eio:fsync:0 eio:fsyncs short-write: enospc enospc:1X; do
+		run -2 holdfast crash --model posix --fault $fault --recover true -- "$BIN/faults" stop run
+		output_has "--fault $fault: it is eio:CALL"
+	done
+	run -3 holdfast crash --model posix --fault eio:fsync:99 --recover true -o t -- "$BIN/faults" stop run
+	output_has "the run has no such call"
 }

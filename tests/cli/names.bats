@@ -50,6 +50,7 @@ clean() {
 
 @test "more files than are kept: that is said" {
 	mkdir many && cd many
+	ulimit -n 640 # each file takes descriptors
 	crash_json r.json -o t --recover "$BIN/beside check many" -- "$BIN/beside" run many
 	jq -e '.findings == []' r.json
 	jq -e '.incomplete | test("recovery sees it as it is now, not as it was at the crash")' r.json

@@ -222,6 +222,11 @@ ULong emit_position(void)
 	return ring.head;
 }
 
+ULong emit_faults(ULong more)
+{
+	return __atomic_add_fetch(&ring.shm->faults, more, __ATOMIC_SEQ_CST);
+}
+
 Bool emit_is_output(ULong dev, ULong ino)
 {
 	for (UInt i = 0; i < 2; i++)

@@ -380,6 +380,7 @@ static void end_block(struct block *b, const VexGuestExtents *vge)
 	IRSB *sb = b->out;
 	if (b->leave && sb->jumpkind == Ijk_Boring && sb->next->tag == Iex_Const)
 		leave_for_stack(b, sb->next->Iex.Const.con->Ico.U64);
+	fault_instrument(sb);
 	switch (sb->jumpkind) {
 	case Ijk_NoDecode: /* clwb, clflushopt, and clflush behind several segment prefixes */
 	case Ijk_InvalICache:

@@ -191,6 +191,15 @@ UInt node_there(ThreadId tid, Int fd, Bool list)
 	return there(tid, fd, list, 0);
 }
 
+Bool node_is_data(Int fd)
+{
+	struct vg_stat st;
+	const HChar *path;
+	UInt kind;
+	return VG_(fstat)(fd, &st) == 0 && kind_of(&st, &kind) && st.nlink > 0 &&
+	       (path = name_of(fd)) && !is_left_out(&st, path);
+}
+
 void node_touched(ThreadId tid, Int fd)
 {
 	struct vg_stat st;

@@ -41,6 +41,8 @@ Bool options_take(const HChar *arg)
 	} else if (VG_BOOL_CLO(arg, "--hf-load-bytes", opt.load_bytes)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-files", opt.files)) {
 	} else if (VG_BOOL_CLO(arg, "--hf-profile", opt.profile)) {
+	} else if (VG_STR_CLO(arg, "--hf-fault", text)) {
+		return fault_take(text);
 	} else {
 		return False;
 	}
@@ -59,6 +61,7 @@ void options_usage(void)
 	 "    --hf-loads=yes|no        record loads too\n"
 	 "    --hf-load-bytes=yes|no   … as the bytes that were loaded, never as whole lines\n"
 	 "    --hf-files=yes|no        record names, what is written beside PM, and what is said, too\n"
+	 "    --hf-fault=W,C,N,L       system calls that fail (format.h: enum trace_fault)\n"
 	 "    --hf-profile=yes|no      count stores to other memory at the places that store to PM, too\n");
 }
 

@@ -95,6 +95,7 @@ void emit_sync(void); /* before other processes may hear from this one */
 void emit_end(void);
 void emit_bell(void);                      /* holdfast should look now */
 ULong emit_position(void);                 /* where the ring's head stands */
+ULong emit_faults(ULong more);             /* what all processes have counted, with this */
 Bool emit_is_output(ULong dev, ULong ino); /* holdfast's own stdout or stderr */
 Bool emit_nobody(void);                    /* holdfast is gone, or does not want to hear any more */
 void emit_futex_wait(volatile UInt *word, UInt seen, UInt ms);
@@ -224,6 +225,7 @@ Int node_peek(Int dirfd, const HChar *path, Bool follow); /* a descriptor for lo
 /* What is behind a descriptor, by whatever name it was opened, gets to be known; `list`: with all
  * that is in it. NO_FILE: it is not recorded. */
 UInt node_there(ThreadId tid, Int fd, Bool list);
+Bool node_is_data(Int fd); /* a file or folder that has a name, and is not the kernel's own */
 UInt node_created(ThreadId tid, Int fd);
 void node_touched(ThreadId tid, Int fd); /* the contents of the file are about to be changed */
 void node_is_pm(UInt id, Int fd, const HChar *path);
@@ -232,6 +234,11 @@ void node_lose(ThreadId tid, UInt id);
 void node_event(ThreadId tid, UInt kind, UInt id, const HChar *path); /* path: may be NULL */
 
 /* ---- names.c ---- */
+/* ---- faults that are wanted (fault.c) ---- */
+Bool fault_take(const HChar *text); /* --hf-fault; False: it makes no sense */
+void fault_instrument(IRSB *);      /* the end of a block */
+void fault_after(ThreadId tid);
+
 void names_pre(ThreadId tid, UInt no, const UWord *args);
 void names_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 

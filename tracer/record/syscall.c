@@ -287,6 +287,7 @@ void syscall_post(ThreadId tid, UInt no, UWord *a, UInt nargs, SysRes res)
 {
 	if (!record.on)
 		return;
+	fault_after(tid);
 	if (!sr_isError(res))
 		tell_post(tid, no, a, res);
 	vectors_drop(tid);
