@@ -48,6 +48,14 @@ static char *at(struct crash *c, const struct crash_fault *f)
 	return text;
 }
 
+bool crash_has_failed(const struct crash_history *h, uint64_t event)
+{
+	for (size_t i = 0; i < h->fault.n; i++)
+		if (h->fault.p[i].error && h->fault.p[i].event < event)
+			return true;
+	return false;
+}
+
 char *crash_faults(struct crash *c)
 {
 	size_t n = c->h->fault.n;

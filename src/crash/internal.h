@@ -415,6 +415,9 @@ void crash_ops_free(struct crash_history *);
  * looked for, if it is not known yet. */
 int crash_judge(struct crash *, const struct crash_state *, bool run, struct crash_verdict *,
 		struct err *);
+/* explain_faults.c: a system call has failed before it, because it was to: the answer may have been that it did, and
+ * nothing is promised. */
+bool crash_has_failed(const struct crash_history *, uint64_t event);
 /* States with the same are judged alike; `hash` is the image's. */
 uint64_t crash_judge_key(const struct crash *, const struct crash_state *, uint64_t hash);
 /* Which operation is damaged; it stays as it is if none is. */

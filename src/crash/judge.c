@@ -308,21 +308,12 @@ static bool promised(const struct crash *c, const struct span *s, long gone)
 	return false;
 }
 
-/* A system call has failed before it, because it was to: the answer may have been that it did, and nothing is promised. */
-static bool has_failed(const struct crash_history *h, uint64_t event)
-{
-	for (size_t i = 0; i < h->fault.n; i++)
-		if (h->fault.p[i].error && h->fault.p[i].event < event)
-			return true;
-	return false;
-}
-
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
 	uint64_t at[2]; /* what is said before, and after */
 	struct span span;
-	if (!c->opts.listen || v->verdict != RUNNER_OK || has_failed(c->h, s->event))
+	if (!c->opts.listen || v->verdict != RUNNER_OK || crash_has_failed(c->h, s->event))
 		return 0;
 	if (!span_of(c->h, s->event, &span))
 		return crash_overlap_judge(c, s, run, v, err);
