@@ -51,14 +51,31 @@ static unsigned acts_at(const struct fix_bug *b, unsigned acts)
 }
 
 /* "if (n) {", the lines, "}" */
-static char *guarded(const char *guard, const char *lines)
+static char *guarded(const char *guard, const char *lines, const char *indent)
 {
 	struct buf b = { 0 };
-	buf_printf(&b, "if (%s) {\n\t", guard);
-	for (const char *c = lines; *c; c++)
-		buf_add(&b, *c == '\n' ? "\n\t" : c, *c == '\n' ? 2 : 1);
+	buf_printf(&b, "if (%s) {\n%s", guard, indent);
+	for (const char *c = lines; *c; c++) {
+		buf_add(&b, c, 1);
+		if (*c == '\n')
+			buf_puts(&b, indent);
+	}
 	buf_add(&b, "\n}", 3);
 	return b.p;
+}
+
+/* 1: it is done. */
+static int put_after_loop(struct work *w, const struct source_loop *loop, unsigned acts,
+			  struct source_edits *to)
+{
+	char *text = code(w, &loop->statement, acts, 0, loop->base, loop->bytes);
+	char *all = text && loop->guard
+			    ? guarded(loop->guard, text, fix_indent(loop->statement.file))
+			    : xstrdup(text ? text : "");
+	int bad = !text || source_insert_after(w->x->source, &loop->statement, all, to, &w->err);
+	free(text);
+	free(all);
+	return bad ? -1 : 1;
 }
 
 /*
@@ -76,12 +93,7 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
 	    !loop.alone || loop.statement.no_after)
 		return 0;
-	char *text = code(w, &loop.statement, acts, 0, loop.base, loop.bytes);
-	char *all = text && loop.guard ? guarded(loop.guard, text) : xstrdup(text ? text : "");
-	int bad = !text || source_insert_after(w->x->source, &loop.statement, all, to, &w->err);
-	free(text);
-	free(all);
-	return bad ? -1 : 1;
+	return put_after_loop(w, &loop, acts, to);
 }
 
 /* The fix is for stores to several parts of a struct, of which this is the last: all of it is flushed. */
@@ -191,13 +203,36 @@ static bool is_done(const struct work *w, const struct repair_fix *f, size_t i)
 	return false;
 }
 
+static bool has_ranges(const struct work *w, const struct repair_fix *f)
+{
+	for (size_t i = 1; i < f->stores.n; i++)
+		if (!is_done(w, f, i))
+			return true;
+	return false;
+}
+
+/* As after_loop(), of a call that fills in an element; a fence may be in what is called, and has to come after the flush. */
+static int after_loop_of(struct work *w, const struct repair_fix *f, const struct source_call *c)
+{
+	const struct fix_range *r = &w->x->with.p[f->bug].range[f->site];
+	struct source_loop loop;
+	struct err none;
+	if (f->acts != REPAIR_FLUSH || has_ranges(w, f) ||
+	    source_loop_around_call(w->x->source, c, r->address, &loop, &none) || !loop.base ||
+	    !loop.alone || loop.statement.no_after)
+		return 0;
+	return put_after_loop(w, &loop, f->acts, &w->edits);
+}
+
 /* Each range once; the fence behind the last. */
 static int after_call(struct work *w, const struct repair_fix *f)
 {
 	const struct source_call *c = &w->x->with.p[f->bug].call[f->site];
 	const struct fix_range *last = NULL;
 	struct buf all = { 0 };
-	int bad = 0;
+	int bad = after_loop_of(w, f, c);
+	if (bad)
+		return bad < 0 ? -1 : 0;
 	for (size_t i = 0; !bad && i < f->stores.n; i++) {
 		if (is_done(w, f, i))
 			continue;

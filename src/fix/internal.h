@@ -141,6 +141,7 @@ char *fix_log_text(const struct source_store *);
 const char *fix_no_log(struct fix *, const struct fix_bug *);
 /* spacing.c: a text that is the caller's, as the file would write it. */
 char *fix_spaced(const struct source_file *, char *text);
+const char *fix_indent(const struct source_file *);
 /* performance.c: what does nothing, and goes. */
 void fix_find_removals(struct fix *);
 int fix_remove(struct fix *, const struct fix_removal *, struct source_edits *, struct err *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls with a blank before the parenthesis, as GNU's style has them, where the file has them so. */
+/* Texts as the file would write them: what its lines begin with, and calls with a blank before the parenthesis, as GNU's style has them. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,22 @@ static bool is_spaced(const struct source_file *f)
 		with += p[n] == ' ' && p[n + 1] == '(';
 	}
 	return with > 2 && with > 4 * without;
+}
+
+/* A tab, or as many blanks as the line with the fewest has, in files whose lines mostly begin with blanks. */
+const char *fix_indent(const struct source_file *f)
+{
+	static const char blanks[] = "        ";
+	size_t tabs = 0, lines = 0, least = sizeof blanks - 1;
+	for (const char *p = f->text; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+		size_t n = strspn(p, " ");
+		tabs += *p == '\t';
+		if (n < 2 || p[n] == '*' || p[n] == '\n')
+			continue;
+		lines++;
+		least = n < least ? n : least;
+	}
+	return tabs >= lines ? "\t" : blanks + sizeof blanks - 1 - least;
 }
 
 char *fix_spaced(const struct source_file *f, char *text)

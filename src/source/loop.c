@@ -232,12 +232,39 @@ static void put_range(const struct source_tree *t, const struct counting *c, uin
 	free(count);
 }
 
-static void find_range(const struct source_tree *t, uint32_t loop, uint32_t store,
+/* base[i] of &base[i]; 0: the argument is something else. */
+static uint32_t pointed_to(const struct source_tree *t, uint32_t argument)
+{
+	uint32_t in = argument ? source_uncast(t, argument) : 0;
+	const struct source_node *n = NODE(t, in);
+	uint32_t to = in && n->kind == CXCursor_UnaryOperator && n->first &&
+				      source_node_is_lvalue(t, n->first)
+			      ? source_node_inside(t, n->first)
+			      : 0;
+	return to && NODE(t, to)->kind == CXCursor_ArraySubscriptExpr ? to : 0;
+}
+
+/* What is assigned; or the element that memset or the like fills, if it is all of it. */
+static uint32_t stored_to(const struct source_tree *t, uint32_t store)
+{
+	enum source_form form;
+	uint32_t lvalue = source_assigned(t, store, &form);
+	if (lvalue || NODE(t, store)->kind != CXCursor_CallExpr)
+		return lvalue;
+	uint32_t to = pointed_to(t, source_node_child(t, store, 1)),
+		 size = source_node_child(t, store, 3);
+	long long bytes = 0;
+	return to && size && number(t, size, &bytes) && bytes > 0 &&
+			       (uint64_t)bytes == source_type_size(source_node_type(t, to))
+		       ? to
+		       : 0;
+}
+
+static void find_range(const struct source_tree *t, uint32_t loop, uint32_t store, uint32_t lvalue,
 		       struct source_loop *out)
 {
 	struct counting c;
-	enum source_form form;
-	uint32_t lvalue = source_assigned(t, store, &form), statement;
+	uint32_t statement;
 	struct source_statement st;
 	struct err ignored;
 	if (!find_counting(t, loop, &c)) {
@@ -272,12 +299,32 @@ static bool is_all_of(const struct source_tree *t, uint32_t store, uint32_t body
 			      b->first == at && st.where == SOURCE_IN_BLOCK);
 }
 
+/* The loop around a node, and the range of which it stores to this part in each round. */
+static int describe(const struct source_tree *t, uint32_t node, uint32_t lvalue,
+		    struct source_loop *out, struct err *err)
+{
+	uint32_t loop = node, at;
+	while (loop && !(is_loop(NODE(t, loop)->kind) && source_is_statement(t, loop) &&
+			 !source_macro_at(t->unit, t->in, NODE(t, loop)->from, NODE(t, loop)->to)))
+		loop = NODE(t, loop)->parent; /* the do … while (0) of a macro is none */
+	if (!loop)
+		return err_set(err, EXIT_PROGRAM, "it is in no loop");
+	if (source_statement_of(t, loop, &at, &out->statement, err))
+		return -1;
+	uint32_t body =
+		NODE(t, loop)->kind == CXCursor_DoStmt ? NODE(t, loop)->first : NODE(t, loop)->last;
+	out->body = (struct source_span){ NODE(t, body)->from, NODE(t, body)->to };
+	out->alone = is_all_of(t, node, body);
+	find_range(t, loop, node, lvalue, out);
+	return 0;
+}
+
 int source_loop_around(struct source *s, const struct source_place *p,
 		       const struct source_store *store, struct source_loop *out, struct err *err)
 {
 	struct source_tree t;
 	struct source_store again;
-	uint32_t node = 0, at;
+	uint32_t node = 0;
 	const struct source_file *f = store->statement.file;
 	size_t offset;
 	*out = (struct source_loop){ 0 };
@@ -285,19 +332,29 @@ int source_loop_around(struct source *s, const struct source_place *p,
 	    source_tree_at(s, f, store->statement.span.from, &t, err) < 0)
 		return -1;
 	source_store_in(&t, p, offset, store->bytes, &again, &node, err);
-	uint32_t loop = node;
-	while (loop && !(is_loop(NODE(&t, loop)->kind) && source_is_statement(&t, loop) &&
-			 !source_macro_at(t.unit, t.in, NODE(&t, loop)->from, NODE(&t, loop)->to)))
-		loop = NODE(&t, loop)->parent; /* the do … while (0) of a macro is none */
-	int rc = loop ? source_statement_of(&t, loop, &at, &out->statement, err)
-		      : err_set(err, EXIT_PROGRAM, "it is in no loop");
-	if (rc == 0) {
-		uint32_t body = NODE(&t, loop)->kind == CXCursor_DoStmt ? NODE(&t, loop)->first
-									: NODE(&t, loop)->last;
-		out->body = (struct source_span){ NODE(&t, body)->from, NODE(&t, body)->to };
-		out->alone = is_all_of(&t, node, body);
-		find_range(&t, loop, node, out);
+	int rc = describe(&t, node, stored_to(&t, node), out, err);
+	source_tree_free(&t);
+	return rc;
+}
+
+int source_loop_around_call(struct source *s, const struct source_call *c, const char *argument,
+			    struct source_loop *out, struct err *err)
+{
+	struct source_tree t;
+	uint32_t node = 0, to = 0;
+	*out = (struct source_loop){ 0 };
+	if (source_tree_at(s, c->statement.file, c->span.from, &t, err) < 0)
+		return -1;
+	for (uint32_t i = 1; i < t.node.n; i++)
+		if (NODE(&t, i)->kind == CXCursor_CallExpr && !NODE(&t, i)->elsewhere &&
+		    NODE(&t, i)->from == c->span.from && NODE(&t, i)->to == c->span.to)
+			node = i;
+	for (uint32_t a = node ? NODE(&t, node)->first : 0; a && !to; a = NODE(&t, a)->next) {
+		const char *text = source_node_text(&t, a);
+		to = text && !strcmp(text, argument) ? pointed_to(&t, a) : 0;
 	}
+	int rc = node ? describe(&t, node, to, out, err)
+		      : err_set(err, EXIT_PROGRAM, "the call is not found");
 	source_tree_free(&t);
 	return rc;
 }

@@ -269,6 +269,9 @@ struct source_loop {
 /* The innermost loop that has the statement of the store. -1: none in this function. */
 int source_loop_around(struct source *, const struct source_place *, const struct source_store *,
 		       struct source_loop *, struct err *);
+/* … of a call that stores to what its argument, &base[i], points to. */
+int source_loop_around_call(struct source *, const struct source_call *, const char *argument,
+			    struct source_loop *, struct err *);
 
 /* ---- edits ---- */
 

@@ -516,3 +516,12 @@ pairs() {
 	output_has "belong together, and a crash comes between them whatever is flushed"
 	[ ! -s p.patch ]
 }
+
+@test "a loop whose rounds fill in an element by a call is one flush of its range, indented as the file is" {
+	built ring.c -DRESET
+	sed -i 's/\t/    /g' app/ring.c
+	touch -r app/store app/ring.c
+	run -0 holdfast fix --source app --warnings --patch p.patch t
+	grep '^+    if (n > 0) {$' p.patch
+	grep '^+        pm->flush(r->message, n \* sizeof(r->message\[0\]));$' p.patch
+}

@@ -76,6 +76,20 @@ static uint64_t get(struct ring *r)
 	return length;
 }
 
+#ifdef RESET
+/* Twice, and flushed the first time: that it is needed can be seen. */
+static void clear(struct ring *r, int n)
+{
+	for (int i = 0; i < 8; i++)
+		memset(&r->message[i], 0, sizeof(struct message));
+	FLUSH(r->message, sizeof(r->message));
+	_mm_mfence();
+	for (int i = 0; i < n; i++)
+		memset(&r->message[i], 1, sizeof(struct message));
+	_mm_mfence();
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	static const char *const texts[] = { "one message", "another message", "the third" };
@@ -86,6 +100,9 @@ int main(int argc, char **argv)
 	if (r == MAP_FAILED)
 		return 3;
 	uint64_t all = 0;
+#ifdef RESET
+	clear(r, 8);
+#endif
 	r->head = r->tail = 0;
 	FLUSH(r, 2 * 64);
 	_mm_mfence();
