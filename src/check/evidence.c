@@ -8,7 +8,7 @@
  */
 #include "check/internal.h"
 
-#define ERROR 3 /* so much makes an error, if one piece of it weighs more than 1 */
+#define ERROR 3 /* so much makes an error */
 
 static bool same_bytes(const struct check_facts *f)
 {
@@ -220,17 +220,16 @@ static const struct row {
 
 enum check_verdict check_evidence(const struct check_facts *f)
 {
-	int weight = 0, most = 0;
+	int weight = 0;
 	bool doubt = false;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].speaks(f)) {
 			weight += rows[i].weight;
-			most = rows[i].weight > most ? rows[i].weight : most;
 			doubt |= rows[i].doubt;
 		}
-	return weight >= ERROR && most > 1 && !doubt ? CHECK_ERROR
-	       : weight > 1                          ? CHECK_SUSPICION
-						     : CHECK_TRANSIENT;
+	return weight >= ERROR && !doubt ? CHECK_ERROR
+	       : weight > 1              ? CHECK_SUSPICION
+					 : CHECK_TRANSIENT;
 }
 
 void check_evidence_add(const struct check_facts *f, struct finding *to)

@@ -367,9 +367,10 @@ static void add_also(struct crash *c, struct finding *f, const struct crash_caus
 		for (size_t k = 0; k < cause->lost.n && !beside; k++)
 			beside = crash_piece_at(c->h, cause->lost.p[k]).line == line;
 		if (!said)
-			add_related(c, f, "also-lost", cause->also.p[i],
-				    xstrdup(beside ? "it is in the same line and may be lost as well"
-						   : "recovery fails without this one, too"));
+			add_related(
+				c, f, "also-lost", cause->also.p[i],
+				xstrdup(beside ? "it is in the same line and may be lost as well"
+					       : "recovery fails without this one, too"));
 	}
 }
 

@@ -224,11 +224,15 @@ uint32_t crash_gen_version_at(const struct crash_gen *gen, uint32_t line, uint64
 uint64_t crash_gen_contents(const struct crash_gen *gen, uint32_t line, uint32_t version)
 {
 	const struct crash_history *h = gen->w->h;
-	if (crash_is_meta(
-		    h,
-		    line)) /* it has no bytes, but each version is another size, or other names */
-		return hash_mix(line, version);
-	return crash_contents_hash(h, line, version);
+	struct crash_state one = { .event = gen->w->cursor.at };
+	uint64_t hash;
+	if (!crash_is_meta(h, line))
+		return crash_contents_hash(h, line, version);
+	/* It has no bytes; its versions differ in the size or the names that there are with them. */
+	crash_state_set(&one, &gen->w->cursor, line, version);
+	hash = crash_state_hash(&one, &gen->w->cursor);
+	crash_state_free(&one);
+	return hash;
 }
 
 static int by_number(const void *a, const void *b)

@@ -266,7 +266,7 @@ is() {
 	for level in 0 1 2; do
 		gcc -g "-O$level" -msse2 slab.c -o slab
 		check_json r.json -- ./slab pool
-		jq -e '[.findings[] | select(.level == "error")] == []' r.json
+		jq -e '[.findings[] | select(.level == "error" or .level == "warning")] == []' r.json
 	done
 }
 
@@ -304,13 +304,13 @@ is() {
 @test "--top shows the gravest in full and the others in a line each" {
 	run -1 holdfast check --top 1 -- "$BIN/plain" pool fine over twice spilt
 	[ "$(grep -c '^  call path' <<<"$output")" -eq 1 ]
-	[ "$(grep -cE '^(error|performance): ' <<<"$output")" -eq 3 ]
+	[ "$(grep -cE '^(error|performance|warning): ' <<<"$output")" -eq 3 ]
 }
 
-@test "several weak pieces of evidence make no error: a hint in a record, set by what looks for it" {
+@test "one store tells nothing of how often its statement stores there: a hint in a record, set by what looks for it" {
 	PYTHONDONTWRITEBYTECODE=1 make -s -C "$HOLDFAST_SOURCE/corpus" OUT="$BIN/corpus" INCLUDE="$HOLDFAST_SOURCE/include" \
 		"$BIN/corpus/raw/packed/TRAP_PACKED_HINT"
 	printf '%s\n' 'put 3 7' 'put 12 8' 'put 5 6' 'upd 3 1' 'get 12' >ops
 	check_json r.json -- "$BIN/corpus/raw/packed/TRAP_PACKED_HINT" run pool ops
-	jq -e '[.findings[] | select(.level == "error")] == []' r.json
+	jq -e '[.findings[] | select(.level == "error" or .level == "warning")] == []' r.json
 }

@@ -39,7 +39,7 @@ id_of() {
 	jq -e '.findings | length == 1' r.json
 	has lost '.level == "error" and .kind == "missing-flush" and .verdict.state == "proved" and .verdict.states > 0'
 	has lost '.witness.type == "crash" and .witness.status == 1 and ([.related[].role] | index("lost") and index("persisted"))'
-	has lost '[.why[].row] == ["once", "followed", "recovery-reads"]'
+	has lost '[.why[].row] == ["recovery-reads"]'
 	id=$(id_of lost)
 	run -1 holdfast replay "$id" t
 	output_has "recovery failed again with status 1"
@@ -92,7 +92,7 @@ id_of() {
 
 @test "what recovery ignores or overwrites is evidence, to the byte" {
 	prove "check $pool" good scratch # a neighbour in the line is read
-	has scratch '.level == "note" and .verdict.state == "harmless" and [.why[].row] == ["beside", "once", "recovery-ignores"]'
+	has scratch '.level == "warning" and .verdict.state == "harmless" and [.why[].row] == ["recovery-ignores"]'
 	prove "forget $pool" good lost
 	has lost '([.why[].row] | index("recovery-overwrites")) and .verdict.state == "harmless"'
 }
