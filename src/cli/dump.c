@@ -86,7 +86,7 @@ static int show(struct trace_reader *r, const char *dir, const struct dump_opts 
 	struct err err = { 0 };
 	if (!trace_is_whole(r, &why))
 		msg_warn("%s is not whole: %s", dir, why ? why : "its end is missing");
-	int bad = o->image ? dump_image(r, o->image, o->at, &err)
+	int bad = o->image ? trace_unpack(r, o->image, o->at, &err)
 		  : o->ops ? dump_ops(r, &o->find, o->json, &err)
 			   : show_text(r, o, &err);
 	if (!bad)

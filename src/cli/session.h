@@ -20,4 +20,20 @@ struct session {
 /* The operands are a trace or a program. Returns the exit status. */
 int session_run(struct session *, int argc, char **argv);
 
+/* session_report.c */
+struct session_work {
+	struct session *s;
+	struct campaign *campaign;
+	struct output out;
+	struct finding_set set;
+	struct launch_recording rec;
+	double began;
+	char *dir;
+	bool live; /* a program was run: its stdout is its own */
+};
+/* Flushes and fences are not what a program lacks under such a model. */
+bool session_is_about_files(const char *model);
+/* The report; returns the exit status. */
+int session_report(struct session_work *);
+
 #endif

@@ -256,6 +256,8 @@ bool trace_image_locate(const struct trace_image *, uint32_t process, uint64_t a
 int trace_image_write_file(const struct trace_image *, uint32_t file, const char *path,
 			   struct err *err);
 void trace_image_free(struct trace_image *);
+/* All files, folders and links that the recording knows, as before event `at`, written to a folder. */
+int trace_unpack(struct trace_reader *, const char *dir, uint64_t at, struct err *err);
 
 /* Writer: a folder holding one trace. It must not exist, or be empty. */
 struct trace_writer;

@@ -101,6 +101,19 @@ check_includes() {
 	output_has "blanks"
 }
 
+@test "check-style: files of the front end are small" {
+	mkdir -p tree/src/base tree/src/cli
+	cd tree
+	{
+		echo '/* SPDX-License-Identifier: BSD-3-Clause */'
+		for ((i = 0; i < 250; i++)); do echo 'extern int n;'; done
+	} >src/base/f.h
+	run -0 "$HOLDFAST_SOURCE/scripts/check-style" .
+	mv src/base/f.h src/cli
+	run -1 "$HOLDFAST_SOURCE/scripts/check-style" .
+	output_has "src/cli/f.h: 251 lines, 250 is the limit"
+}
+
 @test "check-style: what an editor or a merge left behind" {
 	mkdir -p tree/src/base tree/docs
 	cd tree

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * holdfast dump --image: the files as they were before an event, under their names of then. What all
+ * All files as they were before an event, under their names of then, written to a folder. What all
  * the paths of a recording have in common at the front is left out: /data/pool and /data/logs/1
  * become OUTDIR/pool and OUTDIR/logs/1.
  */
-#include "cli/dump.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "cli/cli.h"
 
 struct writing {
 	const struct trace_tree *tree;
@@ -88,7 +86,7 @@ static void put(void *arg, const struct trace_name *n)
 	free(path);
 }
 
-int dump_image(struct trace_reader *r, const char *dir, uint64_t at, struct err *err)
+int trace_unpack(struct trace_reader *r, const char *dir, uint64_t at, struct err *err)
 {
 	struct trace_tree *tree = trace_tree_read(r, err);
 	struct trace_image *image = tree ? trace_image_new(r, err) : NULL;
