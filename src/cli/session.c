@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/session.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- Ctrl-C ---- */
+
+/* A campaign ends by itself when it is interrupted. If it has ended by then, its report is still to come: the first
+ * signal does not stop that, the second one does. */
+static void on_late_signal(int sig)
+{
+	static volatile sig_atomic_t late;
+	if (late)
+		_exit(128 + sig);
+	late = 1;
+}
+
+static void keep_reporting(void)
+{
+	static const int which[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction sa = { .sa_handler = on_late_signal, .sa_flags = SA_RESTART };
+	for (size_t i = 0; i < sizeof which / sizeof *which; i++)
+		sigaction(which[i], &sa, NULL);
+}
 
 /* ---- recording ---- */
 
@@ -79,6 +100,7 @@ static int crash(struct session_work *w, const struct campaign_settings *setting
 	campaign_say_view(w->campaign);
 	if (check(w, err))
 		return -1;
+	keep_reporting();
 	int bad = campaign_run(w->campaign, campaign_say_progress, NULL, err);
 	progress_end();
 	return bad;
