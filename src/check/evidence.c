@@ -52,10 +52,17 @@ static bool followed(const struct check_facts *f)
 	return f->followed && once(f);
 }
 
-/* What a flush for something else covers again and again is likely to be part of the same object. */
+static bool counter(const struct check_facts *f)
+{
+	return f->counter && !f->awaited && !f->recovery_reads;
+}
+
+/* What a flush for something else covers again and again is likely to be part of the same object; but a count
+ * is there beside whatever is counted. */
 static bool beside(const struct check_facts *f)
 {
-	return f->beside && (f->stray || f->replaced || once(f)) && !f->published && !f->perhaps;
+	return f->beside && (f->stray || f->replaced || once(f)) && !f->published && !f->perhaps &&
+	       !counter(f);
 }
 
 static bool perhaps(const struct check_facts *f)
@@ -134,11 +141,6 @@ static bool covered(const struct check_facts *f)
 static bool replaced(const struct check_facts *f)
 {
 	return f->replaced;
-}
-
-static bool counter(const struct check_facts *f)
-{
-	return f->counter && !f->awaited && !f->recovery_reads;
 }
 
 /* As what is made anew at each start is: it was persisted with its object, and then lives in DRAM, so to speak. */
