@@ -247,7 +247,7 @@ def judge_files_bug(label, place, answers, available):
     del one["models"]
     for model in label["models"]:
         mine = {part.split(",")[0]: answer for part, answer in answers.items() if part.endswith(f", {model}")}
-        if mine:
+        if mine or not answers: # nothing was asked that could see it
             others.append(dict(judge_bug(one, place, mine, available), model=model))
     ranks = ("found", "elsewhere", "missed", "not available")
     result = max(others, key=lambda r: max([ranks.index(v) for v in r["verdicts"].values() if v in ranks], default=0))

@@ -298,3 +298,17 @@ pmemcheck_log() {
 	run -0 repair
 	jq -se 'length == 2 and all(.patches == 1)' results/repair.jsonl
 }
+
+@test "only some analyses are asked for: bugs of files, which others see, are not available" {
+	python3 - "$CORPUS" <<-'END'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		import corpus, judge
+		labels = [l for l in corpus.load_labels() if "models" in l and not {"misuse", "oracle"} & set(l["seen_by"])]
+		assert labels
+		for label in labels:
+		    source, line = judge.marker(label)
+		    got = judge.judge_bug(label, (source, line), {}, ["misuse", "oracle"])
+		    assert got["verdict"] == "not available", got
+	END
+}
