@@ -36,7 +36,8 @@ const struct cli_verb verb_ci = {
 		" and whatever else is asked for, here or in the table [ci] of the "
 		"file, whose keys are these options. Suppressed findings are in it as such.\n\n"
 		"The status is 2 or 4 if a run could not be done for that reason; else 1 if a run has findings that "
-		"count; else 3 if one could not be done or is incomplete; else 0.",
+		"count; else 3 if one could not be done or is incomplete; else 0. A signal (Ctrl-C) ends the run under way; what "
+		"was found until then is reported, and the others are incomplete.",
 	.examples = "holdfast ci --junit holdfast.xml\tall runs\n"
 		    "holdfast ci --baseline old.json smoke\tfails only for what is new\n",
 	.options = ci_options,
@@ -66,6 +67,15 @@ static int write_reports(struct ci *ci)
 	return status == EXIT_USAGE || status == EXIT_INTERNAL ? status : EXIT_NOTHING;
 }
 
+/* After a signal. */
+static void not_begun(struct ci *ci, const char *name)
+{
+	buf_printf(&ci->incomplete, "%s%s: it was not begun", ci->incomplete.n ? "; " : "", name);
+	VEC_PUSH(&ci->note, xasprintf("%s: it was not begun", name));
+	if (ci->worst == EXIT_NOTHING)
+		ci->worst = EXIT_PROGRAM;
+}
+
 static int go(struct ci *ci, char **names, struct err *err)
 {
 	bool all = !*names;
@@ -84,7 +94,9 @@ static int go(struct ci *ci, char **names, struct err *err)
 		bool wanted = name && all;
 		for (char **n = names; name && *n; n++)
 			wanted |= !strcmp(*n, name);
-		if (wanted && ci_run(ci, t, err))
+		if (wanted && ci_stopped())
+			not_begun(ci, name);
+		else if (wanted && ci_run(ci, t, err))
 			return -1;
 	}
 	return ci->note.n ? 0 : err_set(err, EXIT_USAGE, "%s has no runs", ci->p->path);
@@ -109,6 +121,7 @@ static int run_all(const struct ci_cli *o, const struct project *p, char **names
 	if (!bad && !mkdtemp(ci.folder))
 		bad = err_errno(&err, EXIT_INTERNAL, "cannot make %s", ci.folder);
 	if (!bad) {
+		ci_catch_signals();
 		bad = go(&ci, names, &err);
 		rmdir(ci.folder);
 	}

@@ -3,7 +3,6 @@
  * A run of holdfast ci, in a process of its own: it leaves its findings in a JSON report, from which they are read
  * back.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,15 +25,16 @@ static int run_child(struct project_line *line)
 {
 	int status;
 	fflush(NULL);
-	pid_t pid = fork();
+	pid_t pid = ci_fork();
 	if (pid == 0) {
 		status = project_line_run(line);
 		_exit(fflush(stdout) ? EXIT_INTERNAL : status);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	bool known = pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_INTERNAL;
-	return known ? WEXITSTATUS(status) : EXIT_INTERNAL;
+	bool known = pid > 0 && ci_wait(pid, &status) && WIFEXITED(status) &&
+		     WEXITSTATUS(status) <= EXIT_INTERNAL;
+	if (!known)
+		return ci_stopped() ? EXIT_PROGRAM : EXIT_INTERNAL; /* ended by a signal, as we were to be */
+	return WEXITSTATUS(status);
 }
 
 /* The same statement may be found by several runs: it is one finding, and counts if it does in one of them. */

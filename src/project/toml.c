@@ -8,6 +8,8 @@
 
 #include "project/project.h"
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 struct parser {
 	const char *path;
 	const char *at; /* what is read next */
@@ -204,7 +206,11 @@ static char *name(struct parser *p)
 	while (is_bare(*p->at))
 		buf_add(&b, p->at++, 1);
 	if (!b.n) {
-		wrong(p, "a name is missing before '%.10s'", p->at);
+		size_t n = strcspn(p->at, " \t\r\n=.]");
+		wrong(p,
+		      n ? "'%.*s' is no name: one with other characters than A-Z, a-z, 0-9, _ and - stands in quotes"
+			: "a name is missing%.*s",
+		      (int)n, p->at);
 		return NULL;
 	}
 	buf_add(&b, "", 1);
@@ -265,6 +271,8 @@ static int assignment(struct parser *p)
 int project_parse(const char *path, const char *text, struct project *out, struct err *err)
 {
 	struct parser p = { path, text, 1, out, err };
+	if (!strncmp(text, BYTE_ORDER_MARK, 3)) /* of editors on Windows */
+		p.at += 3;
 	int bad = 0;
 	*out = (struct project){ .path = xstrdup(path) };
 	VEC_PUSH(&out->table, ((struct project_table){ .name = xstrdup("") }));

@@ -44,7 +44,7 @@ project() {
 	output_has "holdfast.toml:4: 'buget' is no option of test; did you mean 'budget'?"
 	printf '[run.x]\nprogram = "true"\nbudget = "1m"\n' >holdfast.toml
 	run -2 holdfast run x
-	output_has "holdfast.toml:3: 'budget' is no option of check"
+	output_has "holdfast.toml:3: 'budget' is no option of check, but of test"
 	printf '[run.x]\nprogram = "true"\nrecovr = "true"\n' >holdfast.toml
 	run -2 holdfast run x
 	output_has "'recovr' is no option of check; did you mean 'recover', of test?"
@@ -109,6 +109,25 @@ project() {
 	run -3 holdfast ci -q --json r.json good gone
 	jq -e '.incomplete == "gone: it could not be done"' r.json
 	run -1 holdfast ci -q good gone bad
+}
+
+@test "ci: a signal ends the run under way; what was found before is reported, nothing is left" {
+	project
+	printf '[run.slow]\nprogram = ["sh", "-c", "touch begun; exec sleep 1000"]\n[run.last]\nprogram = "true"\n' >>holdfast.toml
+	mkdir aside
+	export TMPDIR=$PWD/aside
+	for sig in TERM INT; do
+		rm -f begun
+		setsid env --default-signal=INT "$HOLDFAST" ci -q --json r.json >out 2>&1 &
+		until [ -e begun ]; do sleep 0.1; done
+		kill -$sig $!
+		status=0
+		wait $! || status=$?
+		[ $status = 1 ]
+		jq -e '.findings | length == 1' r.json
+		jq -e '.incomplete | test("slow: .*signal") and endswith("last: it was not begun")' r.json
+	done
+	rmdir aside
 }
 
 @test "init writes a file that works, and leaves one alone that is there" {

@@ -25,7 +25,7 @@ static void values(void **state)
 	struct err err;
 	(void)state;
 	assert_int_equal(project_parse("f",
-				       "# comment\n"
+				       "\xef\xbb\xbf# comment\n" /* as editors on Windows write */
 				       "model = \"adr\" # and more\r\n"
 				       "\n"
 				       "[run.smoke]\n"
@@ -116,7 +116,8 @@ static void mistakes_have_their_line(void **state)
 		{ "[]", "a name is missing" },
 		{ "[[t]]", "arrays of tables" },
 		{ "[t] x = 1", "'x = 1' was not expected" },
-		{ "\xff\xfe", "a name is missing" },
+		{ "\xff\xfe", "is no name" },
+		{ "[run.\xc3\xa4]\nx = 1", "f:1: '\xc3\xa4' is no name" },
 	};
 	struct project p;
 	struct err err;
