@@ -30,7 +30,7 @@ struct ci {
 int ci_run(struct ci *, const struct project_table *run, struct err *);
 /* ci_stop.c: from here on SIGINT, SIGTERM and SIGHUP end the run that is under way, and no other is begun. */
 void ci_catch_signals(void);
-pid_t ci_fork(void);           /* fork; in the child the signals are as they were */
+pid_t ci_fork(void);              /* fork; in the child the signals are as they were */
 bool ci_wait(pid_t, int *status); /* false: there is no such child */
 bool ci_stopped(void);
 

@@ -33,7 +33,8 @@ static int run_child(struct project_line *line)
 	bool known = pid > 0 && ci_wait(pid, &status) && WIFEXITED(status) &&
 		     WEXITSTATUS(status) <= EXIT_INTERNAL;
 	if (!known)
-		return ci_stopped() ? EXIT_PROGRAM : EXIT_INTERNAL; /* ended by a signal, as we were to be */
+		return ci_stopped() ? EXIT_PROGRAM
+				    : EXIT_INTERNAL; /* ended by a signal, as we were to be */
 	return WEXITSTATUS(status);
 }
 

@@ -41,7 +41,8 @@ int project_unknown(const struct project *p, const struct project_key *k,
 	const struct cli_verb *test = cli_find("test");
 	struct cli_option o;
 	if (verb != test && cli_find_option(test, k->name, strlen(k->name), &o))
-		return wrong(p, k, err, "'%s' is no option of %s, but of test", k->name, verb->name);
+		return wrong(p, k, err, "'%s' is no option of %s, but of test", k->name,
+			     verb->name);
 	const char *near = cli_nearest(k->name, known_key, verb);
 	const char *there = near || verb == test ? NULL : cli_nearest(k->name, known_key, test);
 	/* What makes a run one of 'test' may be misspelt itself: recover, say. */
