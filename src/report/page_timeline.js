@@ -95,8 +95,8 @@ function timeline(f) {
   }
 
   function zigzag(x, high) {
-    let d = `M${x} 6`;
-    for (let at = 6; at < high; at += 10) d += `l${at % 20 < 10 ? 4 : -4} 10`;
+    let d = `M${x} 14`;
+    for (let at = 14; at < high - 4; at += 10) d += `l${at % 20 < 10 ? 4 : -4} 10`;
     return d;
   }
 

@@ -19,17 +19,20 @@ setup() {
 }
 
 teardown() {
-	tmux -S "$BATS_TEST_TMPDIR/tmux" kill-server 2>/dev/null || :
+	for socket in "$BATS_TEST_TMPDIR"/tmux.*; do
+		tmux -S "$socket" kill-server 2>/dev/null || :
+	done
 }
 
-# terminal COLUMNS COMMAND: in a terminal of this width; its end leaves a file `ended`.
+# terminal COLUMNS COMMAND: in a terminal of this width, a server of its own; its end leaves a file `ended`.
 terminal() {
-	tmux -S tmux -f /dev/null new-session -d -x "$1" -y 60 "unset NO_COLOR; TERM=xterm-256color; export TERM; $2; touch ended; sleep 600"
+	SOCKET=$(mktemp -u tmux.XXXXXX)
+	tmux -S "$SOCKET" -f /dev/null new-session -d -x "$1" -y 60 "unset NO_COLOR; TERM=xterm-256color; export TERM; $2; touch ended; sleep 600"
 }
 
 # What is on it, lines that it broke by itself put together again.
 screen() {
-	tmux -S tmux capture-pane -p -J | sed 's/ *$//'
+	tmux -S "$SOCKET" capture-pane -p -J | sed 's/ *$//'
 }
 
 # until_screen TEXT: waits until it shows this.
@@ -128,7 +131,7 @@ sys.exit(bool(wide))' "$1"
 		screen | grep -Eq ' in missing_both$'
 		screen | grep -Eq '…[^ ]*/misuse.c:80'
 		screen | grep -Eq '^    > missing_both +[^ ]*misuse.c:80$'
-		tmux -S tmux kill-server
+		tmux -S "$SOCKET" kill-server
 		rm ended pool
 	done
 	run -1 holdfast check -- "$BIN/misuse" pool missing-both
