@@ -19,9 +19,9 @@ infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_ro
 	infer_ops_inferred;
 void infer_ops_forget(struct infer_ops *); /* those that were found */
 
-/* ops_inferred.c: how many stores the calls cover that would be taken, and where the last of them begins. */
+/* ops_inferred.c: which calls would be taken: who makes them, how many, how many stores they cover, and where the last begins. */
 struct infer_covered {
-	uint64_t function, stores, last;
+	uint64_t function, calls, stores, last;
 };
 struct infer_covered infer_ops_covered(struct trace_reader *);
 

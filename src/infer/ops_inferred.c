@@ -31,6 +31,7 @@ struct loop {
 		opened; /* the end of a call in which it is and which maps PM before; 0: none yet */
 	uint64_t strong, weak; /* stores that its phases cover */
 	uint64_t last;         /* begin of its last operation */
+	uint64_t calls;        /* in its phases */
 	size_t depth;
 	bool closing; /* it is in a call that unmaps PM, and maps none */
 };
@@ -118,6 +119,7 @@ static void add_loop(loops *to, const struct loop *l)
 			continue;
 		x->strong += l->strong;
 		x->weak += l->weak;
+		x->calls += l->calls;
 		x->last = l->last > x->last ? l->last : x->last;
 		x->depth = l->depth < x->depth ? l->depth : x->depth;
 		return;
@@ -137,6 +139,7 @@ static void gather(void *arg, struct infer_thread *t)
 				  .opened = c->mapped > c->child.p[p.from].begin ? NEVER : 0,
 				  .strong = p.strong ? covers : 0,
 				  .weak = covers,
+				  .calls = p.to - p.from,
 				  .last = c->child.p[p.to - 1].begin,
 				  .depth = t->call.n };
 		inside = inside ? inside : xcalloc(1, sizeof *inside);
@@ -198,8 +201,8 @@ struct infer_covered infer_ops_covered(struct trace_reader *r)
 	infer_walk_end(&w);
 	const struct loop *l = choose(&all);
 	if (l)
-		best = (struct infer_covered){ l->function, l->strong ? l->strong : l->weak,
-					       l->last };
+		best = (struct infer_covered){ l->function, l->calls,
+					       l->strong ? l->strong : l->weak, l->last };
 	VEC_FREE(&all);
 	return best;
 }

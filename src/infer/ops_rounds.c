@@ -11,7 +11,8 @@
  *
  * Which loop: that of a function which is called once (by each thread), whose own stores in it come again and again, are made persistent
  * there, mostly, and cover more stores of the run than the calls that would be taken otherwise (ops_inferred.c), if these
- * do not come later.
+ * do not come later. Where these calls are made in this very loop, the round has them and the stores beside them, and covers what
+ * both do; unless they are so many for each store that the round looks like a phase of the program.
  *
  * A round ends where the next event's place cannot come behind the last one's without the loop's begin in between, by the
  * flow of control (binary/loop.c). Where both may be, it goes on, and that moment is noted: it may be several.
@@ -175,6 +176,7 @@ static void join(struct loop *to, const struct loop *l)
 	to->before = l->before < to->before ? l->before : to->before;
 	to->after = l->after > to->after ? l->after : to->after;
 	to->last = l->last > to->last ? l->last : to->last;
+	to->most = l->most > to->most ? l->most : to->most;
 	VEC_PUSH(&to->head, l->head.p[0]);
 	for (size_t i = 0; i < l->ip.n; i++)
 		VEC_PUSH(&to->ip, l->ip.p[i]);
@@ -361,6 +363,37 @@ static void free_rounds(struct rounds *r)
 	VEC_FREE(&r->open);
 }
 
+/* How far the loop reaches with what is stored in its calls. */
+static void widen(void *arg, struct infer_thread *t, const struct trace_event *e)
+{
+	struct rounds *r = arg;
+	struct loop *l = &r->best;
+	uint64_t ip, call;
+	if (!infer_changes(e) || !place_in(r, t, e, &ip, &call) || !is_in(r, ip))
+		return;
+	l->before = t->stores < l->before ? t->stores : l->before;
+	l->after = t->stores + 1 > l->after ? t->stores + 1 : l->after;
+	l->last = e->num > l->last ? e->num : l->last;
+}
+
+#define MOST_CALLS 16u /* in a round, on an average */
+
+/* 1: the loop covers more than the calls, or as much together with them. */
+static int beats(struct rounds *r, struct trace_reader *reader, struct err *err)
+{
+	struct infer_covered calls = infer_ops_covered(reader);
+	if (trace_seek(reader, 0, err))
+		return -1;
+	if (calls.stores < covers(&r->best) && calls.last <= r->best.last)
+		return 1;
+	if (calls.function != r->best.function || calls.calls / MOST_CALLS > r->best.most)
+		return 0;
+	walk(r, reader, widen);
+	infer_walk_end(&r->walk);
+	return trace_seek(reader, 0, err) ? -1 :
+	       calls.stores <= covers(&r->best) && calls.last <= r->best.last;
+}
+
 static int find(struct rounds *r, struct trace_reader *reader, struct err *err)
 {
 	walk(r, reader, look);
@@ -370,11 +403,9 @@ static int find(struct rounds *r, struct trace_reader *reader, struct err *err)
 		return 0;
 	if (trace_seek(reader, 0, err))
 		return -1;
-	struct infer_covered calls = infer_ops_covered(reader);
-	if (calls.stores >= covers(&r->best) || calls.last > r->best.last)
-		return 0;
-	if (trace_seek(reader, 0, err))
-		return -1;
+	int better = beats(r, reader, err);
+	if (better <= 0)
+		return better;
 	walk(r, reader, follow);
 	for (size_t i = 0; i < r->open.n; i++)
 		end_round(r, r->open.p[i]);

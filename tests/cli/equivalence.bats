@@ -364,6 +364,65 @@ rounds_program() {
 		startswith("line 1 is '\''sum 0'\'', as if the operation had not happened, and line 3 is '\''7 0 0 0'\'', as if it had\n")' r.json
 }
 
+# Its rounds call a helper several times, and make what that stored count by stores of their own.
+@test "a round has the calls that it makes, and the stores beside them: the calls are no operations" {
+	cat >hooks.c <<-'C'
+		#include <fcntl.h>
+		#include <immintrin.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		struct node { uint64_t value, next, gap[6]; };
+		static struct { uint64_t used, root, last, gap[5]; struct node node[64]; } *s;
+		#define PERSIST(p) (_mm_clflushopt((void *)(p)), _mm_sfence())
+		__attribute__((noinline)) static uint64_t make(uint64_t value)
+		{
+			struct node *n = &s->node[s->used + 1];
+			s->used++;
+			PERSIST(&s->used);
+			n->value = value;
+			n->next = s->root;
+			PERSIST(n);
+			return s->used;
+		}
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0666);
+			if (argc < 3 || posix_fallocate(fd, 0, sizeof *s))
+				return 2;
+			s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			for (const char *p = argv[2]; *p && strcmp(argv[2], "dump"); p++) {
+				uint64_t first = make((uint64_t)*p), from = s->root;
+				for (int i = '0'; i < *p; i++) {
+					uint64_t n = make((uint64_t)i);
+					s->node[n].next = first;
+					PERSIST(&s->node[n]);
+					first = n;
+				}
+				if (argc > 3 && from) { /* behind the newest by now: too early */
+					s->node[from].value = (uint64_t)*p;
+					PERSIST(&s->node[from]);
+				}
+				s->root = first;
+				PERSIST(&s->root);
+			}
+			for (uint64_t n = s->root; n && !strcmp(argv[2], "dump"); n = s->node[n].next)
+				printf("%lu\n", s->node[n].value);
+			return 0;
+		}
+	C
+	cc -g -O1 -mclflushopt -o hooks hooks.c
+	holdfast record -q -o t -- ./hooks "$pool" 1302314
+	run -0 holdfast dump --ops t
+	output_has "7 operations: rounds of a loop that stores by itself, not only in calls (main 7)"
+	crash_json r.json --probe "./hooks $pool dump" t
+	jq -e '.findings == [] and .incomplete == null and .stats.tested > 20' r.json
+	rm -rf t "$pool"
+	crash_json r.json -o t --probe "./hooks $pool dump" -- ./hooks "$pool" 1302314 wrong
+	jq -e '[.findings[].kind] == ["half-operation"]' r.json
+}
+
 @test "operations of programs of others: sqlite3 and LMDB" {
 	command -v sqlite3 && command -v mdb_load || skip "not installed"
 	{
