@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "finding/internal.h"
 
@@ -274,17 +275,25 @@ static void write_word(FILE *out, const char *word)
 	fputs(quotes ? "\"" : "", out);
 }
 
+/* Files of this folder are written without it: other people have theirs elsewhere. */
+static const char *below(const char *folder, const char *path)
+{
+	size_t n = folder ? strlen(folder) : 0;
+	return n > 1 && !strncmp(path, folder, n) && path[n] == '/' ? path + n + 1 : path;
+}
+
 /* The call path as a comment, and an entry for all of this kind that come along it. */
-static void write_stack(const struct finding *f, const struct srcloc_frame *at, FILE *out)
+static void write_stack(const struct finding *f, const struct srcloc_frame *at, const char *folder,
+			FILE *out)
 {
 	const struct srcloc_frame *end = f->place.frame + f->place.n;
 	for (const struct srcloc_frame *c = at; c < end; c++) {
 		char *function = finding_function(c);
 		fprintf(out, "# %s %s", c == at ? "in" : "   called by", function);
 		if (c->file)
-			fprintf(out, ", %s:%u", c->file, c->line);
+			fprintf(out, ", %s:%u", below(folder, c->file), c->line);
 		else if (c->module)
-			fprintf(out, ", %s", c->module);
+			fprintf(out, ", %s", below(folder, c->module));
 		fputc('\n', out);
 		free(function);
 	}
@@ -300,6 +309,7 @@ static void write_stack(const struct finding *f, const struct srcloc_frame *at, 
 
 void finding_suppressions_write(const struct finding_set *set, FILE *out)
 {
+	char *folder = getcwd(NULL, 0);
 	fputs("# Suppressions of holdfast. An entry is \"id ID\" or\n"
 	      "# \"KIND FUNCTION [FILE] [in MODULE] [< CALLER]…\" (globs; a CALLER ... is any number of frames).\n",
 	      out);
@@ -310,9 +320,10 @@ void finding_suppressions_write(const struct finding_set *set, FILE *out)
 			continue;
 		fprintf(out, "\n# %s: %s\n", f->kind->name, f->kind->title);
 		if (at)
-			write_stack(f, at, out);
+			write_stack(f, at, folder, out);
 		fprintf(out, "id %s\n", f->id);
 	}
+	free(folder);
 }
 
 void finding_baseline_apply(struct finding_set *set, const char *const *ids, size_t n)

@@ -209,6 +209,9 @@ ended() {
 	run -0 holdfast check --fail-on warning --suppress supp -- "$BIN/misuse" pool "${ways[@]}"
 	output_has "4 suppressed"
 	output_lacks "suppresses nothing"
+	cd "$PROGRAMS" # where the source is: the file goes with it to other machines
+	run -1 --separate-stderr holdfast check --gen-suppressions -- "$BIN/misuse" "$BATS_TEST_TMPDIR/pool" missing-both
+	output_has "in missing_both, misuse.c:"
 }
 
 @test "--baseline shows only what is new" {
