@@ -24,11 +24,13 @@
 #include "infer/internal.h"
 #include "infer/walk.h"
 
-/* An instruction that stores. */
+/* An instruction that stores. A *burst* of it, by an inner loop that copies, say, ends with the next thing that makes something
+ * persistent: what counts is how often it comes again, not how much it stores. */
 struct own {
 	uint64_t ip, function;
 	uint64_t call;             /* in which it did, and only there */
-	uint64_t count, persisted; /* times; after so many, something was made persistent */
+	uint64_t count, persisted; /* bursts; after so many, something was made persistent */
+	uint64_t persists;         /* of the thread until the last burst, and 1 */
 	uint64_t before, after;    /* stores of its thread */
 	uint64_t first, last;      /* events */
 	uint32_t process;
@@ -92,7 +94,8 @@ static void note_store(struct rounds *r, struct infer_thread *t, const struct tr
 	}
 	struct own *o = &r->own.p[i];
 	o->several |= o->call != c->number;
-	o->count++;
+	o->count += o->persists != t->persists + 1;
+	o->persists = t->persists + 1;
 	o->after = t->stores + 1;
 	o->last = e->num;
 	t->own = i + 1;

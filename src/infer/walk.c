@@ -194,6 +194,7 @@ static void note(struct infer_walk *w, struct infer_thread *t, const struct trac
 	if (w->seen)
 		w->seen(w->arg, t, e);
 	t->stores += changes;
+	t->persists += infer_persists(e);
 	c->stores += changes;
 	if (e->kind == TRACE_MAP && e->flags & TRACE_F_PM)
 		c->mapped = c->mapped ? c->mapped : e->num + 1;

@@ -43,6 +43,7 @@ struct infer_thread {
 	uint32_t process, thread;
 	uint64_t stores;             /* so far */
 	uint64_t own;                /* for those who walk */
+	uint64_t persists;           /* events that make something persistent, so far */
 	VEC(struct infer_call) call; /* outermost first */
 	VEC(uint32_t) path;
 };

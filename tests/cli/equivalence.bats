@@ -335,6 +335,13 @@ rounds_program() {
 					s->sum += 7;
 					PERSIST(&s->sum);
 				}
+				if (*p == 'c') { /* many stores for what persists them */
+					for (volatile uint64_t *to = (uint64_t *)&s->row[s->n]; to < (uint64_t *)&s->row[8]; to++)
+						*to = s->n;
+					PERSIST(&s->row[s->n]);
+					s->n++;
+					PERSIST(&s->n);
+				}
 				if (*p == 's') { /* behind the others, and by itself */
 					s->sum = 1000;
 					PERSIST(&s->sum);
@@ -357,6 +364,10 @@ rounds_program() {
 	rm -rf t "$pool"
 	crash_json r.json -o t --probe "./rounds $pool dump" -- ./rounds "$pool" run asasas
 	jq -e '.findings == []' r.json
+	rm -rf t "$pool"
+	holdfast record -q -o t -- ./rounds "$pool" run cccda
+	run -0 holdfast dump --ops t
+	output_has "5 operations: rounds of a loop that stores by itself, not only in calls (main 5)"
 	rm -rf t "$pool"
 	crash_json r.json -o t --probe "./rounds $pool dump" -- ./rounds "$pool" run ahah
 	jq -e '[.findings[].kind] == ["half-operation"]' r.json
