@@ -219,11 +219,13 @@ static char *both_ways(const char *was, const char *before, const char *after)
 	size_t first = happened ? n : m, then = happened ? m : n;
 	char *a = line_of(was, first), *b = line_of(was, then);
 	char *other = line_of(happened ? before : after, then);
+	bool mixed = first != then && a && !strcmp(or_nothing(b), or_nothing(other));
 	char *text = NULL;
-	if (first != then && a && b && other && !strcmp(b, other) && !part_of(was, then))
+	if (mixed && !part_of(was, then))
 		text = xasprintf(
 			"line %zu is %s, as if the operation had%s happened, and line %zu is %s, as if it had%s",
-			first + 1, a, happened ? "" : " not", then + 1, b, happened ? " not" : "");
+			first + 1, a, happened ? "" : " not", then + 1, or_nothing(b),
+			happened ? " not" : "");
 	free(a);
 	free(b);
 	free(other);

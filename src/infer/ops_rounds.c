@@ -393,8 +393,9 @@ static int beats(struct rounds *r, struct trace_reader *reader, struct err *err)
 		return 0;
 	walk(r, reader, widen);
 	infer_walk_end(&r->walk);
-	return trace_seek(reader, 0, err) ? -1 :
-	       calls.stores <= covers(&r->best) && calls.last <= r->best.last;
+	return trace_seek(reader, 0, err)
+		       ? -1
+		       : calls.stores <= covers(&r->best) && calls.last <= r->best.last;
 }
 
 static int find(struct rounds *r, struct trace_reader *reader, struct err *err)

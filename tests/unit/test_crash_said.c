@@ -87,6 +87,10 @@ static void test_words(void **state)
 				  "b\n" RUNNER_THEN "1\n", false);
 	expect(text, "line 1 is 'x'; it should be 'b'");
 	free(text);
+	text = crash_said_compare("2\na\n", "1\na\n", "2\na\nb\n", true);
+	expect(text, "line 1 is '2', as if the operation had happened, and line 3 is no such line, "
+		     "as if it had not\n");
+	free(text);
 }
 
 /* Of a long text, what is near the line. */
