@@ -136,7 +136,8 @@ static struct runner *rig(struct runner_opts o)
 	o.nfile = o.nfile ? o.nfile : 1;
 	o.cells = o.cells ? o.cells : 1;
 	o.view = o.view ? o.view : view;
-	o.timeout_ms = o.timeout_ms ? o.timeout_ms : 10000;
+	o.timeout_ms = o.timeout_ms ? o.timeout_ms
+				    : 100000; /* those that hang on purpose say for how long */
 	o.output_cap = o.output_cap ? o.output_cap : 1 << 20;
 	struct runner *r = runner_new(&o, &err);
 	if (!r)
