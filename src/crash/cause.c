@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash/internal.h"
+#include "crash/window.h"
 
 void crash_cause_free(struct crash_cause *cause)
 {
@@ -111,12 +111,20 @@ static bool closes(struct crash *c, const struct crash_cause *cause, size_t from
 	return false;
 }
 
+bool crash_window_open(struct crash *c, const struct crash_cause *cause,
+		       const struct crash_state *s, uint32_t *opens)
+{
+	*opens = cause->prefix ? opened_by(c, cause, s) : UINT32_MAX;
+	return *opens != UINT32_MAX &&
+	       crash_number_of(c->h, *opens) <=
+		       crash_state_get(s, &c->searching, crash_piece_at(c->h, *opens).line);
+}
+
 bool crash_has_opened(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)
 {
-	uint32_t opens = cause->prefix && cause->lost.n ? opened_by(c, cause, s) : UINT32_MAX;
-	return opens != UINT32_MAX && closes(c, cause, c->searching.piece) &&
-	       crash_number_of(c->h, opens) <=
-		       crash_state_get(s, &c->searching, crash_piece_at(c->h, opens).line);
+	uint32_t opens;
+	return cause->lost.n && crash_window_open(c, cause, s, &opens) &&
+	       closes(c, cause, c->searching.piece);
 }
 
 bool crash_cause_in(struct crash *c, const struct crash_cause *cause, const struct crash_state *s)

@@ -152,6 +152,7 @@ void crash_free(struct crash *c)
 	hmap_free(&c->verdict);
 	hmap_free(&c->said);
 	hmap_free(&c->made);
+	hmap_free(&c->window);
 	hmap_free(&c->asked);
 	hmap_free(&c->group);
 	crash_view_free(&c->view);

@@ -413,6 +413,9 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 			    cause->prefix
 				    ? said_of(c, cause->lost.p[i], "not made yet", "not made yet")
 				    : said_of(c, cause->lost.p[i], "lost", "not on disk"));
+	if (cause->apart)
+		add_related(c, f, "also-lost", (uint32_t)(cause->apart - 1),
+			    xstrdup("so is this one, with which recovery fails in any case"));
 	add_also(c, f, cause);
 	f->cause = xasprintf("%s %d", runner_verdict_name(cause->verdict.verdict),
 			     cause->verdict.status);

@@ -232,7 +232,10 @@ struct crash_cause {
 	char *output, *backtrace;
 	uint64_t count;      /* failing states that it explains */
 	uint64_t recoveries; /* it took to find it */
-	uint64_t beside;     /* a window: states that were tried outside of it */
+	uint64_t
+		beside; /* a window: states that were tried outside of it, or apart from it, in vain */
+	uint64_t
+		apart; /* piece, and 1, that is lost too: with it recovery fails in any case; 0: none */
 	bool flaky;
 	uint64_t sure; /* the job with which it was seen CRASH_SURE times; 0: not yet */
 };
@@ -290,11 +293,13 @@ struct crash {
 		group; /* the base of operations that overlap -> 1: their lines are known, 2: not */
 	struct hmap verdict; /* key of a run -> verdict and status, before they are judged … */
 	struct hmap said;    /* … by what is said */
-	struct hmap asked;   /* crash_asked */
-	struct hmap made;    /* image hashes that strategies made */
-	uint64_t seq;        /* jobs so far */
-	uint64_t inflight;   /* … that were started and have no verdict yet */
-	uint64_t settling;   /* the one whose verdict is being dealt with */
+	struct hmap
+		window; /* by window and the store that opens it: the job that proved it, and 1 */
+	struct hmap asked;           /* crash_asked */
+	struct hmap made;            /* image hashes that strategies made */
+	uint64_t seq;                /* jobs so far */
+	uint64_t inflight;           /* … that were started and have no verdict yet */
+	uint64_t settling;           /* the one whose verdict is being dealt with */
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
 	VEC(struct crash_heard) heard; /* states whose makers want to know, from `hearing` on */
@@ -449,9 +454,6 @@ bool crash_cause_fails_so(const struct crash_cause *, struct crash_verdict);
 #define CRASH_WINDOW 64u /* states generated ahead of the oldest without a verdict */
 bool crash_contains_hang(struct crash *, const struct crash_state *, uint64_t seq);
 void crash_heal_known(struct crash *, struct crash_state *, uint64_t seq);
-/* A state in a window as it is when the window has just closed; false: nothing is lost then, or it never does. */
-bool crash_leave_window(struct crash *, const struct crash_cause *window,
-			const struct crash_state *, struct crash_state *out);
 
 /* cause.c: do they fail for the same reason? Of what is said, in the same line and way; between other operations
  * that line may have another number. */
@@ -460,10 +462,6 @@ bool crash_same_way(const struct crash_verdict *, const struct crash_verdict *);
  * up to date; false if there are none. */
 bool crash_cause_in(struct crash *, const struct crash_cause *, const struct crash_state *);
 #define CRASH_NEAR_PIECES 20000u /* that are looked at for a cause */
-/* The crash lies in the window that the cause is: opened and not closed. */
-bool crash_in_window(struct crash *, const struct crash_cause *, const struct crash_state *);
-/* … and the store that opens it is in the state, whatever that lacks besides. */
-bool crash_has_opened(struct crash *, const struct crash_cause *, const struct crash_state *);
 bool crash_heal(struct crash *, const struct crash_cause *, const struct crash_state *,
 		struct crash_state *out);
 /* The place of the first flush of its line after a piece, in the operation; UINT32_MAX: none. */

@@ -11,25 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crash/internal.h"
+#include "crash/minimise.h"
+#include "crash/window.h"
 
-#define FAR 200000u     /* pieces to look at for the end of a window */
-#define MOST_RUNS 40u   /* recoveries for one cause; what is not known by then stays unknown */
 #define MOST_BESIDE 16u /* states in a window that are tried outside of it */
 
-/* The search for one cause. */
-struct search {
-	struct crash *c;
-	struct crash_state state; /* the smallest failing one so far */
-	struct crash_verdict verdict;
-	uint64_t runs;
-	struct err *err;
-	bool broken;
-	bool hasty; /* it does not hang at all */
-};
-
-/* It must make do with what it knows: from now on nothing is run, and everything seems fine. */
-static bool is_spent(const struct search *s)
+bool crash_search_spent(const struct search *s)
 {
 	return s->runs >= MOST_RUNS;
 }
@@ -38,7 +25,7 @@ static bool is_spent(const struct search *s)
 static bool fails_how(struct search *s, const struct crash_state *state, struct crash_verdict *v)
 {
 	uint64_t before = s->c->counts.tested;
-	if (s->broken || is_spent(s))
+	if (s->broken || crash_search_spent(s))
 		return false;
 	if (crash_try(s->c, state, false, v, NULL, s->err)) {
 		s->broken = true;
@@ -50,114 +37,19 @@ static bool fails_how(struct search *s, const struct crash_state *state, struct 
 	return crash_failed(s->c, state, *v);
 }
 
-/* Does it fail in the same way? */
-static bool fails(struct search *s, const struct crash_state *state)
+bool crash_search_fails(struct search *s, const struct crash_state *state)
 {
 	struct crash_verdict v;
+	uint32_t opens;
+	if (s->apart && crash_window_open(s->c, &s->c->cause.p[s->apart - 1], state, &opens))
+		return false;
 	return fails_how(s, state, &v) && crash_same_way(&v, &s->verdict);
 }
 
-static bool prefix_fails(struct search *s, uint64_t event)
+bool crash_search_prefix_fails(struct search *s, uint64_t event)
 {
 	struct crash_state p = { .event = event };
-	return fails(s, &p);
-}
-
-/* ---- the window ---- */
-
-/* The earliest moment at which n pieces are there: no later fence has guaranteed any of them. Before
- * there is PM nothing is crashed, though files may have been written. */
-static uint64_t moment(const struct crash_history *h, size_t n)
-{
-	uint64_t at = n ? crash_piece_at(h, n - 1).event + 1 : 0;
-	return at > h->start ? at : h->start;
-}
-
-/*
- * Pieces [0, n) are there in a prefix. From one n to another, of which exactly one fails, find
- * neighbouring events between which it changes. Returns the first piece of the later event; UINT32_MAX: not known.
- */
-static size_t boundary(struct search *s, size_t good, size_t bad)
-{
-	const struct crash_history *h = s->c->h;
-	while (!is_spent(s)) {
-		size_t lo = good < bad ? good : bad, hi = good < bad ? bad : good;
-		size_t mid = crash_event_begin(h, lo + (hi - lo) / 2);
-		if (mid <= lo)
-			mid = crash_event_end(h, lo);
-		if (mid >= hi)
-			return lo;
-		if (prefix_fails(s, moment(h, mid)))
-			bad = mid;
-		else
-			good = mid;
-	}
-	return UINT32_MAX;
-}
-
-static uint32_t window_begin(struct search *s, size_t n)
-{
-	const struct crash_history *h = s->c->h;
-	size_t step = 1, good = n;
-	while (good) {
-		good = crash_event_begin(h, good > step ? good - step : 0);
-		if (!prefix_fails(s, moment(h, good)))
-			break;
-		n = good;
-		step *= 2;
-	}
-	return n == good ? UINT32_MAX : (uint32_t)boundary(s, good, n);
-}
-
-static uint32_t window_end(struct search *s, size_t n)
-{
-	const struct crash_history *h = s->c->h;
-	size_t step = 1, bad = n, good;
-	for (; step < FAR; step *= 2) {
-		if (bad >= h->pieces)
-			return UINT32_MAX;
-		good = bad + step < h->pieces ? crash_event_end(h, bad + step - 1) : h->pieces;
-		if (!prefix_fails(s, moment(h, good)))
-			return (uint32_t)boundary(s, good, bad);
-		bad = good;
-	}
-	return UINT32_MAX;
-}
-
-/* With n pieces there, except that one is lost, and what follows it in its line. */
-static bool fails_without(struct search *s, uint32_t piece, size_t n)
-{
-	struct crash_state state = { .event = moment(s->c->h, n) };
-	uint32_t line = crash_piece_at(s->c->h, piece).line;
-	bool bad;
-	crash_cursor_move(&s->c->searching, state.event);
-	crash_state_set(&state, &s->c->searching, line,
-			crash_version_at(s->c->h, line, crash_piece_at(s->c->h, piece).event));
-	bad = fails(s, &state);
-	crash_state_free(&state);
-	return bad;
-}
-
-static void find_window(struct search *s, struct crash_cause *cause)
-{
-	const struct crash_history *h = s->c->h;
-	uint32_t end;
-	size_t n;
-	crash_cursor_move(&s->c->searching, s->state.event);
-	n = s->c->searching.piece;
-	cause->prefix = true;
-	cause->persisted = window_begin(s, n);
-	if (cause->persisted != UINT32_MAX)
-		n = crash_event_end(h, cause->persisted);
-	end = window_end(s, n);
-	if (end != UINT32_MAX)
-		VEC_PUSH(&cause->lost, end);
-	if (end != UINT32_MAX && cause->persisted != UINT32_MAX &&
-	    crash_piece_at(h, cause->persisted).line != crash_piece_at(h, end).line &&
-	    crash_own_store(s->c, cause->persisted) && crash_own_store(s->c, end))
-		cause->wrong_order = !fails_without(s, cause->persisted, crash_event_end(h, end));
-	s->state.event = moment(h, n);
-	s->state.at.n = 0;
+	return crash_search_fails(s, &p);
 }
 
 /* ---- lost lines ---- */
@@ -170,7 +62,7 @@ static void fewer_lines(struct search *s)
 		for (size_t i = 0; i < s->state.at.n && s->state.at.n > 1;) {
 			size_t to = i + chunk < s->state.at.n ? i + chunk : s->state.at.n;
 			crash_state_without(&s->state, i, to, &less);
-			if (less.at.n && fails(s, &less))
+			if (less.at.n && crash_search_fails(s, &less))
 				crash_state_copy(&s->state, &less);
 			else
 				i = to;
@@ -189,7 +81,7 @@ static void newer_version(struct search *s, size_t i)
 	while (good - bad > 1) {
 		uint32_t mid = bad + (good - bad) / 2;
 		more.at.p[i].version = mid;
-		if (fails(s, &more))
+		if (crash_search_fails(s, &more))
 			bad = mid;
 		else
 			good = mid;
@@ -220,7 +112,7 @@ static bool fails_at_end(struct search *s, struct crash_state *back)
 	crash_first_loss(s->c->h, &s->state, &lost);
 	uint64_t end = lost == UINT32_MAX ? UINT64_MAX : crash_operation_end(h, lost);
 	return s->c->opts.listen && end < s->state.event && earlier(s, end + 1, back) &&
-	       fails(s, back);
+	       crash_search_fails(s, back);
 }
 
 /* It fails without the event at piece `i` as well, though not before it: that only marks when an operation was under way. */
@@ -237,7 +129,7 @@ static bool only_marks(struct search *s, size_t i)
 		if (version < crash_state_get(&less, &s->c->searching, line))
 			crash_state_set(&less, &s->c->searching, line, version);
 	}
-	bool marks = less.at.n > s->state.at.n && fails(s, &less);
+	bool marks = less.at.n > s->state.at.n && crash_search_fails(s, &less);
 	crash_state_free(&less);
 	return marks;
 }
@@ -261,7 +153,7 @@ static uint32_t move_back(struct search *s)
 	good = s->c->searching.piece;
 	crash_cursor_move(&s->c->searching, s->state.event);
 	bad = s->c->searching.piece;
-	if (!earlier(s, moment(h, good), &back) || fails(s, &back)) {
+	if (!earlier(s, crash_search_moment(h, good), &back) || crash_search_fails(s, &back)) {
 		if (back.at.n)
 			crash_state_copy(&s->state, &back);
 		crash_state_free(&back);
@@ -272,21 +164,21 @@ static uint32_t move_back(struct search *s)
 		return UINT32_MAX;
 	}
 	bool close = false; /* nothing lies between the two */
-	while (!is_spent(s)) {
+	while (!crash_search_spent(s)) {
 		size_t mid = crash_event_begin(h, good + (bad - good) / 2);
 		if (mid <= good)
 			mid = crash_event_end(h, good);
 		close = mid >= bad;
 		if (close)
 			break;
-		if (earlier(s, moment(h, mid), &back) && fails(s, &back))
+		if (earlier(s, crash_search_moment(h, mid), &back) && crash_search_fails(s, &back))
 			bad = mid;
 		else
 			good = mid;
 	}
 	/* where an operation must have ended first, it does not fail that early */
-	bool early = close && earlier(s, moment(h, bad), &back) &&
-		     (!s->c->opts.listen || fails(s, &back));
+	bool early = close && earlier(s, crash_search_moment(h, bad), &back) &&
+		     (!s->c->opts.listen || crash_search_fails(s, &back));
 	if (early)
 		crash_state_copy(&s->state, &back);
 	crash_state_free(&back);
@@ -311,7 +203,7 @@ static void list_lost(struct search *s, struct crash_cause *cause, size_t i)
 	hi = s->c->searching.hi[at.line];
 	crash_state_copy(&all, &s->state);
 	all.at.p[i].version = lo;
-	if (lo < at.version && fails(s, &all))
+	if (lo < at.version && crash_search_fails(s, &all))
 		for (uint32_t k = lo; k < at.version; k++)
 			VEC_PUSH(&cause->also, crash_piece_index(h, at.line, k + 1));
 	else if (lo < at.version)
@@ -340,10 +232,10 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 	cause->persisted = move_back(s);
 	fewer_lines(s);
 	first = crash_first_loss(s->c->h, &s->state, NULL);
-	if (cause->persisted == UINT32_MAX && prefix_fails(s, first)) {
+	if (cause->persisted == UINT32_MAX && crash_search_prefix_fails(s, first)) {
 		if (!is_forgotten(s, late.event)) {
 			s->state.event = first;
-			find_window(s, cause);
+			crash_search_window(s, cause);
 			crash_state_free(&late);
 			return;
 		}
@@ -356,7 +248,8 @@ static void find_pair(struct search *s, struct crash_cause *cause)
 	if (cause->persisted == UINT32_MAX && cause->with.n)
 		cause->persisted = cause->with.p[0]; /* a store that is torn, or part of a line */
 	else if (cause->persisted != UINT32_MAX)
-		cause->neither = prefix_fails(s, crash_piece_at(s->c->h, cause->persisted).event);
+		cause->neither = crash_search_prefix_fails(
+			s, crash_piece_at(s->c->h, cause->persisted).event);
 }
 
 /* ---- known causes ---- */
@@ -375,9 +268,11 @@ static size_t recognise(struct search *s)
 		struct crash_verdict v;
 		if (!crash_cause_fails_so(cause, s->verdict))
 			continue;
+		if (cause->prefix && s->apart)
+			continue;
 		if (cause->prefix) {
 			if (crash_in_window(c, cause, &s->state) &&
-			    (!s->state.at.n || prefix_fails(s, s->state.event)))
+			    (!s->state.at.n || crash_search_prefix_fails(s, s->state.event)))
 				found = i;
 			continue;
 		}
@@ -412,17 +307,42 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	return 0;
 }
 
+/* Is there a cause, which is told with what must be lost besides? What is lost for no other reason than that it would open the
+ * window, or close it, is none, nor is what comes after the store that survives: that is the window again. */
+static bool stands_apart(struct search *s, struct crash_cause *cause)
+{
+	const struct crash_history *h = s->c->h;
+	const struct crash_cause *window = &s->c->cause.p[s->apart - 1];
+	size_t left = 0;
+	for (size_t i = 0; i < cause->lost.n; i++) {
+		uint32_t piece = cause->lost.p[i], place = crash_piece_at(h, piece).place;
+		uint32_t opens = crash_piece_at(h, window->persisted).place;
+		uint32_t closes =
+			window->lost.n ? crash_piece_at(h, window->lost.p[0]).place : opens;
+		if (crash_same_statement(s->c, place, opens))
+			cause->apart = piece + UINT64_C(1);
+		else if (!crash_same_statement(s->c, place, closes))
+			cause->lost.p[left++] = piece;
+	}
+	cause->lost.n = left;
+	return left && cause->persisted != UINT32_MAX && cause->lost.p[0] < cause->persisted;
+}
+
 /* Finds the cause, and adds it to what is known: its number, or SIZE_MAX: it is broken, or a hang is none. */
 static size_t find_cause(struct search *s)
 {
 	struct crash_cause cause = { .verdict = s->verdict, .count = 1 };
-	if (!s->state.at.n || prefix_fails(s, s->state.event))
-		find_window(s, &cause);
+	if (!s->state.at.n || crash_search_prefix_fails(s, s->state.event))
+		crash_search_window(s, &cause);
 	else
 		find_pair(s, &cause);
 	cause.state = s->state;
 	s->state = (struct crash_state){ 0 };
 	cause.recoveries = s->runs;
+	if (s->apart && !cause.prefix && !stands_apart(s, &cause)) {
+		crash_cause_free(&cause);
+		return SIZE_MAX;
+	}
 	s->broken = s->broken || confirm(s, &cause);
 	if (s->broken || s->hasty) {
 		crash_cause_free(&cause);
@@ -469,9 +389,24 @@ static int look_beside(struct crash *c, size_t window, const struct crash_state 
 	struct crash_cause *cause = &c->cause.p[window];
 	if (cause->beside < MOST_BESIDE && crash_leave_window(c, cause, state, &s.state)) {
 		cause->beside++;
-		if (fails_how(&s, &s.state, &s.verdict) && !prefix_fails(&s, s.state.event))
+		if (fails_how(&s, &s.state, &s.verdict) &&
+		    !crash_search_prefix_fails(&s, s.state.event))
 			explain(&s);
 	}
+	crash_state_free(&s.state);
+	return s.broken ? -1 : 0;
+}
+
+/* A state at a time when the window is open, but without the store that opens it: something else is wrong. */
+static int look_apart(struct crash *c, size_t window, const struct crash_state *state,
+		      struct crash_verdict v, struct err *err)
+{
+	struct search s = { .c = c, .verdict = v, .apart = window + 1, .err = err };
+	if (c->cause.p[window].beside >= MOST_BESIDE)
+		return 0;
+	crash_state_copy(&s.state, state);
+	if (explain(&s) == SIZE_MAX)
+		c->cause.p[window].beside++;
 	crash_state_free(&s.state);
 	return s.broken ? -1 : 0;
 }
@@ -489,5 +424,11 @@ int crash_explain_state(struct crash *c, const struct crash_state *state, struct
 		c->counts.failed--;
 		return 0;
 	}
-	return state->at.n && c->cause.p[cause].prefix ? look_beside(c, cause, state, err) : 0;
+	if (!c->cause.p[cause].prefix)
+		return 0;
+	uint32_t opens;
+	crash_window_proved(c, cause, state->event);
+	if (crash_window_open(c, &c->cause.p[cause], state, &opens))
+		return state->at.n ? look_beside(c, cause, state, err) : 0;
+	return opens != UINT32_MAX ? look_apart(c, cause, state, v, err) : 0;
 }

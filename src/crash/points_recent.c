@@ -12,7 +12,9 @@
  *	                   └──── recent ─────────┘
  *
  * The *shape* of a point is the set of places whose recent stores are not guaranteed there. Two visits of a call path with
- * different shapes are not alike: a split has stores open that an ordinary insert does not have.
+ * different shapes are not alike: a split has stores open that an ordinary insert does not have. A place counts twice: with stores
+ * to bytes that the run has not stored to yet, and with those to others, as nobody misses what was never there. Stores that
+ * change nothing do not count, as losing them changes nothing either.
  *
  * One pass over the history, with a queue of the recent stores: what leaves it at the old end, or becomes guaranteed,
  * no longer counts for its place.
@@ -25,13 +27,15 @@
 #define WINDOW 8u
 #define AT_LEAST 2u
 #define MOST_RECORDS 4096u
+#define NONE UINT32_MAX
 
 /* A recent store: what one event stores to one line. */
 struct recent {
 	uint64_t event;
 	uint64_t before; /* number of the one before it in its line, and 1; 0: none */
 	size_t record;
-	uint32_t line, place;
+	uint32_t line;
+	uint32_t slot; /* what it counts as in the shape; NONE: nothing */
 	uint32_t upto; /* its last piece */
 	bool open;
 };
@@ -47,14 +51,16 @@ struct look {
 	uint64_t first, next;              /* numbers of those in it */
 	uint64_t *last;                    /* per line: the number of its last, and 1 */
 	uint32_t *pieces;                  /* per line, so far */
-	uint32_t *open;                    /* per place: open recent stores */
-	uint64_t moment[WINDOW], moments;  /* when something became guaranteed */
+	uint32_t *open;                    /* per place, twice: open recent stores */
+	uint64_t *stored; /* per line: a bit for each byte, or for a part of a page */
+	uint8_t *now;     /* per line: what it holds, unless lines are pages */
+	uint64_t moment[WINDOW], moments; /* when something became guaranteed */
 	uint64_t recent, shape;
 };
 
-static uint64_t place_hash(uint32_t place)
+static uint64_t slot_hash(uint32_t slot)
 {
-	return hash_mix(0x9e3779b97f4a7c15u, place);
+	return hash_mix(0x9e3779b97f4a7c15u, slot);
 }
 
 static void close_one(struct look *k, struct recent *r)
@@ -62,8 +68,8 @@ static void close_one(struct look *k, struct recent *r)
 	if (!r->open)
 		return;
 	r->open = false;
-	if (!--k->open[r->place])
-		k->shape -= place_hash(r->place);
+	if (r->slot != NONE && !--k->open[r->slot])
+		k->shape -= slot_hash(r->slot);
 }
 
 static void forget_oldest(struct look *k)
@@ -71,8 +77,39 @@ static void forget_oldest(struct look *k)
 	close_one(k, &k->queue[k->first++ % MOST_RECORDS]);
 }
 
+static uint32_t unit_of(const struct look *k, uint32_t line)
+{
+	return k->h->file.p[k->h->line.p[line].file].unit;
+}
+
+/* What it holds may differ before and after. */
+static bool changes(struct look *k, const struct crash_record *r)
+{
+	uint8_t before[TRACE_LINE], *now = k->now + (size_t)r->line * TRACE_LINE;
+	if (unit_of(k, r->line) != TRACE_LINE)
+		return true;
+	if (!k->pieces[r->line])
+		crash_contents(k->h, r->line, 0, now);
+	memcpy(before, now, TRACE_LINE);
+	crash_record_apply(r, r->pieces, now);
+	return memcmp(before, now, TRACE_LINE) != 0;
+}
+
+static uint32_t slot_of(struct look *k, const struct crash_record *r)
+{
+	uint32_t part = unit_of(k, r->line) / 64, slot = 2 * r->place;
+	part = part ? part : 1;
+	uint32_t first = r->off / part, last = (r->off + (r->len ? r->len - 1u : 0)) / part;
+	uint64_t bits =
+		(last < 63 ? (UINT64_C(2) << last) - 1 : UINT64_MAX) & (UINT64_MAX << (first & 63));
+	slot += (k->stored[r->line] & bits) != 0;
+	k->stored[r->line] |= bits;
+	return changes(k, r) ? slot : NONE;
+}
+
 static void take_record(struct look *k, const struct crash_record *r)
 {
+	uint32_t slot = k->h->line.p[r->line].file == k->h->meta ? 2 * r->place : slot_of(k, r);
 	k->pieces[r->line] += r->pieces;
 	if (!crash_line_counts(k->h, r->line))
 		return;
@@ -82,12 +119,12 @@ static void take_record(struct look *k, const struct crash_record *r)
 							    .before = k->last[r->line],
 							    .record = k->record,
 							    .line = r->line,
-							    .place = r->place,
+							    .slot = slot,
 							    .upto = k->pieces[r->line],
 							    .open = true };
 	k->last[r->line] = ++k->next;
-	if (!k->open[r->place]++)
-		k->shape += place_hash(r->place);
+	if (slot != NONE && !k->open[slot]++)
+		k->shape += slot_hash(slot);
 }
 
 /* From the newest of the line back to the first that was guaranteed before. */
@@ -187,7 +224,9 @@ uint8_t *crash_points_look(const struct crash_history *h, crash_point_list *poin
 	k->h = h;
 	k->last = xcalloc(h->line.n + 1, sizeof *k->last);
 	k->pieces = xcalloc(h->line.n + 1, sizeof *k->pieces);
-	k->open = xcalloc(h->place.n + 1, sizeof *k->open);
+	k->open = xcalloc(2 * h->place.n + 2, sizeof *k->open);
+	k->stored = xcalloc(h->line.n + 1, sizeof *k->stored);
+	k->now = xcalloc(h->line.n + 1, TRACE_LINE);
 	uint8_t *forgotten = k->forgotten = xcalloc(h->store.n / 8 + 1, 1);
 	for (size_t i = 0; i < points->n; i++) {
 		struct crash_point *p = &points->p[i];
@@ -200,6 +239,8 @@ uint8_t *crash_points_look(const struct crash_history *h, crash_point_list *poin
 	free(k->last);
 	free(k->pieces);
 	free(k->open);
+	free(k->stored);
+	free(k->now);
 	free(k);
 	return forgotten;
 }

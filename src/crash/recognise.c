@@ -7,7 +7,7 @@
  * taken out of the states that `auto` makes before they are tested: they are tested for what else is wrong.
  *
  * A window, in which the program's own order of stores fails, may hide what else is wrong between its two stores. So a state
- * there which loses something is tried at the window's end as well:
+ * there which loses something is tried at the window's end as well, and once the window is proved to be open there, nowhere else:
  *
  *	      opens               closes
  *	────────┃────────●───────────┃─▲──▶        ● fails, and so does everything in program order
@@ -15,7 +15,7 @@
  */
 #include <stdlib.h>
 
-#include "crash/internal.h"
+#include "crash/window.h"
 
 /* ---- the same cause ---- */
 
@@ -109,19 +109,6 @@ bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t 
 	return false;
 }
 
-void crash_heal_known(struct crash *c, struct crash_state *s, uint64_t seq)
-{
-	struct crash_state healed = { 0 };
-	for (size_t i = 0; i < c->cause.n && s->at.n; i++) {
-		const struct crash_cause *cause = &c->cause.p[i];
-		if (cause->prefix || cause->flaky || !is_sure(cause, seq) ||
-		    !crash_cause_in(c, cause, s) || !crash_heal(c, cause, s, &healed))
-			continue;
-		crash_state_copy(s, &healed);
-	}
-	crash_state_free(&healed);
-}
-
 /* ---- beside a window ---- */
 
 /* The first store of a statement among the next pieces, from `from` on; UINT32_MAX: none. */
@@ -155,4 +142,55 @@ bool crash_leave_window(struct crash *c, const struct crash_cause *window,
 			VEC_PUSH(&out->at, at);
 	}
 	return out->at.n > 0;
+}
+
+/* ---- healing ---- */
+
+static uint64_t window_key(size_t window, uint32_t opens)
+{
+	return hash_mix(window, opens);
+}
+
+void crash_window_proved(struct crash *c, size_t window, uint64_t event)
+{
+	struct crash_state prefix = { .event = event };
+	uint32_t opens;
+	if (crash_window_open(c, &c->cause.p[window], &prefix, &opens) &&
+	    !hmap_get(&c->window, window_key(window, opens), NULL))
+		hmap_put(&c->window, window_key(window, opens), c->settling + 1);
+}
+
+/* Where this window is known to be open everything fails, and shows nothing: the state is tried where it has just closed. */
+static bool heal_window(struct crash *c, size_t window, struct crash_state *s, uint64_t seq,
+			struct crash_state *healed)
+{
+	uint32_t opens;
+	uint64_t proved;
+	healed->event = 0;
+	if (!crash_window_open(c, &c->cause.p[window], s, &opens) ||
+	    !hmap_get(&c->window, window_key(window, opens), &proved) ||
+	    proved + CRASH_WINDOW >= seq)
+		return false;
+	return crash_leave_window(c, &c->cause.p[window], s, healed) || healed->event;
+}
+
+static bool heal_one(struct crash *c, size_t i, struct crash_state *s, uint64_t seq,
+		     struct crash_state *healed)
+{
+	const struct crash_cause *cause = &c->cause.p[i];
+	if (cause->flaky)
+		return false;
+	if (cause->prefix)
+		return heal_window(c, i, s, seq, healed);
+	return s->at.n && is_sure(cause, seq) && crash_cause_in(c, cause, s) &&
+	       crash_heal(c, cause, s, healed);
+}
+
+void crash_heal_known(struct crash *c, struct crash_state *s, uint64_t seq)
+{
+	struct crash_state healed = { 0 };
+	for (size_t i = 0; i < c->cause.n; i++)
+		if (heal_one(c, i, s, seq, &healed))
+			crash_state_copy(s, &healed);
+	crash_state_free(&healed);
 }

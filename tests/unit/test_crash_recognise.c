@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Known causes in states that are yet to be tested, and what lies beside a window. */
 #include "crash_util.h"
+#include "crash/window.h"
 
 enum { LOST = SITE_STORE, OPENS = SITE_NT, CLOSES = SITE_CLWB, OTHER = SITE_SFENCE };
 
@@ -170,12 +171,51 @@ static void a_window_that_hangs_is_left_out(void **state)
 	assert_true(hangs(3, 0, true));
 }
 
+/* The window is between the second store and the third; something is lost, and where the window was proved to be open, it is
+ * tried at its end. */
+static void a_window_that_is_proved_is_left(void **state)
+{
+	struct crash_cause window = { .prefix = true, .persisted = 1 };
+	struct bench b;
+	uint32_t opens;
+	(void)state;
+	set_up(&b);
+	store(&b, LOST, 0);
+	store(&b, OPENS, 1);
+	store(&b, CLOSES, 2);
+	store(&b, OTHER, 3);
+	open_bench(&b);
+	VEC_PUSH(&window.lost, 2);
+	VEC_PUSH(&b.c.cause, window);
+	struct crash_state s = state_at(&b, 2, 0), not_open = state_at(&b, 2, 1);
+	assert_true(crash_window_open(&b.c, &b.c.cause.p[0], &s, &opens));
+	assert_int_equal(opens, 1);
+	assert_false(crash_window_open(&b.c, &b.c.cause.p[0], &not_open, &opens));
+	assert_int_equal(opens, 1);
+	crash_heal_known(&b.c, &s, 100 + CRASH_WINDOW);
+	assert_int_equal(s.event, b.tale->first + 2); /* it is not known to be open */
+	b.c.settling = 10;
+	crash_window_proved(&b.c, 0, s.event);
+	crash_heal_known(&b.c, &s, 11 + CRASH_WINDOW); /* the verdict may not be there yet */
+	assert_int_equal(s.event, b.tale->first + 2);
+	crash_heal_known(&b.c, &not_open, 12 + CRASH_WINDOW);
+	assert_int_equal(not_open.event, b.tale->first + 2);
+	crash_heal_known(&b.c, &s, 12 + CRASH_WINDOW);
+	assert_int_equal(s.event, b.tale->first + 3);
+	assert_int_equal(s.at.n, 1);
+	crash_state_free(&s);
+	crash_state_free(&not_open);
+	hmap_free(&b.c.window);
+	tear_down(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_hangs_is_left_out),
 		cmocka_unit_test(a_window_is_left_where_it_closes),
 		cmocka_unit_test(what_is_established_is_healed),
+		cmocka_unit_test(a_window_that_is_proved_is_left),
 		cmocka_unit_test(three_times_are_sure),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,51 @@ static void another_shape_is_a_point(void **state)
 	tear_down(&b);
 }
 
+static bool is_point(const struct bench *b, uint64_t event)
+{
+	for (size_t i = 0; i < b->points.v.n; i++)
+		if (b->points.v.p[i].event == event)
+			return true;
+	return false;
+}
+
+/* A hundred visits of one call path, each with a store of its own; the odd one stores to `off` as well. */
+static bool odd_one_is_a_point(uint32_t off, uint8_t value, uint8_t others)
+{
+	struct bench b = { .batch = { .model = model_find("adr") } };
+	struct tale *t = add_tale(&b.batch, 20);
+	struct crash_opts o = { .points = "persist", .max_per_path = 8 };
+	struct err err = { 0 };
+	uint64_t odd = 0;
+	memset(t->initial, 0, t->size);
+	for (unsigned i = 0; i < 100; i++) {
+		add_store(t, 64 + 8 * i, 8, others);
+		if (i == 33) {
+			add_store(t, off, 8, value);
+			odd = t->act.n;
+			add_persist(t, off);
+		}
+		add_persist(t, 64 + 8 * i);
+	}
+	open_bench(&b);
+	crash_points_free(&b.points);
+	b.points = (struct crash_points){ 0 };
+	assert_int_equal(crash_points_find(b.batch.h, &o, NULL, &b.points, &err), 0);
+	bool taken = is_point(&b, t->first + odd);
+	tear_down(&b);
+	return taken;
+}
+
+/* What was stored before is missed where it is lost; what stays as it is never is. */
+static void what_is_overwritten_is_another_shape(void **state)
+{
+	(void)state;
+	assert_true(odd_one_is_a_point(64, 2, 1));       /* the first one's, again */
+	assert_false(odd_one_is_a_point(17 * 64, 2, 1)); /* new, like all others */
+	assert_false(odd_one_is_a_point(64, 1, 1));      /* stays */
+	assert_true(odd_one_is_a_point(17 * 64, 2, 0));  /* all others change nothing */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +353,7 @@ int main(void)
 		cmocka_unit_test(old_stores_are_not_lost_again),
 		cmocka_unit_test(declared_volatile_is_not_open),
 		cmocka_unit_test(another_shape_is_a_point),
+		cmocka_unit_test(what_is_overwritten_is_another_shape),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
