@@ -2,7 +2,7 @@
 # Holdfast's runs as tests of CTest:
 #
 #     find_package(Holdfast REQUIRED)
-#     holdfast_test(NAME crash-insert VERB test RECOVER "$<TARGET_FILE:app> check pool" COMMAND app run pool)
+#     holdfast_test(NAME crash-insert VERB test RECOVER "'$<TARGET_FILE:app>' check pool" COMMAND app run pool)
 #
 # COMMAND is the program and its arguments; a target's name stands for its file. RECOVER, PROBE and CONTINUE are the
 # options of that name, OPTIONS has others. VERB is test where there is one of these, else check. Each test runs in a
