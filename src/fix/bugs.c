@@ -216,6 +216,7 @@ static void by_crash(struct fix *x, size_t entry)
 		size_t bug = add(x, entry, FIX_BOTH, &r->place);
 		x->with.p[bug].event = r->event;
 		x->with.p[bug].until = ahead->event;
+		x->with.p[bug].needs = &ahead->place;
 		x->bug.p[bug].until = main_place(&ahead->place);
 		set_holder(x, bug, &ahead->place);
 		any = true;

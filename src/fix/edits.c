@@ -23,23 +23,44 @@ static struct source_place source_place(const struct repair_place *p)
 	return (struct source_place){ p->file, p->line, p->column };
 }
 
+static bool in_line(const struct source_owner *o)
+{
+	return o->bytes && o->bytes <= TRACE_LINE && (o->bytes <= 8 || o->bytes <= o->align);
+}
+
+/* "" if there is nothing to do; NULL and err if it cannot be said. */
+static char *say(struct work *w, const struct repair_idiom *i, unsigned acts, const char *address,
+		 const char *size)
+{
+	char *text = repair_idiom_text(i, acts, address ? address : "%a", size ? size : "%n");
+	if (*text && (address || !strstr(text, "%a")))
+		return text;
+	err_set(&w->err, EXIT_NOTHING, "the program's fence needs an address, and there is none");
+	free(text);
+	return NULL;
+}
+
 /* The statements for a range, "" if there is nothing to do; NULL and err if they cannot be said. */
-static char *code(struct work *w, const struct source_statement *at, unsigned acts, uint64_t bytes,
+static char *code(struct work *w, const struct source_statement *at, unsigned acts, bool line,
 		  const char *address, const char *size)
 {
 	const char *top;
+	struct err none;
 	if (fix_syncs(w->x)) { /* one call does it all, and waits */
 		if (!(acts & REPAIR_FLUSH))
 			return xstrdup("");
 		acts = FIX_BOTH;
 	}
-	struct repair_idiom i = fix_idiom(w->x, at, bytes, acts, &top);
-	char *text = repair_idiom_text(&i, acts, address ? address : "%a", size ? size : "%n");
+	struct repair_idiom i = fix_idiom(w->x, at, line, acts, &top);
+	char *text = say(w, &i, acts, address, size);
 	repair_idiom_free(&i);
-	if (!*text || (!address && strstr(text, "%a")))
-		err_set(&w->err, EXIT_NOTHING,
-			"the program's fence needs an address, and there is none");
-	else if (!top || !source_insert_top(w->x->source, at->file, top, &w->edits, &w->err))
+	if (text && source_may_follow(w->x->source, at, text, &none)) {
+		free(text);
+		i = fix_own_idiom(w->x, at, acts, &top);
+		text = say(w, &i, acts, address, size);
+		repair_idiom_free(&i);
+	}
+	if (text && (!top || !source_insert_top(w->x->source, at->file, top, &w->edits, &w->err)))
 		return fix_spaced(at->file, text);
 	free(text);
 	return NULL;
@@ -68,7 +89,7 @@ static char *guarded(const char *guard, const char *lines, const char *indent)
 static int put_after_loop(struct work *w, const struct source_loop *loop, unsigned acts,
 			  struct source_edits *to)
 {
-	char *text = code(w, &loop->statement, acts, 0, loop->base, loop->bytes);
+	char *text = code(w, &loop->statement, acts, false, loop->base, loop->bytes);
 	char *all = text && loop->guard
 			    ? guarded(loop->guard, text, fix_indent(loop->statement.file))
 			    : xstrdup(text ? text : "");
@@ -78,9 +99,33 @@ static int put_after_loop(struct work *w, const struct source_loop *loop, unsign
 	return bad ? -1 : 1;
 }
 
+static bool is_within(const struct fix_at *at, const struct source_loop *loop, const char *file)
+{
+	const struct source_file *f = loop->statement.file;
+	return !strcmp(at->file, file) && at->line >= source_place_of(f, loop->body.from).line &&
+	       at->line <= source_place_of(f, loop->body.to).line;
+}
+
+/* Nothing in the loop flushes or waits, itself or in what it calls, and what needs the store to be persistent is not there. */
+static bool is_quiet(const struct work *w, const struct fix_bug *b, const struct source_loop *loop)
+{
+	const char *file = b->frame[0]->file;
+	if (!w->x->o.dir)
+		return false;
+	for (size_t i = 0; i < w->x->persists.n; i++)
+		if (is_within(&w->x->persists.p[i], loop, file))
+			return false;
+	for (size_t i = 0; b->needs && i < b->needs->n; i++) {
+		const struct srcloc_frame *f = &b->needs->frame[i];
+		if (f->file && is_within(&(struct fix_at){ f->file, f->line }, loop, file))
+			return false;
+	}
+	return true;
+}
+
 /*
- * A loop whose whole body is the store, over a range that is known: one flush of the range behind the loop does for all of
- * its rounds, for nothing else happens in them. 1: so it is done.
+ * A loop that stores over a range that is known: one flush of the range behind the loop does for all of its rounds, if the store is
+ * all that happens in them, or nothing there persists. 1: so it is done.
  */
 static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 		      struct source_edits *to)
@@ -91,7 +136,7 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	struct err none;
 	if (!f || !acts || b->store.statement.where == SOURCE_IN_EXPRESSION ||
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
-	    !loop.alone || loop.statement.no_after)
+	    (!loop.alone && !is_quiet(w, b, &loop)) || loop.statement.no_after)
 		return 0;
 	return put_after_loop(w, &loop, acts, to);
 }
@@ -113,7 +158,7 @@ static int after_lifted(struct work *w, const struct fix_bug *b, unsigned acts,
 			struct source_edits *to)
 {
 	const struct source_owner *o = &b->store.owner;
-	char *text = code(w, &b->lifted, acts, o->bytes, o->address, o->size);
+	char *text = code(w, &b->lifted, acts, in_line(o), o->address, o->size);
 	int bad = !text ||
 		  (*text && source_insert_after(w->x->source, &b->lifted, text, to, &w->err));
 	free(text);
@@ -132,9 +177,9 @@ static int after_store(struct work *w, const struct fix_bug *b, const struct rep
 	if (done)
 		return done < 0 ? -1 : 0;
 	char *text = !acts   ? xstrdup("")
-		     : whole ? code(w, &s->statement, acts, s->owner.bytes, s->owner.address,
+		     : whole ? code(w, &s->statement, acts, in_line(&s->owner), s->owner.address,
 				    s->owner.size)
-			     : code(w, &s->statement, acts, s->bytes, s->address, s->size);
+			     : code(w, &s->statement, acts, s->in_line, s->address, s->size);
 	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));
 	free(text);
 	return bad ? -1 : 0;
@@ -173,7 +218,7 @@ static int fence_at(struct work *w, const struct repair_fix *f)
 		return -1;
 	if (f->form == REPAIR_FLUSHED)
 		address = flushed_address(w, &at);
-	char *text = code(w, &s, REPAIR_FENCE, 0, address, NULL);
+	char *text = code(w, &s, REPAIR_FENCE, false, address, NULL);
 	int bad = !text ||
 		  (f->form == REPAIR_BEFORE
 			   ? source_insert_before(w->x->source, &s, text, &w->edits, &w->err)
@@ -185,7 +230,7 @@ static int fence_at(struct work *w, const struct repair_fix *f)
 static int add_code(struct work *w, const struct source_statement *at, unsigned acts,
 		    const struct fix_range *r, struct buf *to)
 {
-	char *text = code(w, at, acts, 0, r->address, r->size);
+	char *text = code(w, at, acts, false, r->address, r->size);
 	if (!text)
 		return -1;
 	buf_printf(to, "%s%s", to->n ? "\n" : "", text);
@@ -303,7 +348,7 @@ static int in_copy(struct work *w, const struct repair_fix *f, size_t bug)
 	if (!(f->acts & REPAIR_FENCE))
 		return 0;
 	const struct source_statement *s = &b->call[f->site].statement;
-	char *text = code(w, s, REPAIR_FENCE, 0, NULL, NULL);
+	char *text = code(w, s, REPAIR_FENCE, false, NULL, NULL);
 	int bad =
 		!text || (*text && source_insert_after(w->x->source, s, text, &w->edits, &w->err));
 	free(text);

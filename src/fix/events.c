@@ -29,6 +29,7 @@ struct scan {
 	uint64_t fences, run, last; /* so far; the line of the last store */
 	size_t flushing;            /* which of `seen` flushes line after line; SIZE_MAX: none */
 	uint64_t lines, next;       /* … how many so far, and the next of them */
+	struct fix_transactions transactions;
 };
 
 /* What an event does for lines that are on their way. */
@@ -135,6 +136,7 @@ static void open_bug(struct scan *s, const struct trace_event *e, size_t k)
 	w->run = s->run;
 	w->fenced = UINT64_MAX;
 	w->stored = e->num;
+	w->logs = fix_in_transaction(&s->transactions, e);
 	s->x->bug.p[k].line = hash_mix(e->process, e->arg[0] / unit) | 1;
 	if (site && site->class == TRACE_SITE_NT_STORE) {
 		s->x->bug.p[k].lacks &= ~(unsigned)REPAIR_FLUSH;
@@ -217,6 +219,7 @@ static int walk(struct scan *s, struct err *err)
 	s->flushing = SIZE_MAX;
 	while ((more = trace_next(s->reader, &e, err)) == 1) {
 		srcloc_trace_feed(s->srcloc, &e);
+		fix_see_call(&s->transactions, trace_defs(s->reader), &e);
 		size_t seen = see(s, &e);
 		pass(s, &e);
 		open_bugs(s, &e, seen);
@@ -237,19 +240,30 @@ static void set_flush(struct repair_bug *b, const struct finding_place *p)
 						  finding_intern(m->function), m->line, m->column };
 }
 
+static void note_persists(struct fix *x, const struct finding_place *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->frame[i].file)
+			VEC_PUSH(&x->persists, ((struct fix_at){ finding_intern(p->frame[i].file),
+								 p->frame[i].line }));
+}
+
 static void conclude(struct scan *s)
 {
 	finding_helpers_decide(s->helpers);
 	for (size_t i = 0; i < s->seen.n; i++) {
 		struct seen *e = &s->seen.p[i];
 		finding_helpers_mark(s->helpers, e->place.frame, e->place.n);
-		if (e->act.acts)
-			fix_add_means(s->x, &e->place, &e->act);
+		if (!e->act.acts)
+			continue;
+		note_persists(s->x, &e->place);
+		fix_add_means(s->x, &e->place, &e->act);
 	}
 	for (size_t i = 0; i < s->seen.n; i++)
 		if (!s->seen.p[i].act.acts)
 			fix_drop_means(s->x, &s->seen.p[i].place);
 	fix_decide_means(s->x);
+	fix_log_rather(s->x);
 	for (size_t i = 0; i < s->x->bug.n; i++) {
 		struct fix_bug *w = &s->x->with.p[i];
 		if (!w->flush.n)
@@ -284,5 +298,6 @@ int fix_read_trace(struct fix *x, struct err *err)
 	VEC_FREE(&s.unfenced);
 	hmap_free(&s.by_site);
 	hmap_free(&s.bug_at);
+	VEC_FREE(&s.transactions.thread);
 	return bad;
 }

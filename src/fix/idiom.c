@@ -13,15 +13,14 @@ static bool is_inside(const struct fix_means *m, bool inner)
 
 /* The function of this file that does just these acts: one for ranges, the most used. */
 static const char *own(const struct fix *x, const struct source_file *file, unsigned acts,
-		       uint64_t bytes, bool inner)
+		       bool line, bool inner)
 {
 	const struct fix_means *best = NULL;
 	for (size_t i = 0; i < x->means.n; i++) {
 		const struct fix_means *m = &x->means.p[i];
 		const char *base = strrchr(m->file, '/');
 		size_t n = base ? strlen(base) : 0, len = strlen(file->path);
-		if (m->acts != acts || !m->pattern || (m->one_line && (!bytes || bytes > 8)) ||
-		    is_inside(m, inner))
+		if (m->acts != acts || !m->pattern || (m->one_line && !line) || is_inside(m, inner))
 			continue;
 		if (!n || n > len || strcmp(file->path + len - n, base))
 			continue;
@@ -33,16 +32,15 @@ static const char *own(const struct fix *x, const struct source_file *file, unsi
 }
 
 /* What other files of the program persist with, if this one sees it, too. */
-static const char *others(struct fix *x, const struct source_file *file, unsigned acts,
-			  uint64_t bytes, bool inner)
+static const char *others(struct fix *x, const struct source_file *file, unsigned acts, bool line,
+			  bool inner)
 {
 	const struct fix_means *best = NULL;
 	for (size_t i = 0; i < x->means.n; i++) {
 		const struct fix_means *m = &x->means.p[i];
 		struct err none;
 		if (m->acts == acts && m->general && !is_inside(m, inner) &&
-		    (!m->one_line || (bytes && bytes <= 8)) &&
-		    (!best || (best->one_line && !m->one_line)) &&
+		    (!m->one_line || line) && (!best || (best->one_line && !m->one_line)) &&
 		    !source_declared(x->source, file, m->full, &none))
 			best = m;
 	}
@@ -81,27 +79,26 @@ static const char *others(struct fix *x, const struct source_file *file, unsigne
 	"}\n"                                                                                      \
 	"#endif\n"
 
-/* Instead of %l, lines from that of the address on: what a number holds, else as many as the range touches. */
-static char *with_lines(char *pattern, uint64_t bytes)
+/* Instead of %l, lines from that of the address on: one, or as many as the range touches. */
+static char *with_lines(char *pattern, bool line)
 {
 	char *at = pattern ? strstr(pattern, "%l") : NULL, *out;
 	if (!at)
 		return pattern;
 	out = xasprintf("%.*s%s%s", (int)(at - pattern), pattern,
-			bytes && bytes <= 8 ? "1" : "((unsigned long)%a % 64 + %m + 63) / 64",
-			at + 2);
+			line ? "1" : "((unsigned long)%a % 64 + %m + 63) / 64", at + 2);
 	free(pattern);
 	return out;
 }
 
 /* The file's own, or that of a library that it sees. */
-static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts,
-			 uint64_t bytes, bool inner)
+static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts, bool line,
+			 bool inner)
 {
-	const char *pattern = own(x, at->file, acts, bytes, inner);
+	const char *pattern = own(x, at->file, acts, line, inner);
 	if (!pattern)
-		pattern = others(x, at->file, acts, bytes, inner);
-	return with_lines(fix_library_pattern(x, at, pattern), bytes);
+		pattern = others(x, at->file, acts, line, inner);
+	return with_lines(fix_library_pattern(x, at, pattern), line);
 }
 
 /* What is lacking, as far as a library has it. */
@@ -128,39 +125,55 @@ bool fix_syncs(const struct fix *x)
 	return x->o.model && !strcmp(x->o.model, "msync");
 }
 
-struct repair_idiom fix_idiom(struct fix *x, const struct source_statement *at, uint64_t bytes,
+/* Adds what is lacking still: functions, whatever the program has, so that they may be a part of an expression. */
+static void add_ours(struct fix *x, unsigned acts, struct repair_idiom *i, const char **top)
+{
+	if (fix_syncs(x)) {
+		*top = OWN_SYNC;
+		i->persist = xstrdup("sync_range_(%a, %n)");
+		return;
+	}
+	if (acts & REPAIR_FLUSH && !i->flush) {
+		*top = OWN_FLUSH;
+		i->flush = xstrdup("flush_range_(%a, %n)");
+	}
+	if (acts & REPAIR_FENCE && !i->fence) {
+		*top = *top ? *top : "#include <immintrin.h>\n";
+		i->fence = xstrdup("_mm_sfence()");
+	}
+}
+
+struct repair_idiom fix_own_idiom(struct fix *x, const struct source_statement *at, unsigned acts,
+				  const char **top)
+{
+	struct repair_idiom i = { 0 };
+	*top = NULL;
+	if (!fix_syncs(x))
+		add_library(x, at, acts, &i);
+	if (!enough(&i, acts))
+		add_ours(x, acts, &i, top);
+	return i;
+}
+
+struct repair_idiom fix_idiom(struct fix *x, const struct source_statement *at, bool line,
 			      unsigned acts, const char **top)
 {
 	struct repair_idiom i = {
-		.flush = pattern_for(x, at, REPAIR_FLUSH, bytes, false),
-		.fence = pattern_for(x, at, REPAIR_FENCE, bytes, false),
-		.persist = pattern_for(x, at, FIX_BOTH, bytes, false),
+		.flush = pattern_for(x, at, REPAIR_FLUSH, line, false),
+		.fence = pattern_for(x, at, REPAIR_FENCE, line, false),
+		.persist = pattern_for(x, at, FIX_BOTH, line, false),
 	};
 	if (!i.flush && !i.persist)
-		i.flush = pattern_for(x, at, REPAIR_FLUSH, bytes, true);
+		i.flush = pattern_for(x, at, REPAIR_FLUSH, line, true);
 	*top = NULL;
 	if (acts == REPAIR_FLUSH && !i.flush &&
 	    i.persist) /* a fence more, as the program does it */
 		i.flush = xstrdup(i.persist);
 	if (enough(&i, acts))
 		return i;
-	if (fix_syncs(x)) {
-		*top = OWN_SYNC;
-		i.persist = xstrdup("sync_range_(%a, %n)");
-		return i;
-	}
-	add_library(x, at, acts, &i);
-	if (enough(&i, acts))
-		return i;
-	if (acts & REPAIR_FLUSH && !i.flush) {
-		*top = OWN_FLUSH;
-		i.flush = xstrdup("flush_range_(%a, %n)");
-	}
-	if (acts & REPAIR_FENCE && !i.fence) {
-		*top = acts & REPAIR_FLUSH ? *top : "#include <immintrin.h>\n";
-		if (!*top)
-			*top = "#include <immintrin.h>\n";
-		i.fence = xstrdup("_mm_sfence()");
-	}
+	if (!fix_syncs(x))
+		add_library(x, at, acts, &i);
+	if (!enough(&i, acts))
+		add_ours(x, acts, &i, top);
 	return i;
 }

@@ -34,9 +34,17 @@ struct fix_bug {
 	uint64_t run;    /* of stores to one line, which it is in */
 	uint64_t block;
 	uint32_t bytes;
+	const struct finding_place *needs; /* I, of a crash; else NULL */
+	bool logs;                  /* a transaction is under way that does not know of the store */
 	struct finding_place flush; /* where the line is flushed */
 	bool lift;                  /* a flush of the whole struct may follow this statement: */
 	struct source_statement lifted;
+};
+
+/* A line of the source. */
+struct fix_at {
+	const char *file;
+	uint32_t line;
 };
 
 struct fix_entry {
@@ -82,6 +90,7 @@ struct fix {
 	VEC(struct fix_bug) with; /* one for each bug */
 	VEC(struct fix_entry) entry;
 	VEC(struct fix_means) means;
+	VEC(struct fix_at) persists; /* what flushes or waits, with all that leads there */
 	struct repair_plan plan;
 	VEC(char *) out; /* of each fix of the plan: why it is not in the patch; NULL: it is */
 	VEC(struct fix_removal) removal;
@@ -108,6 +117,19 @@ bool fix_is_changed(const char *from, const char *to, const char *expression);
 int fix_read_trace(struct fix *, struct err *);
 /* … what an event does for lines that are on their way. */
 unsigned fix_acts_of(const struct trace_event *);
+/* transactions.c: which threads are in the work of a transaction of libpmemobj. */
+struct fix_transactions {
+	VEC(struct fix_transaction {
+		uint64_t thread;
+		unsigned depth;
+		bool over; /* it commits, or aborts */
+	})
+	thread;
+};
+void fix_see_call(struct fix_transactions *, const struct trace_defs *, const struct trace_event *);
+bool fix_in_transaction(const struct fix_transactions *, const struct trace_event *);
+/* What a transaction should know of is logged, rather than flushed, where that can be done. */
+void fix_log_rather(struct fix *);
 /* operations.c: a fence that follows when the operation has ended is too late. */
 int fix_find_late(struct fix *, struct trace_reader *, struct err *);
 /* counts.c: how often the sites are executed, and what for. */
@@ -123,8 +145,12 @@ void fix_decide_means(struct fix *);
 /* idiom.c */
 bool fix_syncs(const struct fix *); /* with msync, which flushes and waits */
 /* How a file persists: its own functions, else a small one of ours, which is added to the edits. */
-struct repair_idiom fix_idiom(struct fix *, const struct source_statement *, uint64_t bytes,
+struct repair_idiom fix_idiom(struct fix *, const struct source_statement *,
+			      bool line, /* of one cache line */
 			      unsigned acts, const char **top);
+/* … without the program's, which may be statements: a library's, else ours. */
+struct repair_idiom fix_own_idiom(struct fix *, const struct source_statement *, unsigned acts,
+				  const char **top);
 /* library.c: what programs call that persist with libpmem or libpmemobj. */
 struct fix_library {
 	const char *name;

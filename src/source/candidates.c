@@ -66,13 +66,27 @@ static uint32_t object_of(const struct source_tree *t, uint32_t call, enum sourc
 	return 0;
 }
 
+/* "std::fill" of what the C++ library has; else the name alone. */
+static const char *name_with_std(const struct source_tree *t, uint32_t call)
+{
+	const char *name = source_node_name(t, call), *in = "";
+	CXCursor d = source_lib.getCursorReferenced(NODE(t, call)->cursor);
+	if (!t->unit->cxx || source_lib.Cursor_isNull(d))
+		return name;
+	for (d = source_lib.getCursorSemanticParent(d);
+	     source_lib.getCursorKind(d) == CXCursor_Namespace;
+	     d = source_lib.getCursorSemanticParent(d))
+		in = source_string(t->source, source_lib.getCursorSpelling(d));
+	return strcmp(in, "std") == 0 ? source_sized(t, "std::%s", name) : name;
+}
+
 static bool as_writer(const struct source_tree *t, uint32_t i, struct source_candidate *c)
 {
 	const struct source_node *n = NODE(t, i);
 	const char *name;
 	unsigned shift = 1; /* the callee comes first */
 	if (n->kind == CXCursor_CallExpr) {
-		name = source_node_name(t, i);
+		name = name_with_std(t, i);
 	} else if (n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last) {
 		const char *text = t->file->text + n->from;
 		size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789");
@@ -87,6 +101,9 @@ static bool as_writer(const struct source_tree *t, uint32_t i, struct source_can
 		return false;
 	*c = (struct source_candidate){ i, target, w->form, w, 0 };
 	CXType to = source_node_canonical(t, source_node_peel(t, target));
+	bool elements = w->extent == SOURCE_EXTENT_BETWEEN || w->extent == SOURCE_EXTENT_COUNT;
+	if (elements && to.kind != CXType_Pointer && to.kind != CXType_ConstantArray)
+		return false;
 	if (w->extent == SOURCE_EXTENT_FIXED)
 		c->bytes = w->arg;
 	else if (w->extent == SOURCE_EXTENT_TYPE && to.kind == CXType_Pointer)

@@ -66,6 +66,16 @@ static bool is_alone(const struct source_tree *t, uint32_t i, uint32_t statement
 	return true;
 }
 
+/* With the parentheses around it, which nobody would write around a name. */
+static struct source_span in_parentheses(const struct source_tree *t, uint32_t i,
+					 uint32_t statement)
+{
+	while (NODE(t, i)->parent != statement &&
+	       NODE(t, NODE(t, i)->parent)->kind == CXCursor_ParenExpr)
+		i = NODE(t, i)->parent;
+	return (struct source_span){ NODE(t, i)->from, NODE(t, i)->to };
+}
+
 void source_follow(const struct source_tree *t, uint32_t i, uint32_t statement,
 		   struct source_statement *st)
 {
@@ -85,8 +95,10 @@ void source_follow(const struct source_tree *t, uint32_t i, uint32_t statement,
 	st->result_type = none || dropped ? NULL : text;
 	st->no_after = NULL;
 	if (st->where == SOURCE_IN_CONDITION && !conditional && !none && !st->no_before &&
-	    !st->label && !st->jumps && is_alone(t, i, statement))
+	    !st->label && !st->jumps && is_alone(t, i, statement)) {
+		st->result = in_parentheses(t, i, statement);
 		return;
+	}
 	st->where = SOURCE_IN_EXPRESSION;
 	st->no_before = "it is a part of a statement that may not be executed, or more than once";
 	st->bare = dropped || NODE(t, NODE(t, i)->parent)->kind == CXCursor_ParenExpr;
@@ -123,6 +135,14 @@ static enum CXChildVisitResult find_macro(CXCursor c, CXCursor parent, CXClientD
 	return CXChildVisit_Continue;
 }
 
+/* A statement of the compiler's that ends with the semicolon of whoever uses the macro. */
+static bool is_asm(const char *p)
+{
+	size_t n = strspn(p, "_asm");
+	return (n == 3 && !strncmp(p, "asm", 3)) || (n == 5 && !strncmp(p, "__asm", 5)) ||
+	       (n == 7 && !strncmp(p, "__asm__", 7));
+}
+
 /* A macro that stands for statements, do { … } while (0), is no expression. */
 static bool is_statements(struct source *s, const struct source_file *f, const char *name,
 			  size_t len)
@@ -146,7 +166,7 @@ static bool is_statements(struct source *s, const struct source_file *f, const c
 	    to > in->size)
 		return true;
 	for (size_t at = from; at < to; at++)
-		if (in->text[at] == ';' || in->text[at] == '{')
+		if (in->text[at] == ';' || in->text[at] == '{' || is_asm(in->text + at))
 			return true;
 	return false;
 }
@@ -161,7 +181,8 @@ const char *source_as_expression(struct source *s, const struct source_file *f, 
 			word++;
 		while (len > 0 && (p[len - 1] == ';' || p[len - 1] == ' '))
 			len--;
-		if (!word || p[word] != '(' || is_statements(s, f, p, word)) {
+		if (!word || p[word + strspn(p + word, " ")] != '(' ||
+		    is_statements(s, f, p, word)) {
 			buf_free(&b);
 			err_set(err, EXIT_PROGRAM,
 				"it is a part of a statement, and %.*s is no expression", (int)word,

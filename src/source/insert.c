@@ -245,6 +245,14 @@ int source_insert_before(struct source *s, const struct source_statement *st, co
 	return 0;
 }
 
+int source_may_follow(struct source *s, const struct source_statement *st, const char *code,
+		      struct err *err)
+{
+	return st->where != SOURCE_IN_EXPRESSION || source_as_expression(s, st->file, code, err)
+		       ? 0
+		       : -1;
+}
+
 int source_insert_after(struct source *s, const struct source_statement *st, const char *code,
 			struct source_edits *e, struct err *err)
 {

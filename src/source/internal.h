@@ -2,7 +2,7 @@
 /*
  * Inside src/source. Reading order: this file; lib.c (libclang, loaded late), files.c (names and texts),
  * flags.c (how a unit was compiled), unit.c (parsing), condition.c (what was skipped), tree.c (the nodes of one function); then the questions:
- * statement.c, store.c with candidates.c, writers.c, effects.c, expression.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
+ * statement.c, store.c with candidates.c, extent.c, writers.c, effects.c, expression.c, pure.c and render.c, call.c, function.c, loop.c; and the edits: text.c (white space
  * and comments), insert.c, edit.c, diff.c.
  */
 #ifndef HOLDFAST_SOURCE_INTERNAL_H
@@ -260,6 +260,7 @@ int source_open_place(struct source *, const struct source_place *, struct sourc
 int source_statement_of(const struct source_tree *, uint32_t node, uint32_t *at,
 			struct source_statement *, struct err *);
 bool source_is_statement(const struct source_tree *, uint32_t node);
+bool source_is_loop(enum CXCursorKind);
 /* What comes after the expression, which is in a condition or a header, or may not be executed, where that is possible. */
 void source_follow(const struct source_tree *, uint32_t node, uint32_t statement,
 		   struct source_statement *);
@@ -305,6 +306,8 @@ int source_call_of(const struct source_tree *, uint32_t node, struct source_call
 /* What a node assigns to: 0, it is no assignment, ++ or --. */
 uint32_t source_assigned(const struct source_tree *, uint32_t, enum source_form *);
 
+#define SOURCE_LINE 64 /* bytes of a cache line */
+
 /* ---- functions that write ---- */
 
 enum source_extent {
@@ -313,6 +316,8 @@ enum source_extent {
 	SOURCE_EXTENT_STRING,  /* the string that is there afterwards */
 	SOURCE_EXTENT_TYPE,    /* what the destination points to */
 	SOURCE_EXTENT_FIXED,   /* so many */
+	SOURCE_EXTENT_BETWEEN, /* as many elements as from this argument to the next */
+	SOURCE_EXTENT_COUNT,   /* an argument says how many elements */
 };
 struct source_writer {
 	const char *name;
@@ -338,6 +343,13 @@ typedef VEC(struct source_candidate) source_candidates;
 void source_candidates_at(const struct source_tree *, const struct source_place *, size_t offset,
 			  uint64_t bytes, source_candidates *);
 
+/* Address and size of what a pointer leads to, where it is so large. */
+bool source_through_pointer(const struct source_tree *, uint32_t pointer, uint64_t bytes,
+			    struct source_store *);
+/* … of what a function writes. -1: its arguments do not say it, or not again. */
+int source_writer_extent(const struct source_tree *, const struct source_candidate *,
+			 uint32_t statement, struct source_store *, struct err *);
+
 /* ---- text ---- */
 
 size_t source_skip_blank(const char *text, size_t at, size_t end); /* white space and comments */
@@ -345,8 +357,8 @@ size_t source_line_end(const struct source_file *, size_t at);     /* before its
 /* The white space that the line of the offset begins with. */
 struct source_span source_indent(const struct source_file *, size_t at);
 const char *source_indent_unit(const struct source_file *);
-/* A name for a variable that the file does not use: `stem`, or with a number. For the same offset it is the
- * same name. */
+/* A name for a variable that the file does not use, nor has the function got it from here: `stem`, or with a number. For
+ * the same offset it is the same name. */
 const char *source_new_name(struct source *, const struct source_file *, const char *stem,
 			    size_t at);
 

@@ -12,12 +12,6 @@ struct counting {
 	bool also; /* <=: the last, too */
 };
 
-static bool is_loop(enum CXCursorKind k)
-{
-	return k == CXCursor_ForStmt || k == CXCursor_WhileStmt || k == CXCursor_DoStmt ||
-	       k == CXCursor_CXXForRangeStmt;
-}
-
 static bool is_variable(const struct source_tree *t, uint32_t i, CXCursor v)
 {
 	i = source_node_peel(t, i);
@@ -304,7 +298,7 @@ static int describe(const struct source_tree *t, uint32_t node, uint32_t lvalue,
 		    struct source_loop *out, struct err *err)
 {
 	uint32_t loop = node, at;
-	while (loop && !(is_loop(NODE(t, loop)->kind) && source_is_statement(t, loop) &&
+	while (loop && !(source_is_loop(NODE(t, loop)->kind) && source_is_statement(t, loop) &&
 			 !source_macro_at(t->unit, t->in, NODE(t, loop)->from, NODE(t, loop)->to)))
 		loop = NODE(t, loop)->parent; /* the do … while (0) of a macro is none */
 	if (!loop)

@@ -7,8 +7,6 @@
 
 #include "source/internal.h"
 
-#define LINE 64 /* bytes of a cache line */
-
 /* Where a member is in the struct that `base` is, or points to; false: that struct inherits it, or nobody knows. */
 static bool add_offset(const struct source_node *member, CXType in, uint64_t *offset)
 {
@@ -61,8 +59,8 @@ void source_owner_of(const struct source_tree *t, uint32_t lvalue, struct source
 		bool arrow = in.kind == CXType_Pointer;
 		in = arrow ? source_lib.getCanonicalType(source_lib.getPointeeType(in)) : in;
 		known = known && add_offset(n, in, &offset);
-		if (!out->address || source_type_size(in) <= LINE ||
-		    (arrow && known && source_lib.Type_getAlignOf(in) >= LINE))
+		if (!out->address || source_type_size(in) <= SOURCE_LINE ||
+		    (arrow && known && source_lib.Type_getAlignOf(in) >= SOURCE_LINE))
 			fill(t, n->first, arrow, in, known ? offset : UINT64_MAX, out);
 		if (arrow)
 			return;
@@ -79,5 +77,5 @@ void source_array_owner(const struct source_tree *t, uint32_t target, struct sou
 	    source_lib.getArraySize(type) < 2)
 		return;
 	source_owner_of(t, in, out);
-	out->offset = out->align >= LINE && out->bytes <= LINE ? 0 : UINT64_MAX;
+	out->offset = out->align >= SOURCE_LINE && out->bytes <= SOURCE_LINE ? 0 : UINT64_MAX;
 }

@@ -142,6 +142,7 @@ struct source_store {
 	 */
 	const char *address, *size;
 	uint64_t bytes;    /* how many, where known; else 0 */
+	bool in_line;      /* address and size are in one cache line, by the type */
 	bool bitfield;     /* address and size are those of the struct that has it */
 	bool merged;       /* the store is larger: the compiler made one of several statements */
 	const char *calls; /* the function, of COPY, STREAM and ATOMIC; else NULL */
@@ -294,6 +295,9 @@ int source_insert_before(struct source *, const struct source_statement *, const
 			 struct source_edits *, struct err *);
 int source_insert_after(struct source *, const struct source_statement *, const char *code,
 			struct source_edits *, struct err *);
+/* Whether the code, statements, can be put behind it: behind a part of a statement only what is an expression can. */
+int source_may_follow(struct source *, const struct source_statement *, const char *code,
+		      struct err *);
 /* Code after a store, for which its capture is put before it. Once per store: later ones pass the same. */
 int source_insert_store(struct source *, const struct source_store *, const char *code,
 			struct source_edits *, struct err *);

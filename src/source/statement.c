@@ -5,7 +5,7 @@
 
 #include "source/internal.h"
 
-static bool is_loop(enum CXCursorKind k)
+bool source_is_loop(enum CXCursorKind k)
 {
 	return k == CXCursor_ForStmt || k == CXCursor_WhileStmt || k == CXCursor_DoStmt ||
 	       k == CXCursor_CXXForRangeStmt;
@@ -230,7 +230,7 @@ static void place(const struct source_tree *t, uint32_t node, uint32_t i,
 		const char *why = header_reason(n->kind);
 		if (!why)
 			continue;
-		bool loop = is_loop(n->kind);
+		bool loop = source_is_loop(n->kind);
 		st->where = loop ? SOURCE_IN_HEADER : SOURCE_IN_CONDITION;
 		st->no_after = why;
 		if (loop)

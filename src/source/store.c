@@ -69,6 +69,14 @@ static bool same_struct(const struct source_tree *t, const source_candidates *al
 	return true;
 }
 
+/* What is so large, and so aligned, is in one cache line. */
+static bool fits_line(CXType type)
+{
+	uint64_t bytes = source_type_size(type);
+	long long align = source_lib.Type_getAlignOf(source_lib.getCanonicalType(type));
+	return bytes && bytes <= SOURCE_LINE && align > 0 && bytes <= (uint64_t)align;
+}
+
 /* Address and size of the whole struct: of a bit-field, and of several members that a macro stores to. */
 static int whole_struct(const struct source_tree *t, uint32_t lvalue, struct source_store *out,
 			struct err *err)
@@ -81,6 +89,8 @@ static int whole_struct(const struct source_tree *t, uint32_t lvalue, struct sou
 	if (!text)
 		return err_set(err, EXIT_PROGRAM, "the struct of %s cannot be named", out->lvalue);
 	out->bitfield = true;
+	CXType type = base ? source_node_canonical(t, base) : (CXType){ 0 };
+	out->in_line = base && fits_line(arrow ? source_lib.getPointeeType(type) : type);
 	out->address = source_keep(t->source, xasprintf(arrow ? "%s" : "&%s", text));
 	out->size = source_keep(t->source, xasprintf(arrow ? "sizeof(*%s)" : "sizeof(%s)", text));
 	return 0;
@@ -129,6 +139,15 @@ static void keep_pointer(const struct source_tree *t, const char *type, const ch
 	out->statement.first = source_keep(s, xasprintf("%s = %s, ", name, value));
 }
 
+/* q++ of *q++, &p->a[i++] of p->a[i++]. */
+static const char *pointer_to(const struct source_tree *t, uint32_t lvalue, const char *text)
+{
+	uint32_t in = source_node_inside(t, lvalue);
+	const char *pointer =
+		source_node_is_dereference(t, in) ? source_node_text(t, NODE(t, in)->first) : NULL;
+	return pointer ? pointer : source_sized(t, "&%s", text);
+}
+
 /* A declaration before the statement, for an expression that has no other value than once. */
 static int capture(const struct source_tree *t, const struct source_candidate *c, bool rewrite,
 		   struct source_store *out, struct err *err)
@@ -163,7 +182,7 @@ static int capture(const struct source_tree *t, const struct source_candidate *c
 		out->replacement = name;
 	} else {
 		keep_pointer(t, source_keep(s, xasprintf("%s *", type_text)), name,
-			     source_sized(t, "&%s", text), out);
+			     pointer_to(t, c->target, text), out);
 		out->replacement = source_keep(
 			s, xasprintf(c->form == SOURCE_INCREMENT ? "(*%s)" : "*%s", name));
 	}
@@ -194,7 +213,7 @@ uint32_t source_uncast(const struct source_tree *t, uint32_t i)
  * Address and size of what a pointer leads to: of &p->x, "&p->x" and "sizeof(p->x)"; of p, "p" and "sizeof(*p)". With casts
  * left out where what is below has the same size.
  */
-static bool through_pointer(const struct source_tree *t, uint32_t pointer, uint64_t bytes,
+bool source_through_pointer(const struct source_tree *t, uint32_t pointer, uint64_t bytes,
 			    struct source_store *out)
 {
 	uint32_t in = source_uncast(t, pointer);
@@ -231,74 +250,12 @@ static int lvalue_extent(const struct source_tree *t, const struct source_candid
 	if (is_bitfield(t, c->target))
 		return whole_struct(t, c->target, out, err);
 	if (c->bytes && source_node_is_dereference(t, in) &&
-	    through_pointer(t, NODE(t, in)->first, c->bytes, out))
+	    source_through_pointer(t, NODE(t, in)->first, c->bytes, out))
 		return 0;
 	out->address = source_sized(
 		t, *source_cast_for(source_node_type(t, c->target)) ? "(void *)&%s" : "&%s",
 		out->lvalue);
 	out->size = source_sized(t, "sizeof(%s)", out->lvalue);
-	return 0;
-}
-
-/* An argument of a writer as text, if it means the same after the call. */
-static const char *argument(const struct source_tree *t, const struct source_candidate *c,
-			    unsigned nth, uint32_t statement, struct err *err)
-{
-	uint32_t i = source_node_child(t, c->node, nth + 1);
-	const char *text = i ? source_node_text(t, i) : NULL;
-	if (!text) {
-		err_set(err, EXIT_PROGRAM, "a macro hides how much %s writes", c->writer->name);
-	} else if (source_again(t, i, statement, c->node) != SOURCE_AGAIN) {
-		err_set(err, EXIT_PROGRAM, "%s, which says how much %s writes, has side effects",
-			text, c->writer->name);
-		text = NULL;
-	}
-	return text;
-}
-
-/* Where it cannot be said how much is written: all of the array that it is written to. NULL: it is none. */
-static const char *whole_array(const struct source_tree *t, uint32_t target)
-{
-	uint32_t in = source_node_peel(t, target);
-	const char *text = source_node_text(t, in);
-	return text && source_node_canonical(t, in).kind == CXType_ConstantArray
-		       ? source_sized(t, "sizeof(%s)", text)
-		       : NULL;
-}
-
-static int writer_extent(const struct source_tree *t, const struct source_candidate *c,
-			 uint32_t statement, struct source_store *out, struct err *err)
-{
-	struct source *s = t->source;
-	const char *a, *b;
-	out->address = out->lvalue;
-	switch (c->writer->extent) {
-	case SOURCE_EXTENT_ARG:
-		out->size = argument(t, c, c->writer->arg, statement, err);
-		if (!out->size)
-			out->size = whole_array(t, c->target);
-		return out->size ? 0 : -1;
-	case SOURCE_EXTENT_PRODUCT:
-		a = argument(t, c, c->writer->arg, statement, err);
-		b = a ? argument(t, c, c->writer->arg + 1u, statement, err) : NULL;
-		out->size = b ? source_keep(s, xasprintf("(%s) * (%s)", a, b)) : NULL;
-		return b ? 0 : -1;
-	case SOURCE_EXTENT_STRING:
-		out->size = source_keep(
-			s, xasprintf("%sstrlen(%s) + 1",
-				     *c->writer->name == 's' && c->writer->name[1] == 't'
-					     ? ""
-					     : "__builtin_",
-				     out->lvalue));
-		return 0;
-	case SOURCE_EXTENT_FIXED:
-		out->size = source_keep(s, xasprintf("%u", c->writer->arg));
-		return 0;
-	case SOURCE_EXTENT_TYPE: break;
-	}
-	if (c->bytes && through_pointer(t, c->target, c->bytes, out))
-		return 0;
-	out->size = source_sized(t, "sizeof(*(%s))", out->lvalue);
 	return 0;
 }
 
@@ -333,7 +290,7 @@ static int describe(const struct source_tree *t, const struct source_candidate *
 		    uint32_t statement, struct source_store *out, struct err *err)
 {
 	enum source_again again = source_again(t, c->target, statement, c->node);
-	int rc = c->writer ? writer_extent(t, c, statement, out, err)
+	int rc = c->writer ? source_writer_extent(t, c, statement, out, err)
 			   : lvalue_extent(t, c, out, err);
 	if (rc < 0)
 		return -1;
@@ -379,6 +336,7 @@ static int fill(const struct source_tree *t, const struct source_candidate *c, u
 	CXType type = source_node_type(t, c->writer ? source_node_peel(t, c->target) : c->target);
 	if (c->writer && source_lib.getCanonicalType(type).kind == CXType_Pointer)
 		type = source_lib.getPointeeType(source_lib.getCanonicalType(type));
+	out->in_line = (c->bytes && c->bytes <= 8) || (!c->writer && fits_line(type));
 	out->type = source_type_text(t->source, type);
 	out->calls = c->writer ? c->writer->name : NULL;
 	out->merged = !c->writer && c->bytes && bytes > c->bytes;
@@ -395,6 +353,50 @@ static int fill(const struct source_tree *t, const struct source_candidate *c, u
 	return describe(t, c, statement, out, err);
 }
 
+/* All candidates store to the same in the text. */
+static bool same_lvalue(const struct source_tree *t, const source_candidates *all)
+{
+	const char *first = source_node_text(t, all->p[0].target);
+	for (size_t i = 0; first && i < all->n; i++) {
+		const char *text = source_node_text(t, all->p[i].target);
+		if (all->p[i].writer || !text || strcmp(first, text) != 0)
+			return false;
+	}
+	return first;
+}
+
+/*
+ * Several stores in the header of a loop, to one thing that the loop does not change: what comes behind the loop follows
+ * whichever it is.
+ */
+static bool behind_loop(const struct source_tree *t, const source_candidates *all,
+			struct source_store *out)
+{
+	struct source_statement st;
+	struct err ignored;
+	uint32_t at;
+	if (source_statement_of(t, all->p[0].node, &at, &st, &ignored) < 0 ||
+	    !source_is_loop(NODE(t, at)->kind) || out->capture ||
+	    source_again(t, all->p[0].target, at, all->p[0].node) != SOURCE_AGAIN ||
+	    source_statement_of(t, at, &at, &st, &ignored) < 0)
+		return false;
+	out->statement = st;
+	return true;
+}
+
+/* Which of several in one statement it is nothing tells: what they have in common is what is flushed. */
+static int several(const struct source_tree *t, const struct source_place *p,
+		   const source_candidates *all, struct source_store *out, struct err *err)
+{
+	bool part = out->statement.where == SOURCE_IN_EXPRESSION ||
+		    out->statement.where == SOURCE_IN_HEADER;
+	if (!same_struct(t, all, &out->statement) || (part && !behind_loop(t, all, out)))
+		return err_set(err, EXIT_PROGRAM,
+			       "%s:%u has %zu stores, and nothing tells which one it is",
+			       t->file->name, p->line, all->n);
+	return same_lvalue(t, all) ? 0 : whole_struct(t, all->p[0].target, out, err);
+}
+
 int source_store_in(const struct source_tree *t, const struct source_place *p, size_t offset,
 		    uint64_t bytes, struct source_store *out, uint32_t *node, struct err *err)
 {
@@ -405,11 +407,7 @@ int source_store_in(const struct source_tree *t, const struct source_place *p, s
 		rc = err_set(err, EXIT_PROGRAM, "no statement at %s:%u stores to memory",
 			     t->file->name, p->line);
 	else if ((rc = fill(t, &all.p[0], bytes, out, err)) == 0 && all.n > 1)
-		rc = same_struct(t, &all, &out->statement)
-			     ? whole_struct(t, all.p[0].target, out, err)
-			     : err_set(err, EXIT_PROGRAM,
-				       "%s:%u has %zu stores, and nothing tells which one it is",
-				       t->file->name, p->line, all.n);
+		rc = several(t, p, &all, out, err);
 	if (node && all.n)
 		*node = all.p[0].node;
 	VEC_FREE(&all);

@@ -82,13 +82,34 @@ static bool is_word(int c)
 	return isalnum(c) || c == '_';
 }
 
-static bool uses_word(const struct source_file *f, const char *word)
+/* The function that has the offset, as a range of its file; from == to: none has. */
+static struct source_span function_at(const struct source_unit *u, const struct source_file *f,
+				      size_t at)
+{
+	struct source_span best = { 0 };
+	CXFile in = u ? source_lib.getFile(u->tu, f->path) : NULL;
+	for (size_t i = 0; u && i < u->function.n; i++) {
+		const struct source_range *r = &u->function.p[i];
+		if (r->file == in && r->from <= at && at < r->to &&
+		    (best.to == 0 || r->from < best.from))
+			best = (struct source_span){ r->from, r->to };
+	}
+	return best;
+}
+
+/* In the function, or outside of all. */
+static bool uses_word(const struct source_unit *u, const struct source_file *f,
+		      struct source_span function, const char *word)
 {
 	size_t n = strlen(word);
-	for (const char *p = f->text; (p = strstr(p, word)); p += n)
-		if ((p == f->text || !is_word((unsigned char)p[-1])) &&
-		    !is_word((unsigned char)p[n]))
+	for (const char *p = f->text; (p = strstr(p, word)); p += n) {
+		size_t at = (size_t)(p - f->text);
+		bool whole = (at == 0 || !is_word((unsigned char)p[-1])) &&
+			     !is_word((unsigned char)p[n]);
+		bool inside = function.from <= at && at < function.to;
+		if (whole && (inside || function_at(u, f, at).to == 0))
 			return true;
+	}
 	return false;
 }
 
@@ -97,12 +118,18 @@ const char *source_new_name(struct source *s, const struct source_file *f, const
 {
 	uint64_t file = hash_bytes(f->path, strlen(f->path)), val;
 	uint64_t asked = hash_mix(hash_mix(file, at), hash_bytes(stem, strlen(stem)));
+	struct source_unit *u = NULL;
+	struct err none;
+	if (source_unit_of(s, f, &u, &none) < 0)
+		u = NULL;
+	struct source_span in = function_at(u, f, at);
+	uint64_t scope = hash_mix(file, in.from);
 	if (hmap_get(&s->name_of, asked, &val))
 		return (const char *)(uintptr_t)val;
 	for (unsigned i = 1;; i++) {
 		char *name = i == 1 ? xstrdup(stem) : xasprintf("%s%u", stem, i);
-		uint64_t key = hash_mix(file, hash_bytes(name, strlen(name)));
-		if (!hmap_get(&s->name_used, key, &val) && !uses_word(f, name)) {
+		uint64_t key = hash_mix(scope, hash_bytes(name, strlen(name)));
+		if (!hmap_get(&s->name_used, key, &val) && !uses_word(u, f, in, name)) {
 			hmap_put(&s->name_used, key, 1);
 			hmap_put(&s->name_of, asked, (uintptr_t)name);
 			return source_keep(s, name);

@@ -13,6 +13,8 @@
 #define STRING SOURCE_EXTENT_STRING
 #define TYPE SOURCE_EXTENT_TYPE
 #define FIXED SOURCE_EXTENT_FIXED
+#define BETWEEN SOURCE_EXTENT_BETWEEN
+#define COUNT SOURCE_EXTENT_COUNT
 #define COPY SOURCE_COPY
 #define STREAM SOURCE_STREAM
 #define ATOMIC SOURCE_ATOMIC
@@ -69,6 +71,17 @@ static const struct source_writer writers[] = {
 	{ "_mm256_storeu_si256", COPY, 0, FIXED, 32 },
 	{ "_mm512_store_si512", COPY, 0, FIXED, 64 },
 	{ "_mm512_storeu_si512", COPY, 0, FIXED, 64 },
+	/* Of C++, with pointers to where they write. */
+	{ "std::fill", COPY, 0, BETWEEN, 0 },
+	{ "std::fill_n", COPY, 0, COUNT, 1 },
+	{ "std::copy", COPY, 2, BETWEEN, 0 },
+	{ "std::copy_n", COPY, 2, COUNT, 1 },
+	{ "std::move", COPY, 2, BETWEEN, 0 },
+	{ "std::transform", COPY, 2, BETWEEN, 0 },
+	{ "std::iota", COPY, 0, BETWEEN, 0 },
+	{ "std::generate", COPY, 0, BETWEEN, 0 },
+	{ "std::sort", COPY, 0, BETWEEN, 0 },
+	{ "std::reverse", COPY, 0, BETWEEN, 0 },
 };
 
 /* Families, by how the name begins; all write what their first argument points to. */

@@ -525,3 +525,35 @@ pairs() {
 	grep '^+    if (n > 0) {$' p.patch
 	grep '^+        pm->flush(r->message, n \* sizeof(r->message\[0\]));$' p.patch
 }
+
+@test "a loop that does more than store is one flush of its range, unless it persists something itself" {
+	built forms.c -DNOTES
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep -A1 '^ 	}$' p.patch | grep '^+	persist(p->word, 16 \* sizeof(p->word\[0\]));$'
+	[ "$(grep -c '^+	' p.patch)" = 1 ]
+	rm -r app t pool
+	built forms.c -DWAITS
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	grep '^+		persist(&p->word\[i\], sizeof(p->word\[i\]));$' p.patch
+}
+
+@test "macros of instructions: of what is in one line by its type, and not where an expression is needed" {
+	built gnu.c
+	run -0 holdfast fix --source app --patch p.patch t
+	grep '^+  CLWB (&node\[i\]);$' p.patch
+	grep '^+  uint64_t result = (node\[3\].value = v);$' p.patch
+	grep '^+  if (result == 3)$' p.patch
+	grep '^+.*flush_range_ (&node\[1\].value, sizeof (node\[1\].value)), _mm_sfence ()' p.patch
+}
+
+@test "what a transaction of libpmemobj changes is logged, not flushed, also where only its flush seems to be missing" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/reprice.c" app/
+	printf 'reprice: reprice.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -o $@ $< -lpmemobj\n' >app/Makefile
+	make -s -C app
+	holdfast record -q -o t -- app/reprice pool
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired: store is never flushed"
+	grep -A1 '^+		pmemobj_tx_add_range_direct(&i->price, sizeof(i->price));$' p.patch | grep '^ .*i->price = price;'
+}

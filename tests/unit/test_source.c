@@ -135,13 +135,13 @@ static const struct form c_forms[] = {
 };
 
 static const char cxx_head[] =
-	"#include <atomic>\n#include <cstddef>\n#include <cstring>\n"
+	"#include <algorithm>\n#include <atomic>\n#include <cstddef>\n#include <cstring>\n"
 	"void FLUSH(const void *, std::size_t);\n"
 	"struct in { int x, y; };\n"
 	"struct s { int a; s *next; std::atomic<long> n; in i; int arr[4]; char name[8];\n"
 	"\ts &operator()(int); int &at(int k) { return arr[k]; } };\n"
 	"template <class T> struct box { T v; };\n"
-	"int num();\n";
+	"int num();\nvoid fill(char *, char *);\n";
 
 static const struct form cxx_forms[] = {
 	{ "p->a = c;", NULL, 4, "&p->a", "sizeof(p->a)", NULL },
@@ -155,6 +155,10 @@ static const struct form cxx_forms[] = {
 	{ "b->v = 3;", NULL, 4, "&b->v", "sizeof(b->v)", NULL },
 	{ "p->at(3) = 4;", NULL, 4, "stored_at", "sizeof(*stored_at)", NULL },
 	{ "std::memcpy(p->name, q->name, 8);", NULL, 0, "p->name", "8", NULL },
+	{ "std::fill(p->arr, p->arr + c, 3);", NULL, 0, "p->arr",
+	  "((p->arr + c) - p->arr) * sizeof(*p->arr)", NULL },
+	{ "std::copy_n(q->name, 3, p->name);", NULL, 0, "p->name", "3 * sizeof(*p->name)", NULL },
+	{ "fill(p->name, q->name);", NULL, 0, NULL, NULL, "stores to memory" },
 	{ "auto *v = reinterpret_cast<volatile int *>(p); v[1] = 3;", "[1] =", 4, "(void *)&v[1]",
 	  "sizeof(v[1])", NULL },
 	{ "for (auto &e : p->arr) e = 3;", "e = 3", 4, "&e", "sizeof(e)", NULL },

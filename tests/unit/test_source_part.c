@@ -11,7 +11,7 @@ static const struct row rows[] = {
 	{ "\tif (__sync_bool_compare_and_swap(&p->a, c, 1))\n\t\treturn 1;\n", "__sync",
 	  "\t_Bool result = __sync_bool_compare_and_swap(&p->a, c, 1);\n\tF(&p->a, sizeof(p->a));\n\tif (result)\n\t\treturn 1;\n" },
 	{ "\tif (!(p->a = num()))\n\t\treturn 1;\n", "= num",
-	  "\tint result = p->a = num();\n\tF(&p->a, sizeof(p->a));\n\tif (!(result))\n\t\treturn 1;\n" },
+	  "\tint result = (p->a = num());\n\tF(&p->a, sizeof(p->a));\n\tif (!result)\n\t\treturn 1;\n" },
 	{ "\tif (num() && (p->a = 2))\n\t\treturn 1;\n", "= 2",
 	  "\tint result;\n\tif (num() && (result = p->a = 2, F(&p->a, sizeof(p->a)), result))\n\t\treturn 1;\n" },
 	{ "\twhile (!__sync_bool_compare_and_swap(&p->a, c, 1))\n\t\tc++;\n", "__sync",
@@ -22,6 +22,9 @@ static const struct row rows[] = {
 	  "\tfor (p->n = 0, F(&p->n, sizeof(p->n)); p->n < c; p->n++)\n\t\tnum();\n" },
 	{ "\tfor (p->n = 0; p->n < c; p->n++)\n\t\tnum();\n", "++)",
 	  "\tfor (p->n = 0; p->n < c; p->n++, F(&p->n, sizeof(p->n)))\n\t\tnum();\n" },
+	/* Stores that a compiler put together where the header compares: whichever it is, it is followed behind the loop. */
+	{ "\tfor (p->n = 0; p->n < c; p->n++)\n\t\tnum();\n", "< c;",
+	  "\tfor (p->n = 0; p->n < c; p->n++)\n\t\tnum();\n\tF(&p->n, sizeof(p->n));\n" },
 	{ "\tfor (; c; c--, p->n++)\n\t\tnum();\n", "++)",
 	  "\tfor (; c; c--, p->n++, F(&p->n, sizeof(p->n)))\n\t\tnum();\n" },
 	{ "\tfor (; (p->a = num()); c--)\n\t\tnum();\n", "= num",
@@ -36,7 +39,7 @@ static const struct row rows[] = {
 	  "\tint result;\n\treturn c && (result = p->a = 2, F(&p->a, sizeof(p->a)), result);\n" },
 	{ "\tint *q = p->arr;\n\twhile ((*q++ = p->b))\n\t\t;\n", "= p->b",
 	  "\tint *q = p->arr;\n\tint result;\n\tint *stored_at;\n"
-	  "\twhile ((stored_at = &*q++, result = *stored_at = p->b, F(stored_at, sizeof(*stored_at)), result))\n\t\t;\n" },
+	  "\twhile ((stored_at = q++, result = *stored_at = p->b, F(stored_at, sizeof(*stored_at)), result))\n\t\t;\n" },
 	{ "\twhile (p->a < 3 && put(p))\n\t\tc++;\n", "put",
 	  "\tint result;\n\twhile (p->a < 3 && (result = put(p), DRAIN(), result))\n\t\tc++;\n" },
 };
@@ -83,6 +86,7 @@ static void statements_of_macros(void **state)
 	struct one o = open_one(
 		"macro.c", "#define PERSIST(p, n) do { F(p, n); DRAIN(); } while (0)\n"
 			   "#define FLUSH(p, n) F(p, n)\n"
+			   "#define CLWB(p) __asm__ volatile (\"clwb %0\" : : \"m\" (*(p)))\n"
 			   "void f(struct s *p, int c)\n{\n\twhile ((p->a = c))\n\t\tc--;\n}\n");
 	struct source_place p = at(&o, "= c");
 	struct source_store st;
@@ -91,6 +95,8 @@ static void statements_of_macros(void **state)
 	assert_int_equal(source_insert_store(o.s, &st, "PERSIST(&p->a, 4);", &o.e, &o.err), -1);
 	assert_non_null(strstr(o.err.text, "PERSIST is no expression"));
 	assert_int_equal(o.e.edit.n, 0);
+	assert_int_equal(source_may_follow(o.s, &st.statement, "CLWB (&p->a);", &o.err), -1);
+	assert_int_equal(source_may_follow(o.s, &st.statement, "F (&p->a, 4);", &o.err), 0);
 	assert_int_equal(source_insert_store(o.s, &st, "FLUSH(&p->a, 4);", &o.e, &o.err), 0);
 	close_one(&o);
 }

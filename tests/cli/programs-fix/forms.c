@@ -37,6 +37,22 @@ static void change(struct pool *p)
 	for (uint64_t i = 0; i < 3; p->used++)
 		i++;
 }
+#elif defined NOTES || defined WAITS
+static unsigned odd; /* the loop does more than store */
+
+static void change(struct pool *p)
+{
+	for (uint64_t i = 0; i < 16; i++) {
+		p->word[i] = i + 1;
+		odd += p->word[i] & 1;
+#ifdef WAITS
+		p->used = i;
+		persist(&p->used, sizeof(p->used));
+#endif
+	}
+	if (odd != 8)
+		puts("odd");
+}
 #elif defined LINE
 static void change(struct pool *p)
 {
