@@ -79,7 +79,8 @@ char *crash_in_order(const char *text)
 	char *copy = xasprintf("%.*s", (int)n, text), *rest = copy;
 	for (char *l; (l = strsep(&rest, "\n"));) {
 		(void)sort_words(l);
-		if (*l || rest) /* an empty line is an entry, too; what is behind the last one is none */
+		if (*l ||
+		    rest) /* an empty line is an entry, too; what is behind the last one is none */
 			VEC_PUSH(&line, l);
 	}
 	if (line.n)

@@ -15,6 +15,7 @@ struct proof {
 	struct fix *x;
 	struct fix_trial before;
 	char *said;    /* of the last trial that was good; NULL: none was */
+	char *also;    /* … errors that were there before and show only then; NULL: none */
 	bool stronger; /* fixes have got a fence since the last trial */
 	bool unsteady; /* what the program prints differs from run to run */
 };
@@ -32,11 +33,67 @@ static bool known(const struct proof *p, const char *id)
 	return has(p->x->set, id) || has(&p->before.check.findings, id);
 }
 
+/* In the source without the patch, the store that is planned to be followed by something, at this frame or none. */
+static bool is_store(const struct proof *p, const struct repair_place *store,
+		     const struct srcloc_frame *m)
+{
+	struct source_place now = { m->file, m->line, m->column }, was;
+	const struct source_file *f, *of;
+	struct err none;
+	return m->file && store->file && !source_file_at(p->x->source, m->file, &f, &none) &&
+	       !source_file_at(p->x->source, store->file, &of, &none) && f == of &&
+	       !source_edits_origin(&p->x->edits, f, &now, &was) && was.line == store->line &&
+	       (!was.column || !store->column || was.column == store->column);
+}
+
+/* The error is of a store that a fix is for: it has not helped, though what is lacking has another name now. */
+static bool is_for(const struct proof *p, const struct finding *f, size_t entry)
+{
+	const struct srcloc_frame *m = finding_main_frame(&f->place);
+	for (size_t i = 0; m && i < p->x->bug.n; i++)
+		for (const struct srcloc_frame *k = f->place.frame;
+		     p->x->with.p[i].entry == entry && k <= m; k++)
+			if (is_store(p, &p->x->bug.p[i].site[0].at, k))
+				return true;
+	return false;
+}
+
+static bool only_adds(const struct fix *x)
+{
+	for (size_t i = 0; i < x->removal.n; i++)
+		if (!x->removal.p[i].out)
+			return false;
+	return true;
+}
+
+/*
+ * What is added makes nothing less persistent. What check says of a store that no fix is for, it could have said before: only that it is sure of it,
+ * or what is lacking, was not to be seen without the patch.
+ */
+static bool was_there(const struct proof *p, const struct finding *f)
+{
+	const struct srcloc_frame *m = finding_main_frame(&f->place);
+	const struct source_file *file;
+	struct err none;
+	if (f->crash || !only_adds(p->x) || !m || !m->file ||
+	    source_file_at(p->x->source, m->file, &file, &none))
+		return false;
+	for (size_t i = 0; i < p->x->entry.n; i++)
+		if (p->x->entry.p[i].state == FIX_PLANNED && is_for(p, f, i))
+			return false;
+	return true;
+}
+
+static bool is_new(const struct proof *p, const struct finding *f)
+{
+	return f->level == FINDING_ERROR && !known(p, f->id);
+}
+
 /* An error that was not there before; NULL: none. */
 static const struct finding *new_error(const struct proof *p, const struct finding_set *set)
 {
 	for (size_t i = 0; i < set->v.n; i++)
-		if (set->v.p[i]->level == FINDING_ERROR && !known(p, set->v.p[i]->id))
+		if (is_new(p, set->v.p[i]) && !was_there(p, set->v.p[i]))
 			return set->v.p[i];
 	return NULL;
 }
@@ -54,14 +111,23 @@ static void take_out(struct proof *p, size_t entry, const char *why)
 	fix_tell(x, entry, "taken out: %s", why);
 }
 
+/* What an entry is for is there again, or the same store lacks something else. */
+static bool remains(const struct proof *p, const struct fix_trial *t, size_t entry)
+{
+	const struct finding_set *set = &t->check.findings;
+	const char *id = p->x->entry.p[entry].f->id;
+	bool any = has(set, id) || has(&t->crash.findings, id);
+	for (size_t i = 0; !any && i < set->v.n; i++)
+		any = is_new(p, set->v.p[i]) && is_for(p, set->v.p[i], entry);
+	return any;
+}
+
 /* Findings that the patch was to repair and that are there again; their fixes go. */
 static size_t take_out_remaining(struct proof *p, const struct fix_trial *t)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < p->x->entry.n; i++) {
-		const struct fix_entry *e = &p->x->entry.p[i];
-		if (e->state != FIX_PLANNED ||
-		    (!has(&t->check.findings, e->f->id) && !has(&t->crash.findings, e->f->id)))
+		if (p->x->entry.p[i].state != FIX_PLANNED || !remains(p, t, i))
 			continue;
 		take_out(p, i, "with the patch the finding is still there");
 		n++;
@@ -188,8 +254,27 @@ static int trial(struct proof *p, struct fix_trial *t, size_t *remain, char **wh
 	return 0;
 }
 
+static char *shown_only_now(const struct proof *p, const struct finding_set *set)
+{
+	struct buf b = { 0 };
+	char where[512];
+	for (size_t i = 0; i < set->v.n; i++)
+		if (is_new(p, set->v.p[i]))
+			buf_printf(&b, "%s%s at %s", b.n ? "; " : "", set->v.p[i]->kind->name,
+				   srcloc_text(finding_main_frame(&set->v.p[i]->place), where,
+					       sizeof where));
+	char *text = b.n ? xasprintf("proof: what was there before and shows only now is for "
+				     "another 'fix', when the patch is applied: %.*s",
+				     (int)b.n, b.p)
+			 : NULL;
+	buf_free(&b);
+	return text;
+}
+
 static void accept(struct proof *p, const struct fix_trial *t)
 {
+	free(p->also);
+	p->also = shown_only_now(p, &t->check.findings);
 	for (size_t i = 0; i < p->x->entry.n; i++)
 		if (p->x->entry.p[i].state == FIX_PLANNED)
 			p->x->entry.p[i].state = FIX_PROVED;
@@ -295,6 +380,8 @@ int fix_prove(struct fix *x, const struct fix_proof *o, struct err *err)
 	free(why);
 	if (p.said)
 		VEC_PUSH(&x->proof, p.said);
+	if (p.also)
+		VEC_PUSH(&x->proof, p.also);
 	fix_trial_free(&p.before);
 	fix_lab_close(&p.lab);
 	return bad ? -1 : 0;

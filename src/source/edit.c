@@ -87,6 +87,44 @@ char *source_edits_apply(const struct source_edits *e, const struct source_file 
 	return b.p;
 }
 
+/* The offset of a place in a text; SIZE_MAX: it is shorter. */
+static size_t offset_in(const char *text, const struct source_place *p)
+{
+	const char *at = text;
+	for (uint32_t line = 1; line < p->line; line++, at++)
+		if (!(at = strchr(at, '\n')))
+			return SIZE_MAX;
+	size_t n = strcspn(at, "\n"), column = p->column ? p->column - 1 : 0;
+	return column <= n ? (size_t)(at - text) + column : SIZE_MAX;
+}
+
+int source_edits_origin(const struct source_edits *e, const struct source_file *f,
+			const struct source_place *edited, struct source_place *out)
+{
+	size_t size, at = 0,
+		     made = 0; /* as far as they are gone through: the file, and the edited one */
+	char *text = source_edits_apply(e, f, &size);
+	size_t want = offset_in(text, edited);
+	bool inserted = false;
+	free(text);
+	if (want == SIZE_MAX)
+		return -1;
+	for (size_t i = 0; i < e->edit.n && !inserted; i++) {
+		const struct source_edit *d = &e->edit.p[i];
+		if (d->file != f)
+			continue;
+		if (want < made + (d->at - at))
+			break;
+		made += d->at - at;
+		inserted = want < made + strlen(d->text);
+		made += strlen(d->text);
+		at = d->at + (inserted ? 0 : d->remove);
+	}
+	*out = source_place_of(f, inserted ? at : at + (want - made));
+	out->column = inserted || !edited->column ? 0 : out->column;
+	return 0;
+}
+
 void source_edits_free(struct source_edits *e)
 {
 	VEC_FREE(&e->edit);

@@ -321,6 +321,12 @@ int source_insert_copy(struct source *, const struct source_function *, const ch
 int source_edits_check(struct source_edits *, struct err *);
 /* The file with its edits; xmalloc'ed, *size bytes and a 0. They were checked. */
 char *source_edits_apply(const struct source_edits *, const struct source_file *, size_t *size);
+/*
+ * Where in the file as it is what stands at a place of the edited one is; column 0: it is in what was inserted. They were checked. -1: the
+ * edited file has no such place.
+ */
+int source_edits_origin(const struct source_edits *, const struct source_file *,
+			const struct source_place *edited, struct source_place *);
 /* A unified diff of all files, for git apply and patch -p1. They were checked. */
 void source_edits_diff(const struct source_edits *, struct buf *);
 void source_edits_free(struct source_edits *);

@@ -540,7 +540,9 @@ pairs() {
 
 @test "macros of instructions: of what is in one line by its type, and not where an expression is needed" {
 	built gnu.c
-	run -0 holdfast fix --source app --patch p.patch t
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "3 repaired"
+	output_has "shows only now is for another 'fix', when the patch is applied: missing-flush at choose (gnu.c:"
 	grep '^+  CLWB (&node\[i\]);$' p.patch
 	grep '^+  uint64_t result = (node\[3\].value = v);$' p.patch
 	grep '^+  if (result == 3)$' p.patch

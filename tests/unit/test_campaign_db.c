@@ -305,7 +305,8 @@ static void put_for_ever(int fd)
 	struct campaign_db *s = campaign_db_open(dir, CAMPAIGN_DB_NEW, &err);
 	for (uint64_t i = 0;; i++) {
 		struct campaign_db_verdict v = verdict(i);
-		if (!s || campaign_db_put_verdict(s, &v, &err) || write(fd, &i, sizeof i) != sizeof i)
+		if (!s || campaign_db_put_verdict(s, &v, &err) ||
+		    write(fd, &i, sizeof i) != sizeof i)
 			_exit(1);
 	}
 	_exit(1);

@@ -433,6 +433,45 @@ static void overlaps_and_top(void **state)
 	close_one(&o);
 }
 
+/* What stands in the edited file was somewhere before, or is new. */
+static void origins(void **state)
+{
+	struct one o = open_one("was.c", "int f(struct s *p, int c)\n{\n\tif (c)\n\t\tp->a = 1;\n"
+					 "\treturn p->b = p->n = 2;\n}\nint end;\n");
+	static const char *const marks[] = { "if (c)",   "= 1;", "a = 1", "p->b =",
+					     "p->n = 2", "end;", "int f(" };
+	const struct source_file *f;
+	size_t n;
+	(void)state;
+	flush_at(&o, "= 1;");
+	flush_at(&o, "= 2;");
+	assert_int_equal(source_edits_check(&o.e, &o.err), 0);
+	assert_int_equal(source_file_at(o.s, "was.c", &f, &o.err), 0);
+	char *text = source_edits_apply(&o.e, f, &n);
+	struct source_file new = { .text = text, .size = n };
+	for (size_t i = 0; i < sizeof marks / sizeof *marks + 1; i++) {
+		const char *mark = i < sizeof marks / sizeof *marks ? marks[i] : "F(&p->a";
+		const char *in = strstr(new.text + strlen(head), mark);
+		struct source_place edited = { .line = 1, .column = 1 }, was, want;
+		for (const char *p = new.text; p < in; p++, edited.column++)
+			if (*p == '\n')
+				edited.line++, edited.column = 0;
+		assert_int_equal(source_edits_origin(&o.e, f, &edited, &was), 0);
+		if (!strcmp(mark, "F(&p->a")) {
+			assert_int_equal(was.column, 0);
+			continue;
+		}
+		want = at(&o, mark);
+		assert_int_equal(was.line, want.line);
+		assert_int_equal(was.column, want.column);
+	}
+	assert_int_equal(source_edits_origin(&o.e, f, &(struct source_place){ .line = 99 },
+					     &(struct source_place){ 0 }),
+			 -1);
+	free(text);
+	close_one(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -444,6 +483,7 @@ int main(void)
 		cmocka_unit_test(copy_of_recursion),
 		cmocka_unit_test(loops),
 		cmocka_unit_test(odd_files),
+		cmocka_unit_test(origins),
 		cmocka_unit_test(refused_files),
 		cmocka_unit_test(conditions),
 		cmocka_unit_test(overlaps_and_top),
