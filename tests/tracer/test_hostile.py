@@ -58,11 +58,11 @@ def same_extents(trace):
 # What is recorded with an option, and what is not: then the self-check names the cause.
 OPTIONS = {name: ["--follow-forks"] for name in ("exec_writes", "vforked", "child_writes", "spawned", "forked",
                                                  "cloned", "cut_by_child", "poked")}
-UNSEEN = {name: "io_uring" for name in ("uring", "ring_reads", "fixed_buffers")}
+UNSEEN = {name: "io_uring" for name in ("uring", "ring_reads", "ring_files", "fixed_buffers")}
 UNSEEN["poked"] = "another process's memory"
 
 for which in ("hostile", "hostile_calls", "hostile_files", "hostile_maps", "hostile_code",
-              "hostile_faults", "hostile_rare"):
+              "hostile_faults", "hostile_more", "hostile_rare"):
     for scene in harness.run([harness.program(which), "list"]).split():
         def add(program=which, name=scene):
             @case(f"{program}: {name}")
