@@ -68,7 +68,7 @@ done_id() {
 @test "two campaigns in one folder at once: the second one is told" {
 	holdfast record -q -o t -- "$BIN/app" run "$pool" many >/dev/null
 	background "$HOLDFAST" crash -q --recover "$(check slow) slow slow slow" t
-	running() { holdfast status t | grep -q ": running"; }
+	running() { holdfast status t >now && grep -q ": running" now && grep -q "images tested: [1-9]" now; }
 	wait_for running
 	run -2 holdfast crash --fresh --recover "$(check)" t
 	output_has "another campaign runs in t"
