@@ -109,6 +109,11 @@ github() {
 		job = template["holdfast"]
 		reports = job["artifacts"]["reports"]
 		assert job["artifacts"]["when"] == "always"
+		# A job that fails leaves its baseline, too; branches that are not protected see it, and do not put an older one in its place.
+		cache = job["cache"]
+		assert cache["when"] == "always" and cache["unprotect"] is True and cache["paths"] == [".holdfast-baseline.json"]
+		policy = [rule["variables"][cache["policy"].strip("$")] for rule in job["rules"]]
+		assert policy == ["pull-push", "pull"] and "CI_DEFAULT_BRANCH" in job["rules"][0]["if"]
 		assert reports == {"junit": "holdfast.xml", "codequality": "gl-code-quality-report.json"}
 		print("set -e")
 		for name, value in template["variables"].items():

@@ -40,7 +40,7 @@ static uint64_t rnd(void)
 	return rnd_state;
 }
 
-static void die(const char *what, const struct err *err)
+static _Noreturn void die(const char *what, const struct err *err)
 {
 	msg_error("%s: %s", what, err ? err->text : "");
 	abort();

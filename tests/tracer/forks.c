@@ -31,7 +31,7 @@ static NOINLINE void child(void)
 
 static int wait_for(pid_t pid)
 {
-	int status;
+	int status = 0;
 	must(pid > 0 && waitpid(pid, &status, 0) == pid, "waitpid");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
