@@ -67,6 +67,7 @@ struct open {
 	struct infer_op op;
 	bool any, changes;
 	uint64_t ip, call; /* where its last event was: in the loop, and in which call */
+	uint64_t to;       /* … and where what it stored ends */
 	VEC(uint64_t) part;
 };
 
@@ -273,7 +274,16 @@ static bool place_in(const struct rounds *r, const struct infer_thread *t,
 	return true;
 }
 
-/* An event at a place of the loop: does it belong to the round? One instruction may store several times. */
+/* Has the very instruction been executed again, behind the loop's begin? One execution may store several times, piece by piece,
+ * and an inner loop may repeat it. */
+static bool comes_again(struct rounds *r, const struct open *o, const struct trace_event *e,
+			uint64_t ip)
+{
+	return e->kind == TRACE_STORE && !o->call && e->arg[0] != o->to &&
+	       round_of(r, ip, ip) == BINARY_ROUND_NEXT;
+}
+
+/* An event at a place of the loop: does it belong to the round? */
 static void go_on(struct rounds *r, struct open *o, const struct trace_event *e, uint64_t ip,
 		  uint64_t call)
 {
@@ -284,9 +294,12 @@ static void go_on(struct rounds *r, struct open *o, const struct trace_event *e,
 			end_round(r, o);
 		else if (now == BINARY_ROUND_MAYBE && o->changes)
 			VEC_PUSH(&o->part, e->num);
+	} else if (o->any && comes_again(r, o, e, ip)) {
+		end_round(r, o);
 	}
 	o->ip = ip;
 	o->call = call;
+	o->to = e->kind == TRACE_STORE ? e->arg[0] + e->size : 0;
 }
 
 static void take(struct rounds *r, struct open *o, const struct infer_thread *t,

@@ -342,6 +342,8 @@ rounds_program() {
 					s->n++;
 					PERSIST(&s->n);
 				}
+				if (*p == 'u') /* one store, which another round persists */
+					s->row[0].part[1] += 2;
 				if (*p == 's') { /* behind the others, and by itself */
 					s->sum = 1000;
 					PERSIST(&s->sum);
@@ -368,6 +370,10 @@ rounds_program() {
 	holdfast record -q -o t -- ./rounds "$pool" run cccda
 	run -0 holdfast dump --ops t
 	output_has "5 operations: rounds of a loop that stores by itself, not only in calls (main 5)"
+	rm -rf t "$pool"
+	holdfast record -q -o t -- ./rounds "$pool" run uuuada
+	run -0 holdfast dump --ops t
+	output_has "6 operations: rounds of a loop that stores by itself, not only in calls (main 6)"
 	rm -rf t "$pool"
 	crash_json r.json -o t --probe "./rounds $pool dump" -- ./rounds "$pool" run ahah
 	jq -e '[.findings[].kind] == ["half-operation"]' r.json
