@@ -353,6 +353,15 @@ static int make_state(struct crash *c, struct crash_gen *gen, struct crash_state
 	return 0;
 }
 
+/* The image of a state, which may be at another moment than the strategy is: healing moves some to the end of a window. */
+static uint64_t image_of(struct crash *c, const struct crash_gen *gen, const struct crash_state *s)
+{
+	if (s->event == crash_gen_event(gen))
+		return crash_gen_image(gen, s);
+	crash_cursor_move(&c->searching, s->event);
+	return crash_state_hash(s, &c->searching);
+}
+
 static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 {
 	struct crash_state s = { 0 };
@@ -370,7 +379,7 @@ static int run_strategy(struct crash *c, struct crash_gen *gen, struct err *err)
 		size_t ticket = note_progress(c);
 		if (gen->strategy->heal)
 			crash_heal_known(c, &s, c->seq);
-		uint64_t hash = crash_gen_image(gen, &s);
+		uint64_t hash = image_of(c, gen, &s);
 		bad = take_state(c, &s, hash, ticket, err) || tick(c, err);
 		crash_feedback_add(c, gen->w, &s, hash);
 	}
