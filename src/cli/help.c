@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 const char *const cli_intro =
 	"Holdfast finds mistakes in programs that keep data in persistent memory: what a crash could "
@@ -31,8 +33,8 @@ const char *const cli_environment[][2] = {
 	{ NULL },
 };
 
-/* Text broken at `width` columns, each line after `indent` blanks. */
-static void wrap(FILE *out, const char *text, int indent, int width)
+/* Text broken at `most` columns, each line after `indent` blanks. */
+static void wrap(FILE *out, const char *text, int indent, int most)
 {
 	int column = 0;
 	while (*text) {
@@ -43,7 +45,7 @@ static void wrap(FILE *out, const char *text, int indent, int width)
 			continue;
 		}
 		int len = (int)strcspn(text, " \n");
-		if (column && column + 1 + len > width) {
+		if (column && column + 1 + len > most) {
 			fputc('\n', out);
 			column = 0;
 		}
@@ -55,7 +57,16 @@ static void wrap(FILE *out, const char *text, int indent, int width)
 	fputc('\n', out);
 }
 
-enum { INDENT = 28, WIDTH = 88 };
+enum { INDENT = 28, WIDTH = 88, NARROWEST = 50 };
+
+/* No line is broken by the terminal, unless that leaves no room beside the options. */
+static int width(void)
+{
+	struct winsize size;
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return WIDTH;
+	return size.ws_col > WIDTH ? WIDTH : size.ws_col < NARROWEST ? NARROWEST : size.ws_col;
+}
 
 void cli_beside(FILE *out, int at, const char *label, int indent, const char *text)
 {
@@ -63,7 +74,7 @@ void cli_beside(FILE *out, int at, const char *label, int indent, const char *te
 	FILE *mem = open_memstream(&b.p, &b.n);
 	if (!mem)
 		return;
-	wrap(mem, text, indent, WIDTH);
+	wrap(mem, text, indent, width());
 	fclose(mem);
 	int used = fprintf(out, "%*s%s", at, "", label);
 	if (used < indent - 1)
@@ -133,7 +144,7 @@ static void examples(FILE *out, const struct cli_verb *verb)
 void cli_help_verb(FILE *out, const struct cli_verb *verb)
 {
 	fprintf(out, "usage: holdfast %s %s\n\n", verb->name, verb->usage);
-	wrap(out, verb->about, 0, WIDTH);
+	wrap(out, verb->about, 0, width());
 	fputs("\nOptions:\n", out);
 	struct cli_walk walk = { 0 };
 	for (const struct cli_option *o; (o = cli_next_option(verb, &walk));)
@@ -145,7 +156,7 @@ void cli_help_verb(FILE *out, const struct cli_verb *verb)
 void cli_help(FILE *out)
 {
 	fputs("usage: holdfast VERB [options] [operands]\n\n", out);
-	wrap(out, cli_intro, 0, WIDTH);
+	wrap(out, cli_intro, 0, width());
 	fputs("\nVerbs:\n", out);
 	for (const struct cli_verb *const *v = cli_verbs; *v; v++)
 		entry(out, (*v)->name, (*v)->summary);

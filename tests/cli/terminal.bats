@@ -137,3 +137,12 @@ sys.exit(bool(wide))' "$1"
 	run -1 holdfast check -- "$BIN/misuse" pool missing-both
 	output_has "> missing_both  $BIN/misuse.c:80" # not a terminal: whole
 }
+
+@test "help is no wider than the terminal" {
+	terminal 70 "'$HOLDFAST' help init"
+	until_ended
+	no_wider_than 70
+	screen | grep -q '^usage: holdfast init'
+	run -0 holdfast help init
+	[ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' <<<"$output")" -gt 80 ] # not a terminal
+}
