@@ -4,6 +4,7 @@
 #include "cli/project.h"
 #include "trace/trace.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 
@@ -94,8 +95,15 @@ static void survive_file_limit(void)
 		sigaction(SIGXFSZ, &sa, NULL);
 }
 
+/* Tables of many megabytes grow by doubling: each goes back to the system at once, not into a heap that keeps its holes. */
+static void return_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+}
+
 int main(int argc, char **argv)
 {
+	return_memory();
 	survive_file_limit();
 	own_folder(); /* before any sandbox is entered */
 	int status = run(argc, argv);
