@@ -23,19 +23,43 @@ struct check_asking {
 	VEC(struct model_range) call;
 };
 
-static struct model_range range_of(const char *function, const uint64_t *arg)
+/* Which row a function has; ROW_COPY, ROW_NONE. */
+enum { ROW_NONE = -1, ROW_COPY = -2 };
+
+static int row_named(const char *function)
 {
 	static const char *const copies[] = { "pmemobj_mem*", NULL };
-	struct model_range r = { 0, 0 };
-	if (check_named(copies, function)) /* pop, to, from or with, how much */
-		return (struct model_range){ arg[1], arg[1] + arg[3] };
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && !r.hi; i++) {
+	if (check_named(copies, function))
+		return ROW_COPY;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *const name[] = { rows[i].name, NULL };
 		if (check_named(name, function))
-			r = (struct model_range){ arg[rows[i].addr],
-						  arg[rows[i].addr] + arg[rows[i].bytes] };
+			return (int)i;
 	}
-	return r;
+	return ROW_NONE;
+}
+
+/* Calls are many, functions are few. */
+static int row_of(struct check *c, const struct trace_event *e)
+{
+	uint32_t name = (uint32_t)e->arg[0];
+	struct check_asked_name *known =
+		&c->asked.recent[(name ^ e->process * 7u) % CHECK_ASKED_RECENT];
+	if (!known->used || known->process != e->process || known->name != name)
+		*known = (struct check_asked_name){
+			e->process, name, row_named(trace_string(c->defs, e->process, name)), true
+		};
+	return known->row;
+}
+
+static struct model_range range_of(int row, const uint64_t *arg)
+{
+	if (row == ROW_COPY) /* pool, to, from or with, how much */
+		return (struct model_range){ arg[1], arg[1] + arg[3] };
+	if (row == ROW_NONE)
+		return (struct model_range){ 0, 0 };
+	return (struct model_range){ arg[rows[row].addr],
+				     arg[rows[row].addr] + arg[rows[row].bytes] };
 }
 
 static struct check_asking *asking_of(struct check *c, uint32_t thread)
@@ -49,9 +73,8 @@ static struct check_asking *asking_of(struct check *c, uint32_t thread)
 void check_asked_call(struct check *c, const struct trace_event *e)
 {
 	struct check_asking *a = asking_of(c, model_thread_of(c->model, e));
-	const char *function = trace_string(c->defs, e->process, (uint32_t)e->arg[0]);
 	if (e->kind == TRACE_CALL)
-		VEC_PUSH(&a->call, range_of(function, e->arg + 1));
+		VEC_PUSH(&a->call, range_of(row_of(c, e), e->arg + 1));
 	else if (a->call.n)
 		a->call.n--;
 }
@@ -96,12 +119,14 @@ uint64_t check_asked_bytes(struct check *c, const struct model_line *l)
 void check_asked_persisted(struct check *c, const struct model_step *s)
 {
 	struct check_asked *a = &c->asked;
-	uint64_t asked, old;
+	uint64_t chance;
 	if (!a->thread.n)
 		return;
-	asked = check_asked_bytes(c, s->line);
-	if (s->mask & ~asked || hmap_get(&a->chance, s->line->key, &old))
-		hmap_put(&a->chance, s->line->key, s->mask & ~asked);
+	chance = s->mask & ~check_asked_bytes(c, s->line);
+	if (chance)
+		hmap_put(&a->chance, s->line->key, chance);
+	else
+		hmap_del(&a->chance, s->line->key);
 	hmap_del(&a->mask, s->line->key);
 }
 
