@@ -11,7 +11,8 @@
  */
 #define LOC_ANONYMOUS (1ull << 63)
 #define LINE_BLOCK_BYTES (2u << 20) /* a huge page */
-#define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct slim_line)))
+#define LINE_GROUP 8u
+#define LINE_BLOCK ((uint32_t)(LINE_BLOCK_BYTES / sizeof(struct line_group)))
 #define LINE_SMALL_BLOCKS 32u
 #define RECENT 1024u
 
@@ -70,7 +71,7 @@ struct at_rest {
 	uint8_t newest; /* the word that was stored to last */
 	uint8_t in_op;
 	uint16_t again;
-	uint32_t flusher;
+	uint32_t flusher, op;
 	bool marked, in_flight;
 };
 struct rest {
@@ -78,10 +79,17 @@ struct rest {
 	uint32_t lines, next; /* that share it; in its chain, or among the free ones: index + 1 */
 };
 struct slim_line {
-	uint32_t key[2];
-	uint32_t at; /* its rest, or AWAKE | its number among those that are awake */
-	uint32_t op, flush_when, when, copy;
+	uint32_t at; /* its rest, or AWAKE | its number among those that are awake, or NO_LINE */
+	uint32_t flush_when, when;
+	uint32_t copy : 29, nth : 3; /* nth: so many of its group were touched before it */
 	uint16_t value[MODEL_WORDS];
+};
+#define NO_LINE UINT32_MAX /* it was not touched yet */
+#define COPY_MAX (UINT32_MAX >> 3)
+/* Lines that follow each other. A line's index is its group's number * LINE_GROUP + which of them it is. */
+struct line_group {
+	uint64_t key; /* of its lines, / LINE_GROUP */
+	struct slim_line line[LINE_GROUP];
 };
 #define AWAKE (1u << 31)
 #define AWAKE_BLOCK 1024u
@@ -92,10 +100,12 @@ struct rests {
 	uint32_t *head; /* hash -> index + 1 */
 };
 
-/* What a line holds, as far as it is known: values.c. */
-struct model_bytes {
-	uint64_t known; /* one bit each */
-	uint8_t byte[TRACE_LINE];
+/* What a word of a line holds, as far as it is known: values.c. */
+struct model_copy {
+	uint8_t byte[8];
+	uint8_t known; /* one bit each */
+	uint8_t word;
+	uint32_t next; /* of the line: index + 1, 0: none */
 };
 
 struct model {
@@ -105,26 +115,26 @@ struct model {
 	VEC(struct process *) process;
 	VEC(struct model_thread *) thread;
 	VEC(struct model_place) place;
-	VEC(struct slim_line *) block;  /* of LINE_BLOCK lines each */
+	VEC(struct line_group *) block; /* of LINE_BLOCK groups each */
 	VEC(struct model_line *) awake; /* blocks of AWAKE_BLOCK lines: they never move */
 	uint32_t nawake, awake_free;    /* a list by `index`: number + 1 */
 	VEC(uint32_t) tired;            /* numbers of lines that may go to rest, the oldest first */
 	size_t tired_first;
 	uint32_t rest_after;
 	struct rests rests;
-	size_t nlines;
-	uint32_t *slot; /* hash: line index + 1 */
+	size_t nlines, ngroups;
+	uint32_t *slot; /* hash: number of the group + 1 */
 	uint8_t *tag;   /* … some bits of its key's hash */
 	size_t slots;
 	struct { /* the thread that was asked for last; NULL: none */
 		struct process *process;
 		uint32_t thread, id;
 	} last_thread;
-	uint64_t last_key;  /* the line that was looked up last: a flush mostly follows its store */
-	uint32_t last_line; /* index + 1, 0: none */
+	uint64_t last_key; /* the group that was looked up last: a flush mostly follows its store */
+	uint32_t last_group;     /* its number + 1, 0: none */
 	VEC(struct extra) extra; /* index 0 is unused */
 	uint32_t extra_free;
-	VEC(struct model_bytes) copy;    /* of some lines, see model_line */
+	VEC(struct model_copy) copy;     /* of words of some lines, see model_line */
 	VEC(struct model_flight) flight; /* number 0 is that of lines that have none */
 	uint32_t flight_free;            /* a list; 0: none */
 	struct writers writers;
@@ -134,9 +144,17 @@ struct model {
 };
 
 /* lines.c */
+static inline struct line_group *model_group(const struct model *m, uint32_t number)
+{
+	return &m->block.p[number / LINE_BLOCK][number % LINE_BLOCK];
+}
 static inline struct slim_line *model_slim(const struct model *m, uint32_t index)
 {
-	return &m->block.p[index / LINE_BLOCK][index % LINE_BLOCK];
+	return &model_group(m, index / LINE_GROUP)->line[index % LINE_GROUP];
+}
+static inline uint64_t model_key_of(const struct model *m, uint32_t index)
+{
+	return model_group(m, index / LINE_GROUP)->key * LINE_GROUP + index % LINE_GROUP;
 }
 void model_lines_free(struct model *);
 struct model_line *model_line_find(struct model *, uint64_t key, uint32_t *index);

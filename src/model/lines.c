@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines that a run has touched: a hash of indices. */
+/*
+ * The lines that a run has touched: a hash of groups of eight that follow each other, for they are mostly used together. A group has
+ * room for all of its lines once one of them is touched.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +14,9 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1; others say that they do not know it */
 #endif
 
-/* Eight lines that follow each other are so in the table, too: they are mostly used together. */
-static uint64_t hash_of(uint64_t key)
+static uint64_t hash_of(uint64_t group)
 {
-	return (key >> 3) * 0x9E3779B97F4A7C15ull >> 20 << 3 | (key & 7);
+	return group * 0x9E3779B97F4A7C15ull >> 17;
 }
 
 static uint8_t tag_of(uint64_t hash)
@@ -22,27 +24,22 @@ static uint8_t tag_of(uint64_t hash)
 	return (uint8_t)(hash ^ hash >> 30);
 }
 
-static uint64_t key_of(const struct model *m, uint32_t index)
-{
-	const struct slim_line *l = model_slim(m, index);
-	return l->key[0] | (uint64_t)l->key[1] << 32;
-}
-
-/* Looking at a line that is another's costs a cache miss: eight bits of the hash tell nearly all. */
+/* Looking at a group that is another's costs a cache miss: eight bits of the hash tell nearly all. */
 static size_t slot_of(const struct model *m, uint64_t key)
 {
 	uint64_t hash = hash_of(key);
 	uint8_t tag = tag_of(hash);
 	size_t i = (size_t)hash & (m->slots - 1);
-	while (m->slot[i] && (m->tag[i] != tag || key_of(m, m->slot[i] - 1) != key))
+	while (m->slot[i] && (m->tag[i] != tag || model_group(m, m->slot[i] - 1)->key != key))
 		i = (i + 1) & (m->slots - 1);
 	return i;
 }
 
-static void enter(struct model *m, uint64_t key, uint32_t index)
+static void enter(struct model *m, uint32_t number)
 {
+	uint64_t key = model_group(m, number)->key;
 	size_t i = slot_of(m, key);
-	m->slot[i] = index + 1;
+	m->slot[i] = number + 1;
 	m->tag[i] = tag_of(hash_of(key));
 }
 
@@ -53,21 +50,30 @@ static void grow(struct model *m)
 	free(m->tag);
 	m->slot = xcalloc(m->slots, sizeof *m->slot);
 	m->tag = xcalloc(m->slots, sizeof *m->tag);
-	for (size_t i = 0; i < m->nlines; i++)
-		enter(m, key_of(m, (uint32_t)i), (uint32_t)i);
+	for (size_t i = 0; i < m->ngroups; i++)
+		enter(m, (uint32_t)i);
+}
+
+/* The group's number + 1; 0: none of its lines was touched. */
+static uint32_t group_of(struct model *m, uint64_t key)
+{
+	uint32_t found = m->last_group;
+	if (found && m->last_key == key)
+		return found;
+	if (!m->slots || !(found = m->slot[slot_of(m, key)]))
+		return 0;
+	m->last_key = key;
+	m->last_group = found;
+	return found;
 }
 
 /* UINT32_MAX: it is not known. */
 static uint32_t index_of(struct model *m, uint64_t key)
 {
-	uint32_t found = m->last_line;
-	if (!found || m->last_key != key) {
-		if (!m->slots || !(found = m->slot[slot_of(m, key)]))
-			return UINT32_MAX;
-		m->last_key = key;
-		m->last_line = found;
-	}
-	return found - 1;
+	uint32_t group = group_of(m, key / LINE_GROUP), which = key % LINE_GROUP;
+	if (!group || model_group(m, group - 1)->line[which].at == NO_LINE)
+		return UINT32_MAX;
+	return (group - 1) * LINE_GROUP + which;
 }
 
 struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *index)
@@ -79,7 +85,7 @@ struct model_line *model_line_find(struct model *m, uint64_t key, uint32_t *inde
 }
 
 /* Fresh zeros that begin where a huge page can. */
-static struct slim_line *new_block(void)
+static struct line_group *new_block(void)
 {
 	uint8_t *p = mmap(NULL, 2 * LINE_BLOCK_BYTES, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -91,7 +97,7 @@ static struct slim_line *new_block(void)
 	if (before)
 		munmap(p, before);
 	munmap(p + before + LINE_BLOCK_BYTES, LINE_BLOCK_BYTES - before);
-	return (struct slim_line *)(p + before);
+	return (struct line_group *)(p + before);
 }
 
 /*
@@ -100,7 +106,7 @@ static struct slim_line *new_block(void)
  */
 static void add_block(struct model *m)
 {
-	struct slim_line *full = m->block.n ? m->block.p[m->block.n - 1] : NULL;
+	struct line_group *full = m->block.n ? m->block.p[m->block.n - 1] : NULL;
 	if (full && m->block.n <= LINE_SMALL_BLOCKS) {
 		madvise(full, LINE_BLOCK_BYTES, MADV_HUGEPAGE);
 		madvise(full, LINE_BLOCK_BYTES, MADV_COLLAPSE);
@@ -160,19 +166,40 @@ void model_flight_end(struct model *m, struct model_line *l)
 
 /* ---- lines ---- */
 
+/* Its number. */
+static uint32_t new_group(struct model *m, uint64_t key)
+{
+	if (m->ngroups * 4 >= m->slots * 3)
+		grow(m);
+	if (m->ngroups == m->block.n * LINE_BLOCK)
+		add_block(m);
+	uint32_t number = (uint32_t)m->ngroups++;
+	struct line_group *g = model_group(m, number);
+	g->key = key;
+	for (unsigned i = 0; i < LINE_GROUP; i++)
+		g->line[i].at = NO_LINE;
+	enter(m, number);
+	return number;
+}
+
+static unsigned touched(const struct line_group *g)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < LINE_GROUP; i++)
+		n += g->line[i].at != NO_LINE;
+	return n;
+}
+
 struct model_line *model_line_get(struct model *m, uint64_t key, uint32_t *index)
 {
 	struct model_line *l = model_line_find(m, key, index);
 	if (l)
 		return l;
-	if (m->nlines * 4 >= m->slots * 3)
-		grow(m);
-	if (m->nlines == m->block.n * LINE_BLOCK)
-		add_block(m);
-	*index = (uint32_t)m->nlines++;
-	*model_slim(m, *index) =
-		(struct slim_line){ .key = { (uint32_t)key, (uint32_t)(key >> 32) } };
-	enter(m, key, *index);
+	uint32_t group = group_of(m, key / LINE_GROUP);
+	group = group ? group - 1 : new_group(m, key / LINE_GROUP);
+	*index = group * LINE_GROUP + key % LINE_GROUP;
+	model_slim(m, *index)->nth = touched(model_group(m, group)) & (LINE_GROUP - 1);
+	m->nlines++;
 	l = model_line_new(m, *index);
 	l->key = key;
 	l->marked = model_marks(m, key) != 0;
@@ -185,19 +212,29 @@ static bool is_open(const struct model *m, uint32_t index)
 	return at & AWAKE ? model_awake(m, at)->open : m->rests.v.p[at].is.open;
 }
 
+/* The lines of a group in the order in which they were touched first; UINT32_MAX: there are not as many. */
+static uint32_t index_nth(const struct model *m, size_t i)
+{
+	const struct line_group *g = model_group(m, (uint32_t)(i / LINE_GROUP));
+	for (uint32_t w = 0; w < LINE_GROUP; w++)
+		if (g->line[w].at != NO_LINE && g->line[w].nth == i % LINE_GROUP)
+			return (uint32_t)(i - i % LINE_GROUP) + w;
+	return UINT32_MAX;
+}
+
 static void lines_in(struct model *m, uint64_t lo, uint64_t hi, bool open, model_each *each,
 		     void *arg)
 {
 	uint64_t first = lo / TRACE_LINE, end = (hi + TRACE_LINE - 1) / TRACE_LINE;
 	bool few = end - first < m->nlines;
-	size_t n = few ? (size_t)(end - first) : m->nlines;
+	size_t n = few ? (size_t)(end - first) : m->ngroups * LINE_GROUP;
 	if (lo >= hi)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t index = few ? index_of(m, first + i) : (uint32_t)i;
+		uint32_t index = few ? index_of(m, first + i) : index_nth(m, i);
 		if (index == UINT32_MAX || (open && !is_open(m, index)))
 			continue;
-		uint64_t key = key_of(m, index), at = key * TRACE_LINE;
+		uint64_t key = model_key_of(m, index), at = key * TRACE_LINE;
 		if (key < first || key >= end)
 			continue;
 		unsigned from = at < lo ? (unsigned)(lo - at) : 0;
@@ -226,8 +263,8 @@ size_t model_lines(const struct model *m)
 
 size_t model_memory(const struct model *m)
 {
-	size_t whole = m->block.n > LINE_SMALL_BLOCKS ? m->block.n : m->nlines / LINE_BLOCK;
-	size_t last = (m->nlines - whole * LINE_BLOCK) * sizeof(struct slim_line);
+	size_t whole = m->block.n > LINE_SMALL_BLOCKS ? m->block.n : m->ngroups / LINE_BLOCK;
+	size_t last = (m->ngroups - whole * LINE_BLOCK) * sizeof(struct line_group);
 	return whole * LINE_BLOCK_BYTES + (m->block.n > whole ? last : 0) +
 	       m->slots * (sizeof *m->slot + sizeof *m->tag) + m->extra.cap * sizeof *m->extra.p +
 	       m->copy.cap * sizeof *m->copy.p + m->flight.n * sizeof *m->flight.p +

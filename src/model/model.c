@@ -377,7 +377,7 @@ static void do_end(struct model *m, struct model_step *s)
 		model_flight_of(m, s->line)->late |= s->line->open;
 		model_lines_rest(m);
 	}
-	t->op_begin = 0;
+	t->op_begin = t->op = 0;
 	t->op_lines.n = 0;
 }
 

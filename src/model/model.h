@@ -51,9 +51,10 @@ struct model_line {
 	/* Its event's number, modulo 2^32. Good for words that are open, and for the one stored to last. */
 	uint32_t when[MODEL_WORDS];
 	uint16_t newest[MODEL_WORDS]; /* hash of the newest store to each word: where, what */
-	uint32_t copy : 31;           /* number + 1 of what it holds, byte by byte; 0: values.c */
-	uint32_t marked : 1;          /* some of its bytes are declared volatile: marks.c */
-	model_where flush;            /* newest flush, valid if flush_when is not 0 */
+	uint32_t
+		copy : 31; /* number + 1 of the first of its words that are kept byte by byte: values.c */
+	uint32_t marked : 1; /* some of its bytes are declared volatile: marks.c */
+	model_where flush;   /* newest flush, valid if flush_when is not 0 */
 	uint32_t flush_when;
 	uint32_t index : 31, tired : 1; /* rest.c */
 	uint8_t in_op;                  /* words that were stored to in operation `op` */

@@ -120,12 +120,12 @@ struct model_line *model_wake(struct model *m, uint32_t index)
 	uint32_t from = slim->at;
 	struct model_line *l = model_line_new(m, index);
 	const struct at_rest *is = &m->rests.v.p[from].is;
-	l->key = slim->key[0] | (uint64_t)slim->key[1] << 32;
+	l->key = model_key_of(m, index);
 	l->ever = is->ever;
 	l->meant = is->meant;
 	l->storer = is->storer;
 	l->atomic = is->atomic;
-	l->op = slim->op;
+	l->op = is->op;
 	memcpy(l->store, is->store, sizeof l->store);
 	memcpy(l->newest, slim->value, sizeof l->newest);
 	for (int w = 0; w < MODEL_WORDS; w++)
@@ -140,7 +140,7 @@ struct model_line *model_wake(struct model *m, uint32_t index)
 		f->writers = is->writers;
 		f->again = is->again;
 	}
-	l->copy = slim->copy & INT32_MAX;
+	l->copy = slim->copy;
 	l->marked = is->marked;
 	l->flush = is->flush;
 	l->flush_when = slim->flush_when;
@@ -167,6 +167,15 @@ static void flight_to_rest(struct model *m, struct model_line *l, struct at_rest
 	model_flight_free(m, l);
 }
 
+/* Which operation listed a line matters to that operation only. */
+static bool under_way(const struct model *m, uint32_t op)
+{
+	for (size_t i = 0; op && i < m->thread.n; i++)
+		if (m->thread.p[i]->op == op)
+			return true;
+	return false;
+}
+
 static void to_rest(struct model *m, struct model_line *l)
 {
 	struct slim_line *slim = model_slim(m, l->index);
@@ -184,13 +193,13 @@ static void to_rest(struct model *m, struct model_line *l)
 	is.storer = l->storer;
 	is.atomic = l->atomic;
 	is.newest = l->last;
-	is.in_op = l->in_op;
+	is.op = under_way(m, l->op) ? l->op : 0;
+	is.in_op = is.op ? l->in_op : 0;
 	is.marked = l->marked != 0;
 	slim->at = share(&m->rests, &is);
-	slim->op = l->op;
 	slim->flush_when = l->flush_when;
 	slim->when = l->when[l->last];
-	slim->copy = l->copy;
+	slim->copy = l->copy & COPY_MAX;
 	memcpy(slim->value, l->newest, sizeof slim->value);
 	l->index = m->awake_free & INT32_MAX;
 	m->awake_free = at + 1;

@@ -3,9 +3,9 @@
  * Stores that change nothing: bytes that get the very value that is guaranteed already lose nothing in a crash.
  *
  * For whole words that is told by a hash of the newest store to each: 16 bits, so one changed word in 65,536
- * may be taken for unchanged. Lines that are stored to in pieces of words (bytes of a string, a record that
- * straddles words) get a copy of all that is stored there from then on, and are compared byte by byte; few
- * programs have many of these. What a file held before the run is not known.
+ * may be taken for unchanged. A word that is stored to in pieces (bytes of a string, a record that straddles words)
+ * gets a copy of what is stored there from then on, and is compared byte by byte; a line's copies are a list.
+ * What a file held before the run is not known.
  */
 #include <string.h>
 
@@ -31,14 +31,17 @@ uint16_t model_value_hash(uint64_t mask, const uint8_t *data, unsigned w)
 	return hash_of(value, from * 8 + n);
 }
 
-/* The copy of the line, made if the store has a piece of a word; NULL: there is none. */
-static struct model_bytes *copy_of(struct model *m, struct model_line *l, uint64_t mask)
+/* The copy of a word of the line, made if the store has a piece of it only; NULL: there is none. */
+static struct model_copy *copy_of(struct model *m, struct model_line *l, unsigned w, unsigned bytes)
 {
-	if (!l->copy && model_words(mask) & model_words(~mask)) {
-		VEC_PUSH(&m->copy, (struct model_bytes){ 0 });
-		l->copy = (uint32_t)m->copy.n & INT32_MAX;
-	}
-	return l->copy ? &m->copy.p[l->copy - 1] : NULL;
+	for (uint32_t i = l->copy; i; i = m->copy.p[i - 1].next)
+		if (m->copy.p[i - 1].word == w)
+			return &m->copy.p[i - 1];
+	if (bytes == 0xff || m->copy.n == COPY_MAX)
+		return NULL;
+	VEC_PUSH(&m->copy, ((struct model_copy){ .word = (uint8_t)w, .next = l->copy }));
+	l->copy = (uint32_t)m->copy.n & COPY_MAX;
+	return &m->copy.p[m->copy.n - 1];
 }
 
 /* One bit for each byte in which two words are equal. */
@@ -50,33 +53,24 @@ static uint64_t equal_bytes(uint64_t a, uint64_t b)
 	return (zero >> 7) * 0x0102040810204080ull >> 56;
 }
 
-/* Takes the bytes of a word over; returns those that have been the same. */
-static uint64_t take_word(struct model_bytes *copy, unsigned at, unsigned bytes,
-			  const uint8_t *data)
+/* Takes the bytes of a word over; returns those that are known to have been the same. */
+static unsigned take(struct model_copy *copy, unsigned bytes, const uint8_t *data)
 {
-	uint64_t old, new, equal = 0;
+	uint64_t old, new;
+	unsigned equal = 0;
 	if (bytes == 0xff) {
-		memcpy(&old, copy->byte + at, sizeof old);
-		memcpy(&new, data + at, sizeof new);
-		memcpy(copy->byte + at, &new, sizeof new);
-		return equal_bytes(old, new);
+		memcpy(&old, copy->byte, sizeof old);
+		memcpy(&new, data, sizeof new);
+		memcpy(copy->byte, &new, sizeof new);
+		equal = (unsigned)equal_bytes(old, new);
 	}
-	for (; bytes; bytes &= bytes - 1) {
-		unsigned i = (unsigned)__builtin_ctz(bytes);
-		equal |= (uint64_t)(copy->byte[at + i] == data[at + i]) << i;
-		copy->byte[at + i] = data[at + i];
+	for (unsigned left = bytes == 0xff ? 0 : bytes; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		equal |= (unsigned)(copy->byte[i] == data[i]) << i;
+		copy->byte[i] = data[i];
 	}
-	return equal;
-}
-
-/* … of a line; returns those that are known to have been the same. */
-static uint64_t take(struct model_bytes *copy, uint64_t mask, const uint8_t *data)
-{
-	uint64_t equal = 0;
-	MODEL_EACH_WORD (w, mask)
-		equal |= take_word(copy, w * 8, mask >> (w * 8) & 0xff, data) << (w * 8);
 	equal &= copy->known;
-	copy->known |= mask;
+	copy->known |= (uint8_t)bytes;
 	return equal;
 }
 
@@ -84,11 +78,13 @@ void model_values_store(struct model *m, const struct model_step *s, struct mode
 			const uint8_t *data)
 {
 	struct model_line *l = s->line;
-	struct model_bytes *copy = copy_of(m, l, s->mask);
-	uint64_t equal = copy ? take(copy, s->mask, data) : 0;
-	uint64_t guaranteed = l->ever & ~(l->open & ~f->same);
+	uint64_t guaranteed = l->ever & ~(l->open & ~f->same), equal = 0;
 	MODEL_EACH_WORD (w, s->mask) {
 		uint64_t word = s->mask & 0xffull << (w * 8);
+		unsigned bytes = (unsigned)(word >> (w * 8));
+		struct model_copy *copy = copy_of(m, l, w, bytes);
+		if (copy)
+			equal |= (uint64_t)take(copy, bytes, data + w * 8) << (w * 8);
 		uint16_t hash = model_value_hash(word, data + __builtin_ctzll(word), w);
 		if (l->newest[w] == hash && (guaranteed & word) == word)
 			equal |= word;
@@ -102,6 +98,8 @@ void model_values_forget(struct model *m, struct model_line *l, uint64_t mask)
 	model_flight_of(m, l)->same &= ~mask;
 	MODEL_EACH_WORD (w, mask)
 		l->newest[w] = 0;
-	if (l->copy)
-		m->copy.p[l->copy - 1].known &= ~mask;
+	for (uint32_t i = l->copy; i; i = m->copy.p[i - 1].next) {
+		struct model_copy *c = &m->copy.p[i - 1];
+		c->known &= (uint8_t) ~(mask >> (c->word * 8));
+	}
 }
