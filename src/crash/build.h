@@ -33,8 +33,9 @@ struct build {
 	} recent[RECENT];
 	uint64_t last_thread; /* key + 1 */
 	VEC(struct appended)
-	appended;          /* since its file was synced; where sizes and data are in order */
-	struct meta *meta; /* build_meta.c; NULL: the model has no such thing */
+	appended;              /* since its file was synced; where sizes and data are in order */
+	struct meta *meta;     /* build_meta.c; NULL: the model has no such thing */
+	struct logged *logged; /* build_logged.c; likewise */
 };
 
 /* build.c */
@@ -58,6 +59,12 @@ void crash_build_meta_replaced(struct build *); /* NODE_MOVE */
 
 /* The line can lose what is behind `lo` again. */
 void crash_build_lower(struct build *, uint32_t line, uint32_t lo);
+
+/* build_logged.c: names that a sync brings ahead of others; nothing is done without _start. */
+void crash_build_logged_start(struct build *, const uint32_t *tied, uint32_t entries);
+void crash_build_logged_stop(struct build *);
+void crash_build_logged_change(struct build *, uint32_t entry); /* in this event */
+void crash_build_logged_sync(struct build *, uint32_t node);
 
 /* build_fault.c */
 void crash_build_fault(struct build *); /* FAULT */

@@ -102,7 +102,7 @@ static void write_event(struct build *b, uint32_t file, enum model_effect effect
 {
 	const struct trace_event *e = b->ev;
 	uint64_t size = b->size.p[file], off = e->arg[1], end = off + e->size;
-	uint64_t inside = b->h->model->files == MODEL_FILES_JOURNAL && end > size
+	uint64_t inside = b->h->model->appended && end > size
 				  ? size > off ? size - off : 0
 				  : e->size; /* what is appended is there with its size */
 	if (end > size)

@@ -47,7 +47,27 @@ static int by_event(const void *a, const void *b)
 	return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Names that change in one event do so together: they are one unit, or all are. */
+/* Names that change in one event do so together. */
+static void tie(struct meta *m)
+{
+	for (size_t i = 1; i < m->change.n; i++)
+		if (m->change.p[i].event == m->change.p[i - 1].event)
+			m->unit[unit_of(m, m->change.p[i].entry)] =
+				unit_of(m, m->change.p[i - 1].entry);
+}
+
+/* All names are one unit; those that a sync brings stay with those that they are tied to. */
+static void join(struct build *b, uint32_t n)
+{
+	struct meta *m = b->meta;
+	for (uint32_t i = 0; i < n; i++)
+		m->unit[i] = unit_of(m, i);
+	if (b->h->model->files == MODEL_FILES_COMMITS)
+		crash_build_logged_start(b, m->unit, n);
+	if (n)
+		memset(m->unit, 0, n * sizeof *m->unit);
+}
+
 static void find_units(struct build *b)
 {
 	struct meta *m = b->meta;
@@ -60,15 +80,14 @@ static void find_units(struct build *b)
 	m->last = xcalloc(n + 1, sizeof *m->last);
 	b->h->name_line = xmalloc((n + 1) * sizeof *b->h->name_line);
 	for (uint32_t i = 0; i < n; i++) {
-		m->unit[i] = b->h->model->files == MODEL_FILES_JOURNAL ? 0 : i;
+		m->unit[i] = i;
 		b->h->name_line[i] = CRASH_NO_FILE;
 	}
 	if (m->change.n)
 		qsort(m->change.p, m->change.n, sizeof *m->change.p, by_event);
-	for (size_t i = 1; i < m->change.n; i++)
-		if (m->change.p[i].event == m->change.p[i - 1].event)
-			m->unit[unit_of(m, m->change.p[i].entry)] =
-				unit_of(m, m->change.p[i - 1].entry);
+	tie(m);
+	if (b->h->model->files != MODEL_FILES_APART)
+		join(b, (uint32_t)n);
 }
 
 /* ---- start and stop ---- */
@@ -113,6 +132,7 @@ void crash_build_meta_stop(struct build *b)
 	for (uint32_t i = 0; i < trace_nodes(b->defs); i++)
 		VEC_FREE(&m->touch[i]);
 	VEC_FREE(&m->change);
+	crash_build_logged_stop(b);
 	free(m->unit);
 	free(m->last);
 	free(m->touch);
@@ -159,6 +179,10 @@ static void change_name(struct build *b, uint32_t entry)
 		b->h->name_line[unit] = add_change(b, b->h->file.n + unit);
 	m->last[unit] = b->ev->num + 1;
 	line = b->h->name_line[entry] = b->h->name_line[unit];
+	if (b->h->model->files == MODEL_FILES_COMMITS) {
+		crash_build_logged_change(b, entry);
+		return;
+	}
 	touch_thing(b, e->folder, line);
 	if (b->h->model->files != MODEL_FILES_JOURNAL)
 		return;
@@ -178,7 +202,7 @@ void crash_build_meta_names(struct build *b)
 	}
 }
 
-/* A file that is cut is so in order where names are; for good at once, which is a little more. */
+/* A file that is cut is so in order where names and data are; for good at once, which is a little more. */
 void crash_build_meta_size(struct build *b, uint32_t file, bool cut)
 {
 	struct meta *m = b->meta;
@@ -186,7 +210,7 @@ void crash_build_meta_size(struct build *b, uint32_t file, bool cut)
 		return;
 	uint32_t line = b->h->size_line[file] = add_change(b, file);
 	touch(b, m->node[file], line);
-	if (cut && b->h->model->files == MODEL_FILES_JOURNAL)
+	if (cut && b->h->model->appended)
 		crash_build_raise(b, line, b->unit.p[line].hi);
 }
 
@@ -197,6 +221,7 @@ static void raise_touched(struct build *b, uint32_t node)
 	const touches *t = &b->meta->touch[node];
 	for (size_t i = 0; i < t->n; i++)
 		crash_build_raise(b, t->p[i].line, t->p[i].upto);
+	crash_build_logged_sync(b, node);
 }
 
 void crash_build_meta_synced(struct build *b, uint32_t file)
@@ -238,7 +263,7 @@ void crash_build_meta_replaced(struct build *b)
 	const struct trace_event *e = b->ev;
 	uint32_t node = (uint32_t)e->arg[0], line;
 	uint32_t file = node < trace_nodes(b->defs) ? b->h->of_node[node] : CRASH_NO_FILE;
-	if (!b->meta || b->h->model->files != MODEL_FILES_JOURNAL || file == CRASH_NO_FILE ||
+	if (!b->meta || !b->h->model->replaces || file == CRASH_NO_FILE ||
 	    e->arg[1] >= trace_nodes(b->defs))
 		return;
 	for (size_t i = 0; i < b->dirty.n; i++)

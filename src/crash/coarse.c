@@ -155,3 +155,15 @@ int crash_coarse(struct crash *c, size_t op, uint64_t event, bool run, uint64_t 
 	VEC_FREE(&s.v);
 	return fine;
 }
+
+int crash_unborn(struct crash *c, size_t op, size_t ended, bool run, uint64_t said, struct err *err)
+{
+	uint64_t first = 0;
+	if (c->h->model->files == MODEL_FILES_AT_ONCE)
+		return 0;
+	for (size_t i = 0; i < ended; i++)
+		if (c->h->op.p[i].said)
+			return 0;
+	int known = crash_said_at(c, op, c->h->start, run, &first, err);
+	return known > 0 ? first == said : known;
+}

@@ -185,12 +185,19 @@ static char *exact_place(struct crash *c, uint32_t piece)
 			 crash_piece_at(c->h, piece).event);
 }
 
+/* Of a write to a file, a part. */
+static bool one_write(const struct crash *c, const struct crash_cause *cause)
+{
+	return c->h->meta != CRASH_NO_FILE && crash_piece_at(c->h, cause->persisted).event ==
+						      crash_piece_at(c->h, cause->lost.p[0]).event;
+}
+
 /* The two stores of a cause in words; either may be NULL. */
 static void name_stores(struct crash *c, const struct crash_cause *cause, char **a, char **b)
 {
 	*a = cause->persisted != UINT32_MAX ? short_place(c, cause->persisted) : NULL;
 	*b = cause->lost.n ? short_place(c, cause->lost.p[0]) : NULL;
-	if (!*a || !*b || strcmp(*a, *b))
+	if (!*a || !*b || strcmp(*a, *b) || one_write(c, cause))
 		return;
 	free(*a);
 	free(*b);

@@ -130,6 +130,37 @@ enum finding_kind crash_files_kind(const struct crash_history *h, const struct c
 		       : FINDING_MISSING_FSYNC;
 }
 
+static bool is_lost(const struct crash_history *h, const struct crash_state *s, uint32_t piece)
+{
+	uint32_t line = crash_piece_at(h, piece).line;
+	size_t i = BISECT(k, s->at.n, s->at.p[k].line < line);
+	return i < s->at.n && s->at.p[i].line == line &&
+	       s->at.p[i].version < crash_number_of(h, piece);
+}
+
+/* Of the write that is lost, some blocks are on disk. */
+static bool is_torn(const struct crash_history *h, const struct crash_cause *cause)
+{
+	size_t lost = 0, there = 0;
+	if (!cause->lost.n || crash_is_meta(h, crash_piece_at(h, cause->lost.p[0]).line))
+		return false;
+	size_t i = crash_event_begin(h, cause->lost.p[0]), end = crash_event_end(h, i);
+	for (; i < end; i++) {
+		if (crash_is_meta(h, crash_piece_at(h, i).line))
+			continue;
+		if (is_lost(h, &cause->state, (uint32_t)i))
+			lost++;
+		else
+			there++;
+	}
+	return lost && there;
+}
+
+static bool same_event(const struct crash_history *h, uint32_t a, uint32_t b)
+{
+	return crash_piece_at(h, a).event == crash_piece_at(h, b).event;
+}
+
 char *crash_files_message(const struct crash_history *h, const struct crash_cause *cause,
 			  const char *at_a, const char *at_b, const char *does)
 {
@@ -140,6 +171,9 @@ char *crash_files_message(const struct crash_history *h, const struct crash_caus
 				 b, at_b, does);
 	else if (cause->prefix && a)
 		text = xasprintf("if a crash comes after %s at %s, %s", a, at_a, does);
+	else if (b && is_torn(h, cause) &&
+		 (!a || same_event(h, cause->persisted, cause->lost.p[0])))
+		text = xasprintf("if only a part of %s at %s is on disk, %s", b, at_b, does);
 	else if (a && b)
 		text = xasprintf("if %s at %s is on disk while %s at %s is not, %s", a, at_a, b,
 				 at_b, does);

@@ -117,6 +117,12 @@ struct crash_extent {
 	VEC(uint32_t) line, change;
 };
 
+/* Names that are tied are on disk as they are after `upto`, from `event` on, whatever others are. */
+struct crash_logged {
+	uint64_t event, upto;
+};
+typedef VEC(struct crash_logged) crash_logged_names;
+
 struct crash_file {
 	char *path;     /* when it was first heard of */
 	uint64_t size;  /* then */
@@ -174,8 +180,11 @@ struct crash_history {
 	VEC(uint64_t) renamed;       /* events at which some name changes, in order */
 	uint32_t
 		meta; /* the file that lines of sizes and names are in, behind all others; CRASH_NO_FILE */
-	uint32_t *name_line;         /* by entry of the tree: its line; CRASH_NO_FILE: none */
-	uint32_t *size_line;         /* by file, likewise */
+	uint32_t *name_line; /* by entry of the tree: its line; CRASH_NO_FILE: none */
+	uint32_t *size_line; /* by file, likewise */
+	uint32_t *tied; /* by entry: one of those that it is tied to, by which `logged` is … */
+	crash_logged_names *logged; /* … in order; NULL: a sync brings no name ahead of others */
+	uint32_t entries;
 	struct crash_extent *extent; /* by file */
 	uint64_t start; /* the first event with PM: before it there is nothing to crash */
 	VEC(struct crash_place) place;

@@ -390,7 +390,8 @@ int crash_said_unsteady(const char *where, const char *, const char *, struct er
  * what is said, 0 if it is not known or fails, -1. */
 int crash_said_at(struct crash *, size_t op, uint64_t event, bool run, uint64_t *said,
 		  struct err *);
-/* coarse.c: 1 if operation op, from 1, may be several that nobody has marked, after one of which this is said. */
+/* coarse.c: 1 if files are as before the run and nothing is acknowledged; if operation op, from 1, may be several. */
+int crash_unborn(struct crash *, size_t op, size_t ended, bool run, uint64_t said, struct err *);
 int crash_coarse(struct crash *, size_t op, uint64_t event, bool run, uint64_t said, struct err *);
 
 /* chatter.c: messages about repairs, which come only the first time. The first line of `was` that one of the others has not, if it

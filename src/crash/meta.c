@@ -9,6 +9,7 @@
  *      tmp, db          tmp made ── tmp renamed to db ── tmp made …     names that a rename ties together
  *      journal          all changes of names, where the file system keeps them in order
  *
+ * Where a sync brings some names ahead of the journal (crash_logged), these are as of the later of both moments.
  * A version stands for a moment, the one after its last piece, and the size or the name is the one
  * of that moment. What is written behind a size that is lost does not show, nor does what was written after a
  * file was cut if that was lost: the old blocks are still there, then.
@@ -48,10 +49,22 @@ static uint64_t moment_of(const struct moment *m, uint32_t line)
 	return version ? crash_piece_of(m->c->h, line, version).event + 1 : 0;
 }
 
+/* Where a sync has brought names ahead of others: what of these happened before this event is there. */
+static uint64_t logged_of(const struct crash_history *h, uint32_t entry, uint64_t crash)
+{
+	if (!h->logged)
+		return 0;
+	const crash_logged_names *l = &h->logged[h->tied[entry]];
+	size_t n = BISECT(i, l->n, l->p[i].event < crash);
+	return n ? l->p[n - 1].upto + 1 : 0;
+}
+
 static uint64_t moment_of_entry(void *arg, uint32_t entry)
 {
 	const struct moment *m = arg;
-	return moment_of(m, m->c->h->name_line[entry]);
+	uint64_t at = moment_of(m, m->c->h->name_line[entry]);
+	uint64_t logged = logged_of(m->c->h, entry, m->s->event);
+	return at > logged ? at : logged;
 }
 
 static uint64_t moment_of_size(const struct crash_cursor *c, const struct crash_state *s,
@@ -200,6 +213,10 @@ void crash_meta_free(struct crash_history *h)
 		VEC_FREE(&h->extent[i].line);
 		VEC_FREE(&h->extent[i].change);
 	}
+	for (uint32_t i = 0; h->logged && i < h->entries; i++)
+		VEC_FREE(&h->logged[i]);
+	free(h->logged);
+	free(h->tied);
 	free(h->extent);
 	free(h->name_line);
 	free(h->size_line);

@@ -12,11 +12,11 @@ struct infer_ops {
 	const struct infer_way *way;
 };
 
-/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_rounds.c, ops_inferred.c. The reader stands at the beginning. */
+/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_rounds.c, ops_answers.c, ops_inferred.c. The reader stands at the beginning. */
 typedef int infer_find_fn(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
 			  struct err *);
 infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_rounds,
-	infer_ops_inferred;
+	infer_ops_answers, infer_ops_inferred;
 void infer_ops_forget(struct infer_ops *); /* those that were found */
 
 /* ops_inferred.c: which calls would be taken: who makes them, how many, how many stores they cover, and where the last begins. */

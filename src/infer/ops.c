@@ -16,6 +16,8 @@ static const struct row {
 	  infer_ops_requests },
 	{ { "rounds", "rounds of a loop that stores by itself, not only in calls", false },
 	  infer_ops_rounds },
+	{ { "answers", "what is done from one answer to the next, where no call is that", false },
+	  infer_ops_answers },
 	{ { "inferred", "calls that the program makes again and again, and below which it stores",
 	    false },
 	  infer_ops_inferred },

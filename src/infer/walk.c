@@ -44,7 +44,8 @@ bool infer_persists(const struct trace_event *e)
 	case TRACE_FLUSH: return !(e->flags & TRACE_F_VOLATILE);
 	case TRACE_FENCE:
 	case TRACE_SYNC:
-	case TRACE_FILE_SYNC: return true;
+	case TRACE_FILE_SYNC:
+	case TRACE_NODE_SYNC: return true;
 	default: return false;
 	}
 }

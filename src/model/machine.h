@@ -47,16 +47,19 @@ enum model_effect {
 enum model_files {
 	MODEL_FILES_AT_ONCE, /* durable at once, in order */
 	MODEL_FILES_APART, /* durable once synced; until then nothing is ordered, a rename is atomic */
-	/* Likewise, but names change in order; what is appended is there with the size that shows it, and
-	 * what replaces another file by rename is there when it is written to disk under that name. */
+	/* Likewise, but names change in order: a sync of one brings all before it. */
 	MODEL_FILES_JOURNAL,
+	/* Names change in order, but a sync brings only those of what it syncs, ahead of others. */
+	MODEL_FILES_COMMITS,
 };
 
 struct model_ops {
 	const char *name, *about;
 	uint32_t unit;              /* bytes; a flush that has an effect covers whole units */
 	uint8_t effect[MODEL_ACTS]; /* enum model_effect */
-	uint8_t files;              /* enum model_files */
+	uint8_t files;              /* enum model_files; if it is not AT_ONCE: */
+	bool appended; /* what is appended is there with the size that shows it; a cut is, at once */
+	bool replaces; /* what replaces another file by rename is there before it does */
 };
 /* By name; the name NULL stands for the default, the first. NULL: no such model. */
 const struct model_ops *model_find(const char *name);

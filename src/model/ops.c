@@ -33,7 +33,13 @@ static const struct model_ops models[] = {
 	{ "posix", "any files: nothing is on disk, or in order, without fsync", .unit = 512,
 	  .effect = { WRITTEN_BACK }, .files = MODEL_FILES_APART },
 	{ "ext4", "files on ext4, data=ordered: names in order, data before its size",
-	  .unit = MODEL_PAGE, .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL },
+	  .unit = MODEL_PAGE, .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL,
+	  .appended = true, .replaces = true },
+	{ "xfs", "files on XFS: like ext4, but a rename does not wait for data", .unit = MODEL_PAGE,
+	  .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL, .appended = true },
+	{ "btrfs", "files on Btrfs: names in order, but those that are synced come first",
+	  .unit = MODEL_PAGE, .effect = { WRITTEN_BACK }, .files = MODEL_FILES_COMMITS,
+	  .replaces = true },
 };
 
 const struct model_ops *model_at(size_t i)

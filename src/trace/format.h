@@ -346,6 +346,8 @@ enum trace_node {
 	TRACE_IS_KINDS,
 	TRACE_IS_NEW = 16,  /* DEF_NODE: it is no earlier one with the same inode number */
 	TRACE_IS_BARE = 32, /* DEF_NODE: its contents are not wanted */
+	/* DEF_NODE: it is not announced, only looked up: another process may have. If none has, that failed. */
+	TRACE_IS_ASKED = 64,
 };
 #define TRACE_NODE_BYTES ((uint64_t)256 << 20) /* kept of what a process writes beside PM */
 #define TRACE_RANGE_NODE ((uint64_t)1 << 63)

@@ -107,18 +107,19 @@ enum taken trace_live_node(struct trace_live *l, struct slot *s, const struct tr
 				      .target = n < r->size ? path + n + 1 : path + n };
 	uint32_t id = r->arg[1] & TRACE_IS_NEW ? TRACE_NO_NODE : known_node(l, &f);
 	enum taken taken = TAKEN;
-	if (id == TRACE_NO_NODE) {
+	bool unknown = id == TRACE_NO_NODE && (r->arg[1] & TRACE_IS_ASKED);
+	if (id == TRACE_NO_NODE && !unknown) {
 		id = trace_nodes(&l->defs);
 		taken = r->arg[1] & TRACE_IS_BARE ? new_node(l, &def, &f, -1, err)
 						  : add_node(l, &def, &f, o.fd, &kept, err);
 	}
-	if (taken != TAKEN_BAD)
+	if (taken != TAKEN_BAD && !unknown)
 		hmap_put(&l->process.p[s->process].node, r->arg[0], id);
 	trace_live_close(o);
 	trace_live_answer(l, s,
-			  !kept || taken != TAKEN ? RING_ANSWER_FAILED
-			  : l->node.p[id].pm      ? RING_ANSWER_PM
-						  : RING_ANSWER_OK);
+			  !kept || unknown || taken != TAKEN ? RING_ANSWER_FAILED
+			  : l->node.p[id].pm                 ? RING_ANSWER_PM
+							     : RING_ANSWER_OK);
 	free(path);
 	return taken;
 }

@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers anything sizes many faults; do
+	for name in syncs replace answers anything sizes many faults order; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -51,6 +51,54 @@ kinds() {
 			jq -e '.incomplete == null and .stats.tested > 5' r.json
 		done
 	done
+}
+
+# order_json REPORT MODEL WAY OPTIONS…: crashes order.c, beside a file that was synced before.
+order_json() {
+	local report=$PWD/$1 model=$2 way=$3
+	shift 3
+	rm -rf o && mkdir o && cd o
+	head -c 3000 /dev/zero >db
+	crash_json "$report" --model "$model" -o t "$@" -- "$BIN/order" "$way" run
+	cd ..
+}
+
+@test "file systems differ: whether names that are not synced come with those that are, and data before a rename" {
+	for model in posix:missing-dir-fsync ext4: xfs: btrfs:missing-dir-fsync; do
+		order_json r.json "${model%:*}" names --recover "$BIN/order names check"
+		[ "$(kinds r.json)" = "${model#*:}" ]
+	done
+	jq -e '.findings[0].message | test("^if the new name third .* while the new name first .* is not|^if the new name second .* while the new name first .* is not|^if the new name first .* is lost")' r.json
+	for model in posix:missing-fsync ext4: xfs:missing-fsync btrfs:; do
+		order_json r.json "${model%:*}" replace --recover "$BIN/order replace check"
+		[ "$(kinds r.json)" = "${model#*:}" ]
+	done
+	for model in xfs btrfs; do
+		files_json r.json $model good
+		[ "$(kinds r.json)" = "" ]
+	done
+}
+
+@test "a file that one process writes and another one syncs" {
+	mkdir w && cd w
+	cat >save <<'END'
+echo 'all of it' >tmp
+sync tmp
+mv tmp db
+sync .
+END
+	crash_json ../r.json --model posix --follow-forks -o t --recover 'test ! -e db || grep -qx "all of it" db' -- /bin/sh save
+	[ "$(kinds ../r.json)" = "" ]
+	sed -i '/^sync tmp/d' save && rm -rf t db
+	crash_json ../r.json --model posix --follow-forks -o t --recover 'test ! -e db || grep -qx "all of it" db' -- /bin/sh save
+	[ "$(kinds ../r.json)" = missing-fsync ]
+}
+
+@test "operations that a child does and its parent answers; io_uring is refused" {
+	order_json r.json posix children --follow-forks --probe "$BIN/order children check"
+	[ "$(kinds r.json)" = "" ]
+	cd o && holdfast dump t --ops | grep -q '^3 operations: what is done from one answer to the next'
+	holdfast record -q -o ring -- "$BIN/order" ring run
 }
 
 @test "a rename without fsync: found, in words about files, with both calls" {

@@ -67,8 +67,8 @@ void node_lose(ThreadId tid, UInt id)
 	f->lost = True;
 }
 
-/* Tells holdfast of a node by that path; True: it is PM for some process. */
-static Bool announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path)
+/* Tells holdfast of a node by that path. */
+static enum ring_answer tell(UInt id, Int fd, UInt kind, const HChar *path)
 {
 	HChar text[2 * VKI_PATH_MAX];
 	struct file *f = file_at(id);
@@ -84,9 +84,16 @@ static Bool announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path
 		n += sr_isError(r) ? 0 : (UInt)sr_Res(r);
 	}
 	ULong args[5] = { id, kind, f->dev, f->ino, (ULong)(Long)fd };
-	f->node = True;
 	enum ring_answer answer = emit_and_wait(TRACE_DEF_NODE, 5, args, text, n);
-	if (answer == RING_ANSWER_FAILED || !fits || ++nodes.n > MOST)
+	return fits ? answer : RING_ANSWER_FAILED;
+}
+
+/* True: it is PM for some process. */
+static Bool announce(ThreadId tid, UInt id, Int fd, UInt kind, const HChar *path)
+{
+	enum ring_answer answer = tell(id, fd, kind, path);
+	file_at(id)->node = True;
+	if (answer == RING_ANSWER_FAILED || ++nodes.n > MOST)
 		node_lose(tid, id);
 	return answer == RING_ANSWER_PM;
 }
@@ -189,6 +196,24 @@ static void list_folder(ThreadId tid, Int fd, UInt depth)
 UInt node_there(ThreadId tid, Int fd, Bool list)
 {
 	return there(tid, fd, list, 0);
+}
+
+/* A file that this process has not changed, but another one may have; NO_FILE: none has. */
+UInt node_of_others(Int fd)
+{
+	struct vg_stat st;
+	const HChar *path;
+	if (!opt.files || VG_(fstat)(fd, &st) != 0 || (st.mode & VKI_S_IFMT) != VKI_S_IFREG ||
+	    st.nlink == 0 || !(path = name_of(fd)) || is_left_out(&st, path))
+		return NO_FILE;
+	UInt id = file_find(&st, fd);
+	if (id == NO_FILE)
+		id = file_add(&st, fd);
+	if (tell(id, fd, TRACE_IS_FILE | TRACE_IS_ASKED, path) == RING_ANSWER_FAILED)
+		return NO_FILE;
+	file_at(id)->node = True;
+	nodes.n++;
+	return id;
 }
 
 Bool node_is_data(Int fd)

@@ -225,6 +225,7 @@ Int node_peek(Int dirfd, const HChar *path, Bool follow); /* a descriptor for lo
 /* What is behind a descriptor, by whatever name it was opened, gets to be known; `list`: with all
  * that is in it. NO_FILE: it is not recorded. */
 UInt node_there(ThreadId tid, Int fd, Bool list);
+UInt node_of_others(Int fd);
 Bool node_is_data(Int fd); /* a file or folder that has a name, and is not the kernel's own */
 UInt node_created(ThreadId tid, Int fd);
 void node_touched(ThreadId tid, Int fd); /* the contents of the file are about to be changed */
@@ -244,6 +245,7 @@ void names_post(ThreadId tid, UInt no, const UWord *args, UWord result);
 
 /* syncs.c; False: the call is not only about syncing. */
 Bool syncs_post(ThreadId tid, UInt no, const UWord *args, UWord result);
+void syncs_completed(ThreadId tid, Int fd, UInt op, Long off, Long done);
 
 /* ---- outside.c ---- */
 void outside_learn(Addr view);                /* the program is in this one */

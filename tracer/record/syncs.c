@@ -16,14 +16,16 @@ static void tell(ThreadId tid, UInt node, enum trace_sync how, ULong off, ULong 
 	event_at_syscall(tid, TRACE_NODE_SYNC, 0, 4, args, NULL, 0);
 }
 
-/* A folder is announced by that; a file that nobody has changed is not. */
+/* A folder is announced by that; a file that no process has changed is not. */
 static UInt synced(ThreadId tid, Int fd)
 {
 	struct vg_stat st;
 	UInt id = file_changed(fd);
-	if (id == NO_FILE && VG_(fstat)(fd, &st) == 0 && (st.mode & VKI_S_IFMT) == VKI_S_IFDIR)
-		id = node_there(tid, fd, False);
-	return id;
+	if (id != NO_FILE && (file_at(id)->pm || file_at(id)->node))
+		return id;
+	if (VG_(fstat)(fd, &st) == 0 && (st.mode & VKI_S_IFMT) == VKI_S_IFDIR)
+		return node_there(tid, fd, False);
+	return node_of_others(fd);
 }
 
 static void sync_file(ThreadId tid, Int fd, enum trace_sync how, ULong off, ULong len)
@@ -55,6 +57,24 @@ static void sync_written(ThreadId tid, Int fd, Long off, UWord rwf, SizeT done)
 	tell(tid, id, all ? TRACE_SYNC_ALL : TRACE_SYNC_DATA, (ULong)off, done);
 }
 
+/* By their offset behind the write; NULL: at the file's position. */
+static void sync_copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
+{
+	sync_written(tid, fd, off_after ? (Long)(*off_after - done) : -1, 0, done);
+}
+
+/* Of asynchronous calls those that have been done: syncs, and writes that are synchronous. */
+void syncs_completed(ThreadId tid, Int fd, UInt op, Long off, Long done)
+{
+	enum { PWRITE = 1, FSYNC = 2, FDSYNC = 3, PWRITEV = 8 };
+	if (op == FSYNC || op == FDSYNC) {
+		if (done == 0)
+			sync_file(tid, fd, op == FSYNC ? TRACE_SYNC_ALL : TRACE_SYNC_DATA, 0, 0);
+	} else if ((op == PWRITE || op == PWRITEV) && done > 0) {
+		sync_written(tid, fd, off, 0, (SizeT)done);
+	}
+}
+
 Bool syncs_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 {
 	switch (no) {
@@ -73,6 +93,11 @@ Bool syncs_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_pwrite64:
 	case __NR_pwritev: sync_written(tid, (Int)a[0], (Long)a[3], 0, r); return False;
 	case __NR_pwritev2: sync_written(tid, (Int)a[0], (Long)a[3], a[5], r); return False;
+	case __NR_sendfile: sync_copied(tid, (Int)a[0], NULL, r); return False;
+	case __NR_splice:
+	case __NR_copy_file_range:
+		sync_copied(tid, (Int)a[2], (const ULong *)a[3], r);
+		return False;
 	default: return False;
 	}
 }

@@ -197,6 +197,13 @@ static void completed(ThreadId tid, const struct iocb *cb, Long done)
 		read_back(tid, file, (Int)cb->fd, cb->off, (SizeT)done);
 }
 
+/* The program hears of it. */
+static void settled(ThreadId tid, const struct iocb *cb, Long done)
+{
+	completed(tid, cb, done);
+	syncs_completed(tid, (Int)cb->fd, cb->op, cb->off, done);
+}
+
 /* Through the page cache, a write is done when it was submitted. */
 static void submitted(ThreadId tid, const struct iocb *const *cb, UWord n)
 {
@@ -224,7 +231,7 @@ void writes_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 	case __NR_io_submit: submitted(tid, (const struct iocb *const *)a[2], r); break;
 	case __NR_io_getevents:
 		for (UWord i = 0; i < r; i++)
-			completed(tid, e[i].cb, e[i].done);
+			settled(tid, e[i].cb, e[i].done);
 		break;
 	default: return;
 	}
