@@ -174,6 +174,7 @@ model_where model_where_of(struct model *, const struct trace_event *);
 struct model_writer {
 	uint64_t mask;
 	model_where where;
+	uint32_t zero; /* sets of them are compared as bytes */
 };
 const struct model_writer *model_writers(const struct model *, const struct model_line *,
 					 size_t *n);

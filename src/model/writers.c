@@ -73,11 +73,11 @@ static size_t without(const struct model *m, uint32_t set, uint64_t mask, model_
 	const struct writer_set *s = set ? &m->writers.set.p[set] : NULL;
 	size_t n = 0;
 	for (size_t i = 0; s && i < s->n; i++) {
-		struct model_writer e = m->writers.entry.p[s->first + i];
-		if (again == MODEL_NOBODY || e.where == again)
-			e.mask &= ~mask;
-		if (e.mask)
-			out[n++] = e;
+		const struct model_writer *e = &m->writers.entry.p[s->first + i];
+		bool less = again == MODEL_NOBODY || e->where == again;
+		uint64_t left = less ? e->mask & ~mask : e->mask;
+		if (left)
+			out[n++] = (struct model_writer){ .mask = left, .where = e->where };
 	}
 	return n;
 }
@@ -92,9 +92,7 @@ static uint32_t step(struct model *m, uint32_t set, uint64_t mask, model_where w
 	if (n && e[n - 1].where == where) {
 		e[n - 1].mask |= mask;
 	} else {
-		memset(&e[n], 0, sizeof e[n]);
-		e[n].where = where;
-		e[n++].mask = mask;
+		e[n++] = (struct model_writer){ .mask = mask, .where = where };
 	}
 	return n > MOST ? intern(m, e + 1, n - 1) : intern(m, e, n);
 }
