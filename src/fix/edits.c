@@ -169,7 +169,7 @@ static int after_store(struct work *w, const struct fix_bug *b, const struct rep
 		       unsigned acts, struct source_edits *to)
 {
 	const struct source_store *s = &b->store;
-	bool whole = is_for_parts(w, f, b);
+	bool whole = is_for_parts(w, f, b) || (s->beside && fix_flushes_whole(w->x, b));
 	acts = acts_at(b, acts);
 	if (whole && b->lift)
 		return after_lifted(w, b, acts, to);

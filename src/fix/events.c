@@ -123,6 +123,18 @@ static uint64_t thread_of(const struct trace_event *e)
 	return (uint64_t)e->process << 32 | e->thread;
 }
 
+/* Where the object was that the call filled in, of which this store is to a part. */
+static void note_object(struct fix *x, size_t k)
+{
+	const struct fix_bug *w = &x->with.p[k];
+	struct repair_bug *b = &x->bug.p[k];
+	uint64_t bytes = b->n > 1 && w->frames > 1 ? w->range[1].bytes : 0;
+	if (!bytes || w->store.owner.offset == UINT64_MAX)
+		return;
+	b->site[1].from = w->addr - w->store.owner.offset;
+	b->site[1].to = b->site[1].from + bytes;
+}
+
 /* The store of a bug: from here on its line is looked after. */
 static void open_bug(struct scan *s, const struct trace_event *e, size_t k)
 {
@@ -130,7 +142,8 @@ static void open_bug(struct scan *s, const struct trace_event *e, size_t k)
 	const struct trace_site_def *site = trace_site(trace_defs(s->reader), e->process, e->site);
 	uint64_t unit = fix_syncs(s->x) ? PAGE : TRACE_LINE;
 	w->bytes = e->size;
-	w->addr = e->arg[0];
+	w->addr = s->x->bug.p[k].stored = e->arg[0];
+	note_object(s->x, k);
 	w->thread = thread_of(e);
 	w->fences = s->fences;
 	w->run = s->run;

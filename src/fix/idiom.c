@@ -12,28 +12,32 @@ static bool is_inside(const struct fix_means *m, bool inner)
 }
 
 /* The function of this file that does just these acts: one for ranges, the most used. */
-static const char *own(const struct fix *x, const struct source_file *file, unsigned acts,
-		       bool line, bool inner)
+static const char *own(struct fix *x, const struct source_statement *at, unsigned acts, bool line,
+		       bool inner)
 {
 	const struct fix_means *best = NULL;
+	const struct source_file *file = at->file;
 	for (size_t i = 0; i < x->means.n; i++) {
 		const struct fix_means *m = &x->means.p[i];
+		struct err none;
 		const char *base = strrchr(m->file, '/');
 		size_t n = base ? strlen(base) : 0, len = strlen(file->path);
 		if (m->acts != acts || !m->pattern || (m->one_line && !line) || is_inside(m, inner))
 			continue;
 		if (!n || n > len || strcmp(file->path + len - n, base))
 			continue;
-		if (!best || best->one_line > m->one_line ||
-		    (best->one_line == m->one_line && m->count > best->count))
+		bool better = !best || best->one_line > m->one_line ||
+			      (best->one_line == m->one_line && m->count > best->count);
+		if (better &&
+		    (!m->full || !source_declared(x->source, file, at->span.from, m->full, &none)))
 			best = m;
 	}
 	return best ? best->pattern : NULL;
 }
 
 /* What other files of the program persist with, if this one sees it, too. */
-static const char *others(struct fix *x, const struct source_file *file, unsigned acts, bool line,
-			  bool inner)
+static const char *others(struct fix *x, const struct source_statement *at, unsigned acts,
+			  bool line, bool inner)
 {
 	const struct fix_means *best = NULL;
 	for (size_t i = 0; i < x->means.n; i++) {
@@ -41,7 +45,7 @@ static const char *others(struct fix *x, const struct source_file *file, unsigne
 		struct err none;
 		if (m->acts == acts && m->general && !is_inside(m, inner) &&
 		    (!m->one_line || line) && (!best || (best->one_line && !m->one_line)) &&
-		    !source_declared(x->source, file, m->full, &none))
+		    !source_declared(x->source, at->file, at->span.from, m->full, &none))
 			best = m;
 	}
 	return best ? best->general : NULL;
@@ -95,9 +99,9 @@ static char *with_lines(char *pattern, bool line)
 static char *pattern_for(struct fix *x, const struct source_statement *at, unsigned acts, bool line,
 			 bool inner)
 {
-	const char *pattern = own(x, at->file, acts, line, inner);
+	const char *pattern = own(x, at, acts, line, inner);
 	if (!pattern)
-		pattern = others(x, at->file, acts, line, inner);
+		pattern = others(x, at, acts, line, inner);
 	return with_lines(fix_library_pattern(x, at, pattern), line);
 }
 

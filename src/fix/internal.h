@@ -11,6 +11,7 @@
 
 struct fix_range {
 	const char *address, *size; /* NULL: not known */
+	uint64_t bytes; /* of the object that the store is to a part of; 0: it is none */
 };
 
 /* What a repair_bug does not say. */

@@ -60,7 +60,7 @@ char *fix_library_for(struct fix *x, const struct source_statement *at, unsigned
 	for (size_t i = 0; i < LIBRARIES; i++) {
 		const struct fix_library *l = &libraries[i];
 		if (l->acts == acts && (!strstr(l->pattern, "%p") || has_pools(x)) &&
-		    !source_declared(x->source, at->file, l->name, &none))
+		    !source_declared(x->source, at->file, at->span.from, l->name, &none))
 			return fix_library_pattern(x, at, l->pattern);
 	}
 	return NULL;
@@ -95,7 +95,7 @@ const char *fix_no_log(struct fix *x, const struct fix_bug *b)
 		return s->statement.no_before;
 	if (s->capture || !begins_with_store(s))
 		return "where it stores is not known before the statement";
-	if (source_declared(x->source, s->statement.file, LOG, &err))
+	if (source_declared(x->source, s->statement.file, s->statement.span.from, LOG, &err))
 		return fix_keep(x, xstrdup(err.text));
 	return NULL;
 }

@@ -124,7 +124,7 @@ static char *debugged_pattern(struct fix *x, const struct srcloc_frame *callee, 
 		return NULL;
 	char *plain = xasprintf("%.*s", (int)(open - name), name), *out = NULL;
 	if (!source_file_at(x->source, file, &f, &none) &&
-	    !source_declared(x->source, f, plain, &none))
+	    !source_declared(x->source, f, SIZE_MAX, plain, &none))
 		out = xasprintf("%s(%%a, %%n)", plain);
 	free(plain);
 	return out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A call path in the source: the statement that stores, and the calls that lead there. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,10 +36,61 @@ static bool find_store(struct fix *x, struct fix_bug *w, const struct srcloc_fra
 	return true;
 }
 
+/* The word stands there, and is followed by one of these signs. */
+static bool word_before(const struct source_function *fn, const char *word, const char *const *sign)
+{
+	const char *end = fn->file->text + fn->body.to;
+	size_t n = strlen(word);
+	for (const char *p = fn->file->text + fn->body.from; n && p + n < end; p++) {
+		if (strncmp(p, word, n) != 0 || isalnum((unsigned char)p[-1]) || p[-1] == '_' ||
+		    isalnum((unsigned char)p[n]) || p[n] == '_')
+			continue;
+		const char *next = p + n + strspn(p + n, " \t");
+		for (size_t i = 0; sign[i]; i++)
+			if (!strncmp(next, sign[i], strlen(sign[i])))
+				return true;
+	}
+	return false;
+}
+
+/* Cut into larger pieces than one: what is cut is a number of bytes. */
+static bool is_cut(const struct source_function *fn, const char *number)
+{
+	static const char *const signs[] = { "-=", "/", ">>", "&", "%", NULL };
+	static const char *const last[] = { ";", NULL }; /* of for (i = 0; i < n; i += 8) */
+	return word_before(fn, number, signs) ||
+	       (word_before(fn, number, last) &&
+		memmem(fn->file->text + fn->body.from, fn->body.to - fn->body.from, "+=", 2));
+}
+
+/*
+ * Whether the third parameter of a function that copies is a number of bytes, as far as its source shows: it stores bytes, or passes the number on
+ * to what takes bytes, or cuts it into pieces. Else it may be one of words.
+ */
+static bool takes_bytes(struct fix *x, const struct fix_bug *w, size_t callee)
+{
+	struct source_place at = place_of(w->frame[callee]);
+	const struct source_store *s = &w->store;
+	struct source_function fn;
+	struct err none;
+	if (!at.file || source_function_at(x->source, &at, NULL, &fn, &none) || fn.parameters != 3)
+		return true; /* there is nothing to see */
+	const char *number = fn.parameter[2].name;
+	if (callee)
+		return w->call[callee].arguments == 3 &&
+		       !strcmp(w->call[callee].argument[2].text, number) &&
+		       takes_bytes(x, w, callee - 1);
+	if (w->stores == SIZE_MAX || s->form == SOURCE_COPY || s->form == SOURCE_STREAM)
+		return w->stores == SIZE_MAX || !strcmp(s->size, number) || is_cut(&fn, number);
+	return s->bytes <= 1 || is_cut(&fn, number);
+}
+
 /* A function that takes where to, what from and how much writes just that. A report does not have what a function takes, only that
  * it stores or flushes for others; then its declaration says it. */
-static bool writes_range(const struct srcloc_frame *callee, const struct source_call *c)
+static bool writes_range(struct fix *x, const struct fix_bug *w, size_t site)
 {
+	const struct srcloc_frame *callee = w->frame[site - 1];
+	const struct source_call *c = &w->call[site];
 	bool copies = callee->takes & SRCLOC_TAKES_COPY ||
 		      (!callee->takes && callee->helper && c->arguments == 3 &&
 		       strchr(c->argument[0].parameter, '*') &&
@@ -46,7 +98,8 @@ static bool writes_range(const struct srcloc_frame *callee, const struct source_
 		       strstr(c->argument[1].parameter, "const ") &&
 		       strchr(c->argument[1].parameter, '*'));
 	return copies && c->arguments == 3 && c->argument[0].again && c->argument[0].pointer &&
-	       c->argument[2].again && !c->argument[2].pointer && !c->conditional;
+	       c->argument[2].again && !c->argument[2].pointer && !c->conditional &&
+	       takes_bytes(x, w, site - 1);
 }
 
 /* The parameter whose object the function stores to, and nothing else gives it another value; SIZE_MAX: none. */
@@ -72,7 +125,7 @@ static struct fix_range range_of(struct fix *x, const struct fix_bug *w, size_t 
 {
 	const struct source_call *c = &w->call[site];
 	size_t k = SIZE_MAX;
-	if (writes_range(w->frame[site - 1], c))
+	if (writes_range(x, w, site))
 		return (struct fix_range){ c->argument[0].text, c->argument[2].text };
 	if (site == 1 && !c->conditional)
 		k = stored_through(x, w, w->frame[0]);
@@ -81,10 +134,11 @@ static struct fix_range range_of(struct fix *x, const struct fix_bug *w, size_t 
 		return (struct fix_range){ 0 };
 	const char *text = c->argument[k].text;
 	bool plain = !strpbrk(text, " (+-*?") || (*text == '&' && !strpbrk(text, " (+*?"));
-	return (struct fix_range){ text, fix_keep(x, xasprintf(*text == '&' ? "sizeof(%s)"
-							       : plain      ? "sizeof(*%s)"
-									    : "sizeof(*(%s))",
-							       text + (*text == '&'))) };
+	const char *size = fix_keep(x, xasprintf(*text == '&' ? "sizeof(%s)"
+						 : plain      ? "sizeof(*%s)"
+							      : "sizeof(*(%s))",
+						 text + (*text == '&')));
+	return (struct fix_range){ text, size, c->argument[k].points_to };
 }
 
 static const char *no_copy(struct fix *x, const struct srcloc_frame *callee)
@@ -158,6 +212,22 @@ static void name_carrier(struct fix *x, const struct finding_place *p, struct re
 					      site->no_edit, srcloc_text(m, where, sizeof where)));
 }
 
+/* The compiler has made two functions of one: the outer part does not call it in the source. */
+static bool is_split(struct fix *x, const struct srcloc_frame *inner,
+		     const struct srcloc_frame *outer)
+{
+	struct source_place at = place_of(outer);
+	struct source_call c;
+	struct err none;
+	if (!inner->function || !outer->function || !outer->file || !outer->line)
+		return false;
+	char *a = finding_function(inner), *b = finding_function(outer);
+	bool split = !strcmp(a, b) && source_call_at(x->source, &at, a, &c, &none);
+	free(a);
+	free(b);
+	return split;
+}
+
 void fix_find_sites(struct fix *x, size_t bug, const struct finding_place *p)
 {
 	struct repair_bug *b = &x->bug.p[bug];
@@ -170,11 +240,11 @@ void fix_find_sites(struct fix *x, size_t bug, const struct finding_place *p)
 	w->frame = fix_keep(x, xcalloc(n, sizeof *w->frame));
 	w->call = fix_keep(x, xcalloc(n, sizeof *w->call));
 	w->range = fix_keep(x, xcalloc(n, sizeof *w->range));
-	b->n = n;
-	w->frames = p->n > from ? n : 0;
 	b->site[0] = first;
-	for (size_t i = 0; i < w->frames; i++)
-		w->frame[i] = &p->frame[from + i];
+	for (size_t i = from; i < p->n; i++)
+		if (!w->frames || !is_split(x, w->frame[w->frames - 1], &p->frame[i]))
+			w->frame[w->frames++] = &p->frame[i];
+	b->n = w->frames ? w->frames : 1;
 	for (size_t i = 0; i < w->frames; i++) {
 		const struct srcloc_frame *f = w->frame[i];
 		if (i)
@@ -185,4 +255,7 @@ void fix_find_sites(struct fix *x, size_t bug, const struct finding_place *p)
 			break;
 		}
 	}
+	if (b->n > 1 && w->store.capture && !b->site[0].no_edit && !b->site[1].no_edit &&
+	    w->range[1].address && !w->range[1].bytes)
+		b->site[0].no_edit = "where it stores moves on, and the call says the whole range";
 }

@@ -14,6 +14,8 @@ void repair_fix_free(struct repair_fix *);
 void repair_drop(struct repair_plan *, size_t i);
 
 /* Phase 2, reduce.c: fixes that do the same become one. */
+/* What the flush of an object behind a call covers goes into it. */
+void repair_cover(const struct repair_bug *, struct repair_plan *);
 void repair_reduce(const struct repair_bug *, struct repair_plan *);
 /* Phase 3, hoist.c: a fix goes to the call where it costs least. */
 void repair_hoist(const struct repair_bug *, struct repair_plan *);

@@ -159,6 +159,7 @@ void repair_make(const struct repair_bug *b, size_t n, const struct repair_opts 
 	if (!o || !o->no_hoist) {
 		repair_hoist(b, plan);
 		repair_reduce(b, plan);
+		repair_cover(b, plan);
 	}
 }
 

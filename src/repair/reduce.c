@@ -49,6 +49,46 @@ static bool join(const struct repair_bug *b, struct repair_plan *plan, size_t i,
 	return true;
 }
 
+/* The call is on the way to the bug's store, and not too far out. */
+static bool leads_to(const struct repair_bug *b, const struct repair_place *call)
+{
+	for (size_t i = 1; i < b->n && i <= b->holds; i++)
+		if (repair_same_place(&b->site[i].at, call))
+			return true;
+	return false;
+}
+
+/* What the range flush behind the call covers has all that the other fix would flush. */
+static bool covers(const struct repair_bug *b, const struct repair_fix *range,
+		   const struct repair_fix *other)
+{
+	const struct repair_site *s = &b[range->bug].site[range->site];
+	bool all = range->form == REPAIR_RANGE && s->to && other->acts & REPAIR_FLUSH;
+	for (size_t i = 0; all && i < other->stores.n; i++) {
+		const struct repair_bug *o = &b[other->stores.p[i]];
+		all = o->stored >= s->from && o->stored < s->to && leads_to(o, &range->at);
+	}
+	return all;
+}
+
+void repair_cover(const struct repair_bug *b, struct repair_plan *plan)
+{
+	for (size_t i = 0; i < plan->fix.n; i++) {
+		size_t k = 0;
+		while (k < plan->fix.n && (k == i || !covers(b, &plan->fix.p[i], &plan->fix.p[k])))
+			k++;
+		if (k == plan->fix.n)
+			continue;
+		struct repair_fix *f = &plan->fix.p[i], *other = &plan->fix.p[k];
+		repair_reject(f, &other->at,
+			      xstrdup("what is flushed behind the call has this, too"));
+		f->acts |= other->acts & REPAIR_FENCE;
+		repair_join(f, other);
+		repair_drop(plan, k);
+		i -= 1 + (k < i); /* once more, for another */
+	}
+}
+
 void repair_reduce(const struct repair_bug *b, struct repair_plan *plan)
 {
 	for (size_t i = 0; i < plan->fix.n; i++)

@@ -44,6 +44,7 @@ struct repair_site {
 	bool pointers; /* the call passes a pointer; of a store it does not matter */
 	bool indirect; /* … goes through a pointer to a function: nothing above is looked at */
 	bool range;    /* what the callee writes is a range that the arguments name */
+	uint64_t from, to; /* … the addresses of which were these in this run; to 0: not known */
 	uint64_t
 		block; /* statements of one run through without a branch have the same; 0: not known */
 	const char *no_edit; /* why nothing can be written there; NULL: it can */
@@ -58,6 +59,7 @@ struct repair_bug {
 	size_t holds; /* site[holds] is in the function that holds I: the last that may be taken */
 	struct repair_place until; /* I; file NULL: the end of that function, or not known */
 	struct repair_place flush; /* the flush that no fence follows; file NULL: there is none */
+	uint64_t stored;           /* address of X in this run; 0: not known */
 	uint64_t line;             /* which cache line X is in, as a hash; 0: not known */
 	bool late;                 /* a fence follows, but only when the operation has ended */
 };

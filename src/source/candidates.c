@@ -130,7 +130,7 @@ static bool as_candidate(const struct source_tree *t, uint32_t i, struct source_
 	return as_writer(t, i, c);
 }
 
-static void collect(const struct source_tree *t, uint32_t line, source_candidates *all)
+void source_candidates_in(const struct source_tree *t, uint32_t line, source_candidates *all)
 {
 	size_t from = source_line_start(t->file, line), to = source_line_start(t->file, line + 1);
 	for (uint32_t i = 1; i < t->node.n; i++) {
@@ -203,6 +203,6 @@ static void choose(const struct source_tree *t, const struct source_place *p, si
 void source_candidates_at(const struct source_tree *t, const struct source_place *p, size_t offset,
 			  uint64_t bytes, source_candidates *all)
 {
-	collect(t, p->line, all);
+	source_candidates_in(t, p->line, all);
 	choose(t, p, offset, bytes, all);
 }

@@ -34,7 +34,8 @@ static bool declared_in(const struct source_tree *t, CXCursor v, uint32_t top)
 static bool is_atomic(const struct source_tree *t, uint32_t i)
 {
 	const struct source_node *n = NODE(t, i);
-	return n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last;
+	return n->kind == CXCursor_UnexposedExpr && n->first && n->first != n->last &&
+	       NODE(t, n->first)->kind != CXCursor_TypeRef; /* which offsetof has */
 }
 
 static bool effect_at(const struct source_tree *t, uint32_t i, uint32_t top)
@@ -175,13 +176,30 @@ static bool calls_that_read(const struct source_tree *t, uint32_t top)
 	return false;
 }
 
+/* It changes a variable of the function that the expression does not name: from, in *to++ = *from++. */
+static bool changes_another(const struct source_tree *t, uint32_t i, uint32_t e)
+{
+	enum source_form form;
+	uint32_t to = source_assigned(t, i, &form), in = to ? source_node_inside(t, to) : 0;
+	if (!in || NODE(t, in)->kind != CXCursor_DeclRefExpr)
+		return false;
+	CXCursor v = source_lib.getCursorReferenced(NODE(t, in)->cursor);
+	enum CXCursorKind k = source_lib.getCursorKind(v);
+	bool own = k == CXCursor_ParmDecl ||
+		   (k == CXCursor_VarDecl &&
+		    source_lib.getCursorKind(source_lib.getCursorSemanticParent(v)) ==
+			    CXCursor_FunctionDecl &&
+		    source_lib.Cursor_getStorageClass(v) != CX_SC_Static);
+	return own && source_lib.getCursorType(v).kind != CXType_LValueReference && !names(t, e, v);
+}
+
 /* Another part of the statement than the expression has side effects, before the store or in an order that nobody knows. */
 static bool rest_has_effects(const struct source_tree *t, uint32_t e, uint32_t statement,
 			     uint32_t store)
 {
 	for (uint32_t i = statement; i; i = source_node_next(t, i, statement))
 		if (!source_node_under(t, i, e) && !source_node_under(t, store, i) &&
-		    effect_at(t, i, statement))
+		    effect_at(t, i, statement) && !changes_another(t, i, e))
 			return true;
 	return false;
 }

@@ -314,6 +314,7 @@ void source_close(struct source *s)
 	hmap_free(&s->name_at);
 	hmap_free(&s->name_used);
 	hmap_free(&s->name_of);
+	hmap_free(&s->declared);
 	free(s->root);
 	free(s);
 }

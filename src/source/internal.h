@@ -201,7 +201,9 @@ struct source {
 	size_t parsed, broken;
 	struct hmap name_used; /* invented names of variables: hash of file and name -> 1 */
 	struct hmap name_of;   /* hash of file, offset and stem -> name */
-	uint64_t newest;       /* time of the youngest object; 0: unknown */
+	struct hmap
+		declared; /* hash of file, offset and name of a function -> whether it is seen there */
+	uint64_t newest; /* time of the youngest object; 0: unknown */
 };
 char *source_keep(struct source *, char *); /* an xmalloc'ed string */
 char *source_keep_n(struct source *, const char *, size_t n);
@@ -339,6 +341,8 @@ struct source_candidate {
 	uint64_t bytes;                     /* 0: unknown */
 };
 typedef VEC(struct source_candidate) source_candidates;
+/* All that the line stores. */
+void source_candidates_in(const struct source_tree *, uint32_t line, source_candidates *);
 /* What may be the store of so many bytes (0: unknown) at the place, which is at the offset. */
 void source_candidates_at(const struct source_tree *, const struct source_place *, size_t offset,
 			  uint64_t bytes, source_candidates *);

@@ -58,7 +58,7 @@ NO(source_file_at, CODE, UNUSED const struct source_file **file)
 NO(source_statement_at, PLACE, UNUSED struct source_statement *out)
 NO(source_store_at, PLACE, UNUSED uint64_t bytes, UNUSED struct source_store *out)
 NO(source_macro_use_at, PLACE, UNUSED struct source_call *out)
-NO(source_declared, FILE_, CODE)
+NO(source_declared, FILE_, UNUSED size_t before, CODE)
 NO(source_value_for, UNUSED const struct source_statement *statement, CODE,
    UNUSED const char **text)
 NO(source_call_at, PLACE, CODE, UNUSED struct source_call *out)

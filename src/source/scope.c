@@ -9,15 +9,30 @@
 struct search {
 	struct source *source;
 	const char *name, *last; /* with its scopes, without */
+	CXFile in;               /* and what is declared there behind `before` does not count */
+	size_t before;
 	CXCursor found;
 	bool any;
 };
+
+/* In the file that has the place it stands behind it. */
+static bool is_behind(const struct search *s, CXCursor c)
+{
+	CXFile file = NULL;
+	unsigned at = 0;
+	source_lib.getFileLocation(source_lib.getCursorLocation(c), &file, NULL, NULL, &at);
+	return file && file == s->in && at > s->before;
+}
 
 static enum CXChildVisitResult find_function(CXCursor c, CXCursor parent, CXClientData data)
 {
 	struct search *s = data;
 	enum CXCursorKind k = source_lib.getCursorKind(c);
 	(void)parent;
+	if (s->any) /* a macro, behind which libclang goes on with declarations */
+		return CXChildVisit_Break;
+	if (k != CXCursor_CXXMethod && is_behind(s, c)) /* a method may come later in its class */
+		return CXChildVisit_Continue;
 	if (k == CXCursor_LinkageSpec || k == CXCursor_UnexposedDecl || k == CXCursor_Namespace ||
 	    k == CXCursor_ClassDecl || k == CXCursor_StructDecl)
 		return CXChildVisit_Recurse;
@@ -38,13 +53,16 @@ static enum CXChildVisitResult find_function(CXCursor c, CXCursor parent, CXClie
 	return CXChildVisit_Break;
 }
 
-static int declared(struct source *s, const struct source_file *f, const char *name,
+static int declared(struct source *s, const struct source_file *f, size_t before, const char *name,
 		    struct source_unit **u, CXCursor *found, struct err *err)
 {
 	const char *last = strrchr(name, ':');
-	struct search search = { .source = s, .name = name, .last = last ? last + 1 : name };
+	struct search search = {
+		.source = s, .name = name, .last = last ? last + 1 : name, .before = before
+	};
 	if (source_unit_of(s, f, u, err) < 0)
 		return -1;
+	search.in = source_lib.getFile((*u)->tu, f->path);
 	source_lib.visitChildren(source_lib.getTranslationUnitCursor((*u)->tu), find_function,
 				 &search);
 	if (!search.any)
@@ -53,12 +71,18 @@ static int declared(struct source *s, const struct source_file *f, const char *n
 	return 0;
 }
 
-int source_declared(struct source *s, const struct source_file *f, const char *name,
+int source_declared(struct source *s, const struct source_file *f, size_t before, const char *name,
 		    struct err *err)
 {
 	struct source_unit *u;
 	CXCursor ignored;
-	return declared(s, f, name, &u, &ignored, err);
+	uint64_t known, key = hash_mix(hash_bytes(f->path, strlen(f->path)),
+				       hash_mix(before, hash_bytes(name, strlen(name))));
+	if (!hmap_get(&s->declared, key, &known)) {
+		known = !declared(s, f, before, name, &u, &ignored, err);
+		hmap_put(&s->declared, key, known);
+	}
+	return known ? 0 : err_set(err, EXIT_PROGRAM, "%s is not declared in %s", name, f->name);
 }
 
 /* ---- variables ---- */
@@ -167,7 +191,7 @@ int source_value_for(struct source *s, const struct source_statement *st, const 
 	struct source_unit *u;
 	struct source_tree t = { 0 };
 	CXCursor fn;
-	if (declared(s, st->file, function, &u, &fn, err))
+	if (declared(s, st->file, st->span.from, function, &u, &fn, err))
 		return -1;
 	source_lib.visitChildren(fn, first_parameter, &scope);
 	scope.file = source_lib.getFile(u->tu, st->file->path);

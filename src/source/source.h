@@ -146,6 +146,7 @@ struct source_store {
 	bool bitfield;     /* address and size are those of the struct that has it */
 	bool merged;       /* the store is larger: the compiler made one of several statements */
 	const char *calls; /* the function, of COPY, STREAM and ATOMIC; else NULL */
+	bool beside; /* an earlier statement of the line, in its list, stores to another part of the owner */
 	struct source_owner owner; /* not of COPY and STREAM, and where address needs a variable */
 	/* For source_insert_store; NULL: address and size need nothing before. */
 	const char *
@@ -241,9 +242,9 @@ int source_function_at(struct source *, const struct source_place *, const char 
 
 /* ---- names ---- */
 
-/* -1: the file does not see a function, static method or macro of that name, in C++ with its scopes. */
-int source_declared(struct source *, const struct source_file *, const char *function,
-		    struct err *);
+/* -1: the file does not see a function, static method or macro of that name, in C++ with its scopes, that is declared before the offset. */
+int source_declared(struct source *, const struct source_file *, size_t before,
+		    const char *function, struct err *);
 /*
  * The variable that may be passed to the function first, by its type, where the statement begins: a parameter or local
  * variable with a value; else a member of what a parameter points to; else a global one. -1: there is

@@ -397,6 +397,26 @@ static int several(const struct source_tree *t, const struct source_place *p,
 	return same_lvalue(t, all) ? 0 : whole_struct(t, all->p[0].target, out, err);
 }
 
+/* p->a = 1; p->b = 2; in one line: debug information may name one for both. */
+static bool is_beside(const struct source_tree *t, const struct source_place *p, uint32_t node,
+		      const struct source_store *s)
+{
+	source_candidates all = { 0 };
+	bool any = false;
+	source_candidates_in(t, p->line, &all);
+	for (size_t i = 0; s->owner.address && i < all.n; i++) {
+		const struct source_candidate *c = &all.p[i];
+		struct source_owner owner;
+		if (c->writer || NODE(t, c->node)->parent != NODE(t, node)->parent ||
+		    NODE(t, c->node)->to > NODE(t, node)->from)
+			continue;
+		source_owner_of(t, source_node_inside(t, c->target), &owner);
+		any |= owner.address && !strcmp(owner.address, s->owner.address);
+	}
+	VEC_FREE(&all);
+	return any;
+}
+
 int source_store_in(const struct source_tree *t, const struct source_place *p, size_t offset,
 		    uint64_t bytes, struct source_store *out, uint32_t *node, struct err *err)
 {
@@ -408,6 +428,8 @@ int source_store_in(const struct source_tree *t, const struct source_place *p, s
 			     t->file->name, p->line);
 	else if ((rc = fill(t, &all.p[0], bytes, out, err)) == 0 && all.n > 1)
 		rc = several(t, p, &all, out, err);
+	if (rc == 0 && all.n == 1)
+		out->beside = is_beside(t, p, all.p[0].node, out);
 	if (node && all.n)
 		*node = all.p[0].node;
 	VEC_FREE(&all);

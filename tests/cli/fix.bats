@@ -337,6 +337,14 @@ built() {
 	patch_is_good
 }
 
+@test "a copy function that counts words is not told bytes" {
+	built forms.c -DWORDS
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+.*persist(to, n \* sizeof(to\[0\]));$' p.patch
+	patch_is_good
+}
+
 @test "parts of a struct that is not aligned are flushed as a whole" {
 	built forms.c -DPARTS
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
@@ -558,4 +566,16 @@ pairs() {
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
 	output_has "repaired: store is never flushed"
 	grep -A1 '^+		pmemobj_tx_add_range_direct(&i->price, sizeof(i->price));$' p.patch | grep '^ .*i->price = price;'
+}
+
+@test "an object that is filled in by way of a pointer that moves is flushed once, behind the call" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/cursor.c" app/
+	printf 'store: cursor.c\n\t$(CC) -g -O2 -Wall -Wextra -Werror -o $@ $<\n' >app/Makefile
+	make -s -C app
+	holdfast record -q --profile-sites -o t -- app/store pool >/dev/null
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "5 repaired"
+	[ "$(grep -c '^+[^+]' p.patch)" = 1 ]
+	grep '^+	pm_wb(&s->kv\[s->used\], sizeof(s->kv\[s->used\]));$' p.patch
 }

@@ -121,6 +121,29 @@ static void limits(void **state)
 	one_fix(&(struct repair_bug){ "1", BOTH, s, 4, 2 }, REPAIR_STORE, BOTH, 2);
 }
 
+/* The flush of an object behind a call serves what else the call stores there, but nothing beside it. */
+static void covered(void **state)
+{
+	static const uint64_t stored[] = { 0x108, 0x150, 0x188 };
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct repair_site part[] = { hoisted[0], hoisted[1] },
+				   other[] = { hoisted[0], hoisted[1] };
+		part[1].counts = other[1].counts = hoisted[2].counts;
+		part[1].range = true;
+		part[1].from = 0x100;
+		part[1].to = 0x180;
+		other[0].at.line = 3;
+		struct repair_bug b[] = { { "1", REPAIR_FLUSH, part, 2, 1, .stored = 0x100 },
+					  { "2", BOTH, other, 2, 1, .stored = stored[i] } };
+		struct repair_plan p = make(b, 2);
+		assert_int_equal(p.fix.n, i < 2 ? 1 : 2);
+		is_fix(&p.fix.p[0], REPAIR_RANGE, i < 2 ? BOTH : REPAIR_FLUSH, 6);
+		assert_int_equal(p.fix.p[0].bugs.n, i < 2 ? 2 : 1);
+		repair_free(&p);
+	}
+}
+
 /* Calls that others persist count as much as volatile ones: 10 bugs, 1000 persisted, 500 volatile. */
 static void already_persisted(void **state)
 {
@@ -190,10 +213,15 @@ static void idioms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(listing_1),        cmocka_unit_test(listing_2),
-		cmocka_unit_test(listings_3_and_4), cmocka_unit_test(listings_5_and_6),
-		cmocka_unit_test(limits),           cmocka_unit_test(already_persisted),
-		cmocka_unit_test(reduction),        cmocka_unit_test(idioms),
+		cmocka_unit_test(listing_1),
+		cmocka_unit_test(listing_2),
+		cmocka_unit_test(listings_3_and_4),
+		cmocka_unit_test(listings_5_and_6),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(covered),
+		cmocka_unit_test(already_persisted),
+		cmocka_unit_test(reduction),
+		cmocka_unit_test(idioms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,12 +138,30 @@ static void constructors(void **state)
 	}
 }
 
+/* What is declared further down cannot be called here. */
+static void declared(void **state)
+{
+	struct one o = open_one(
+		"late.c",
+		"#define EARLY(p) F(p, 1)\nvoid g(struct s *p);\nvoid g(struct s *p)\n{\n\tp->a = 1;\n}\n"
+		"static void late(struct s *p)\n{\n\tg(p);\n}\n"
+		"void h(struct s *p);\nvoid h(struct s *p)\n{\n\tlate(p);\n}\n");
+	const struct source_file *f;
+	(void)state;
+	assert_int_equal(source_file_at(o.s, "late.c", &f, &o.err), 0);
+	size_t here = (size_t)(strstr(f->text, "p->a = 1") - f->text);
+	assert_int_equal(source_declared(o.s, f, here, "F", &o.err), 0);
+	assert_int_equal(source_declared(o.s, f, here, "EARLY", &o.err), 0);
+	assert_int_equal(source_declared(o.s, f, here, "late", &o.err), -1);
+	assert_int_equal(source_declared(o.s, f, SIZE_MAX, "late", &o.err), 0);
+	close_one(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts),
-		cmocka_unit_test(statements_of_macros),
-		cmocka_unit_test(nested),
+		cmocka_unit_test(parts),        cmocka_unit_test(statements_of_macros),
+		cmocka_unit_test(nested),       cmocka_unit_test(declared),
 		cmocka_unit_test(constructors),
 	};
 	return fixture_main(tests, sizeof tests / sizeof *tests);

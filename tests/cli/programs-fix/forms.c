@@ -76,6 +76,18 @@ static void change(struct pool *p)
 	const uint64_t source[4] = { 1, 2, 3, 4 };
 	copy(p->word + 6, source, sizeof(source));
 }
+#elif defined WORDS
+static __attribute__((noinline)) void copy(uint64_t *to, const uint64_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+static void change(struct pool *p)
+{
+	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	copy(p->word + 6, source, 10);
+}
 #elif defined PARTS
 static void change(struct pool *p)
 {
