@@ -349,6 +349,17 @@ bool srcloc_debuginfo_scope(struct object *obj, uint64_t addr, size_t level, str
 	return true;
 }
 
+bool srcloc_debuginfo_function(struct object *obj, uint64_t addr, Dwarf_Die *fn)
+{
+	struct debuginfo *d = load_debuginfo(obj);
+	uint64_t pc = addr - d->bias;
+	struct unit *u = unit_at(obj, pc);
+	const struct range *r = u ? srcloc_ranges_find(&u->fn_at, pc) : NULL;
+	if (r)
+		*fn = u->fn.p[r->idx];
+	return r != NULL;
+}
+
 void srcloc_debuginfo_free(struct debuginfo *d)
 {
 	for (size_t i = 0; i < d->unit.n; i++) {

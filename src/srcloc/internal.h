@@ -92,6 +92,7 @@ struct object {
 	struct symbols symbols;
 	struct debuginfo debug;
 	struct hmap cache; /* offset in the file -> struct answer * */
+	struct hmap tail;  /* address and function -> jump, tail.c */
 	VEC(struct answer *) answers;
 };
 struct answer {
@@ -128,7 +129,11 @@ void srcloc_symbols_free(struct symbols *);
 /* Adds the frames that the debug information has for addr; none if it has nothing to say. */
 typedef VEC(struct srcloc_frame) frame_vec;
 void srcloc_debuginfo_at(struct object *, uint64_t addr, frame_vec *);
+bool srcloc_debuginfo_function(struct object *, uint64_t addr,
+			       Dwarf_Die *fn); /* the whole function */
 void srcloc_debuginfo_free(struct debuginfo *);
+/* tail.c: the jump by which the function around addr went to function `to` instead of calling it; 0: not known. */
+uint64_t srcloc_object_tail(struct object *, uint64_t addr, const char *to);
 
 /* prototype.c: enum srcloc_takes of a function or of an inlined call of it. */
 uint8_t srcloc_prototype(struct debuginfo *, Dwarf_Die *fn);

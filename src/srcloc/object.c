@@ -33,6 +33,7 @@ void srcloc_object_free(struct object *obj)
 		free(obj->answers.p[i]);
 	VEC_FREE(&obj->answers);
 	hmap_free(&obj->cache);
+	hmap_free(&obj->tail);
 	srcloc_symbols_free(&obj->symbols);
 	srcloc_debuginfo_free(&obj->debug);
 	VEC_FREE(&obj->segment);

@@ -9,7 +9,7 @@
  *
  * where step(ip, c) is the frames of ip and, if c.target is another function than the one
  * around ip, a frame for that function: it was called, and then left by a jump to (or towards)
- * the function around ip. Steps of calls are kept per node, so a path costs one copy a frame.
+ * the function around ip (tail.c). Steps of calls are kept per node, so a path costs one copy a frame.
  *
  * Modules come and go, and a node keeps its number: a kept step is good for one `age` of the
  * process only, and every change of the mapped modules starts a new age.
@@ -166,6 +166,15 @@ static void add_entered(struct srcloc_frame f, enum srcloc_kind kind, frame_vec 
 	VEC_PUSH(out, f);
 }
 
+/* A function that was left by a jump, with those that are inlined around it there. */
+static void add_left(struct srcloc_where at, const struct srcloc_frame *entered, frame_vec *out)
+{
+	for (size_t i = 0; i + 1 < at.n; i++)
+		VEC_PUSH(out, at.frame[i]);
+	add_entered(same_function(&at.frame[at.n - 1], entered) ? at.frame[at.n - 1] : *entered,
+		    SRCLOC_TAIL, out);
+}
+
 /* step(ip, ctx), see above. An ip that is a signal's number stands for the kernel. */
 static void make_step(struct srcloc_trace *st, uint32_t process, uint64_t ip, uint32_t ctx,
 		      frame_vec *out)
@@ -191,8 +200,11 @@ static void make_step(struct srcloc_trace *st, uint32_t process, uint64_t ip, ui
 	const struct srcloc_frame *outermost = &at.frame[at.n - 1];
 	if (!e || outermost->plt)
 		return;
-	if (!e->plt && !same_function(e, outermost))
-		add_entered(*e, SRCLOC_TAIL, out);
+	if (!e->plt && !same_function(e, outermost)) {
+		add_left(srcloc_at(space, srcloc_left_at(space, c->target, outermost->function)), e,
+			 out);
+		return;
+	}
 	/* Entered through a linkage stub, and now in a nameless function: the stub knows which
 	 * exported function of the library it was that jumped there. */
 	if (e->plt && e->function && !outermost->function) {

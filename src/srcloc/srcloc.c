@@ -237,6 +237,15 @@ struct srcloc_where srcloc_at(struct srcloc *s, uint64_t addr)
 	return (struct srcloc_where){ a->frame, a->n };
 }
 
+uint64_t srcloc_left_at(struct srcloc *s, uint64_t addr, const char *to)
+{
+	const struct imap_item *it = imap_find(&s->at, addr);
+	uint64_t own = srcloc_at(s, addr).frame[0].offset, at = 0;
+	if (it && s->map.p[it->val].object->state == OBJECT_READY)
+		at = srcloc_object_tail(s->map.p[it->val].object, own, to);
+	return at ? addr + (at - own) : addr;
+}
+
 const char *srcloc_module(const struct srcloc *s, uint64_t addr)
 {
 	const struct imap_item *it = imap_find(&s->at, addr);

@@ -18,8 +18,8 @@
 
 /* How a frame got into a call path. */
 enum srcloc_kind {
-	SRCLOC_CODE,        /* an instruction: the event's, or a call on the way to it */
-	SRCLOC_TAIL,        /* entered by a call, left by a jump; the place is its beginning */
+	SRCLOC_CODE, /* an instruction: the event's, or a call on the way to it */
+	SRCLOC_TAIL, /* entered by a call, left by a jump; its place, or the function's beginning if it is not known */
 	SRCLOC_SIGNAL,      /* the kernel called a handler; function is "<signal 11>" */
 	SRCLOC_INTERRUPTED, /* what the signal interrupted; the place is its beginning */
 	SRCLOC_CUT,         /* deeper frames are not in the trace; function is "<…>" */
@@ -81,6 +81,8 @@ void srcloc_unmap(struct srcloc *, uint64_t addr, uint64_t len);
 const char *srcloc_stale(const struct srcloc *, size_t i);
 
 struct srcloc_where srcloc_at(struct srcloc *, uint64_t addr);
+/* Where the function entered at addr is left by a jump to `to`, if the debug information tells; else addr. */
+uint64_t srcloc_left_at(struct srcloc *, uint64_t addr, const char *to);
 const char *srcloc_module(const struct srcloc *, uint64_t addr); /* its path; NULL: none */
 /*
  * A name for people: long template arguments become <…>, and long parameter lists (…); Rust's hash is
