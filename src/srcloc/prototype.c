@@ -109,6 +109,17 @@ static enum parameter kind_of(Dwarf_Die *fn, Dwarf_Die *parameter)
 	}
 }
 
+static bool is_address(Dwarf_Die *of)
+{
+	Dwarf_Die type;
+	if (!srcloc_die_of(of, &type))
+		return false;
+	type = srcloc_die_peel(type);
+	int tag = type.addr ? dwarf_tag(&type) : 0;
+	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	       tag == DW_TAG_rvalue_reference_type;
+}
+
 /* The kinds of the parameters that the source has, in order. */
 static size_t parameters(Dwarf_Die *fn, enum parameter kind[MAX_PARAMETERS])
 {
@@ -125,39 +136,60 @@ static size_t parameters(Dwarf_Die *fn, enum parameter kind[MAX_PARAMETERS])
 	return n;
 }
 
-/* Is the type that `this` points to one that holds an address of memory of no particular type, as a guard does? */
-static bool holds_range(Dwarf_Die *fn, Dwarf_Die *this)
+/* The class whose object `this` points to. */
+static bool class_of(Dwarf_Die *this, Dwarf_Die *class)
 {
-	Dwarf_Die pointer, type, member;
+	Dwarf_Die pointer;
 	if (!srcloc_die_of(this, &pointer))
 		return false;
 	pointer = srcloc_die_peel(pointer);
 	if (!pointer.addr || dwarf_tag(&pointer) != DW_TAG_pointer_type ||
-	    !srcloc_die_of(&pointer, &type))
+	    !srcloc_die_of(&pointer, class))
 		return false;
-	type = srcloc_die_peel(type);
-	if (!srcloc_die_is_struct(&type) || dwarf_child(&type, &member))
+	*class = srcloc_die_peel(*class);
+	return srcloc_die_is_struct(class);
+}
+
+static bool is_destructor(Dwarf_Die *fn)
+{
+	const char *name = dwarf_diename(fn);
+	return name && name[0] == '~';
+}
+
+/*
+ * Does the class hold an address of memory of no particular type, as a guard does? Types that a template is made for are
+ * none in particular. Where it holds nothing but addresses and numbers, its destructor works for who made it, whatever
+ * these lead to.
+ */
+static bool holds_range(Dwarf_Die *fn, Dwarf_Die *class)
+{
+	Dwarf_Die member;
+	bool address = false, more = false;
+	if (dwarf_child(class, &member))
 		return false;
 	do {
-		enum parameter kind =
-			dwarf_tag(&member) == DW_TAG_member ? kind_of(fn, &member) : OTHER;
+		int tag = dwarf_tag(&member);
+		enum parameter kind = tag == DW_TAG_member ? kind_of(class, &member) : NUMBER;
 		if (kind == RANGE || kind == CONST_RANGE)
 			return true;
+		address |= kind == OBJECT && is_address(&member);
+		more |= tag == DW_TAG_inheritance || kind == OTHER ||
+			(kind == OBJECT && !is_address(&member));
 	} while (!dwarf_siblingof(&member, &member));
-	return false;
+	return address && !more && is_destructor(fn);
 }
 
 /* The first parameter, where the source has none there: a method's object. */
 static bool is_holder(Dwarf_Die *fn)
 {
-	Dwarf_Die child;
+	Dwarf_Die child, class;
 	Dwarf_Attribute attr;
 	if (dwarf_child(fn, &child))
 		return false;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter)
 			return dwarf_attr_integrate(&child, DW_AT_artificial, &attr) &&
-			       holds_range(fn, &child);
+			       class_of(&child, &class) && holds_range(fn, &class);
 	} while (!dwarf_siblingof(&child, &child));
 	return false;
 }
