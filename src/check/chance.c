@@ -11,6 +11,7 @@
 #include "check/internal.h"
 
 #define SELDOM 8
+#define REPEATED 2
 
 bool check_fenced_since(struct check *c, const struct model_step *s, int w)
 {
@@ -84,7 +85,8 @@ void check_note_round(struct oracle_state *u, const struct model_step *s)
 	r->anew += (s->line->meant & ~s->line->open & s->mask) != 0;
 }
 
-bool check_is_seldom(const struct oracle_state *u, uint32_t statement)
+/* Of all stores of the statement, one in `times` at most is to bytes that had been persisted on purpose. */
+static bool is_one_in(const struct oracle_state *u, uint32_t statement, uint64_t times)
 {
 	uint64_t stores = 0, anew = 0;
 	for (size_t w = 0; w < u->rounds.n; w++) {
@@ -92,7 +94,28 @@ bool check_is_seldom(const struct oracle_state *u, uint32_t statement)
 		stores += mine ? u->rounds.p[w].stores : 0;
 		anew += mine ? u->rounds.p[w].anew : 0;
 	}
-	return anew * SELDOM < stores;
+	return anew * times < stores;
+}
+
+bool check_is_seldom(const struct oracle_state *u, uint32_t statement)
+{
+	return is_one_in(u, statement, SELDOM);
+}
+
+bool check_is_repeated(const struct oracle_state *u, uint32_t statement)
+{
+	return is_one_in(u, statement, REPEATED);
+}
+
+bool check_persists(struct oracle_state *u, uint32_t author)
+{
+	uint64_t stores = 0, persisted = 0;
+	for (model_where w = 0; w < u->rounds.n; w++) {
+		bool mine = u->check->author.p[w] == author;
+		stores += mine ? u->rounds.p[w].stores : 0;
+		persisted += mine ? oracle_tally(u, w)[PERSISTED] : 0;
+	}
+	return persisted * 2 >= stores;
 }
 
 bool check_is_left(struct oracle_state *u, const struct model_step *s, unsigned w)
@@ -205,6 +228,16 @@ static uint64_t streamed_words(struct check *c, const struct model_step *s, uint
 	return meant;
 }
 
+/* What libpmemobj stores, and what the program has stored since its newest fence: the flush may be known to cover it. */
+static uint64_t linked_words(struct oracle_state *u, const struct model_step *s)
+{
+	uint64_t linked = 0;
+	MODEL_EACH_WORD (w, s->mask)
+		if (check_by_pmdk(u->check, s->line->store[w]) || !was_passed_by(u->check, s, w))
+			linked |= s->mask & 0xffull << (w * 8);
+	return linked;
+}
+
 uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
 {
 	const struct model_line *l = s->line;
@@ -221,6 +254,7 @@ uint64_t check_purpose(struct oracle_state *u, const struct model_step *s)
 		: by == CHECK_BY_PROGRAM && check_is_alone(l) && has_one_writer(u->check, s)
 			? s->mask
 		: by == CHECK_BY_PROGRAM ? near_words(u, s)
+		: by == CHECK_BY_LINK    ? linked_words(u, s)
 					 : 0;
 	if (by == CHECK_BY_PROGRAM && flushed & check_asked_bytes(u->check, l))
 		flushed &= check_asked_bytes(u->check, l);
@@ -244,8 +278,9 @@ bool check_is_stray(struct oracle_state *u, const struct model_step *s, unsigned
 		    uint64_t purpose)
 {
 	const struct model_line *l = s->line;
-	return purpose && l->flush_when &&
-	       check_persister(u->check, l->flush) == CHECK_BY_PROGRAM &&
+	enum check_persister by =
+		l->flush_when ? check_persister(u->check, l->flush) : CHECK_BY_LIBRARY;
+	return purpose && (by == CHECK_BY_PROGRAM || by == CHECK_BY_LINK) &&
 	       (was_passed_by(u->check, s, w) || (oracle_tally(u, l->store[w])[LINKS] &&
 						  check_near_after(u, l->store[w], l->flush))) &&
 	       !check_by_pmdk(u->check, l->store[w]);
@@ -256,26 +291,27 @@ static bool may_be_meant(struct check *c, const struct pair *p, bool awaited)
 {
 	if (!check_shares_path(c, p->a, p->b))
 		return false;
-	const struct srcloc_frame *f = finding_main_frame(check_place(c, p->a));
+	size_t n;
+	const struct srcloc_frame *f = check_author(c, p->a, &n);
 	const struct srcloc_frame *g = finding_main_frame(check_place(c, p->b));
 	return !awaited || !f || !g || check_same_function(f, g);
 }
 
 bool check_was_forgotten(struct oracle_state *u, const struct check_group *g, bool awaited)
 {
-	const uint32_t *statement = u->check->statement.p;
+	const uint32_t *author = u->check->author.p;
 	if (awaited && g->tally[STRAY])
 		return true; /* that others lie in lines which its function flushes next is luck */
 	if (g->tally[PERSISTED] || g->tally[BY_CHANCE])
 		return false;
 	if (g->tally[UNASKED] && g->tally[UNASKED] >= g->tally[STRAY] && g->k.extra &&
-	    !check_is_seldom(u, statement[g->k.where]))
+	    !check_is_seldom(u, u->check->statement.p[g->k.where]))
 		return true;
 	if (g->tally[STRAY] && g->tally[LEFT] >= g->tally[STRAY])
 		return true;
 	for (size_t i = 0; i < u->pairs.v.n; i++) {
 		const struct pair *p = &u->pairs.v.p[i];
-		if (statement[p->a] != statement[g->k.where])
+		if (author[p->a] != author[g->k.where])
 			continue;
 		if (p->near == CHECK_NEAR_AFTER && g->tally[LINKS])
 			continue; /* … in the next call */

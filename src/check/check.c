@@ -131,6 +131,7 @@ void check_free(struct check *c)
 		hmap_free(&c->state[i].atom);
 		VEC_FREE(&c->state[i].atoms);
 		hmap_free(&c->state[i].storing);
+		hmap_free(&c->state[i].persisting);
 		VEC_FREE(&c->state[i].counts);
 		VEC_FREE(&c->state[i].fences);
 		VEC_FREE(&c->state[i].tally);

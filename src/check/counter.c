@@ -2,7 +2,7 @@
 /*
  * Statements that count: each value that they store is the one before it and one or two more, or less. Many programs
  * keep counts of free slots, users or hits beside what they persist, and count anew after a restart; nothing else
- * in a run tells these from a count that is needed. What goes from 0 to 1 is a flag as likely, and no step.
+ * in a run tells these from a count that is needed. What goes from 0 to 1 or back is a flag as likely: it says nothing.
  *
  * The value before it is known by its hash only (model/values.c), so a few of very many stores are taken for a step.
  */
@@ -12,34 +12,42 @@
 #define FEW 3
 #define RARE 8 /* one in so many may be something else: it begins anew, say */
 
-static bool is_step(const struct model_step *s, unsigned w)
+static uint16_t hash_of(const struct model_step *s, unsigned w, uint64_t value)
 {
-	uint64_t value = 0;
-	uint16_t before = s->line->newest[w];
-	memcpy(&value, s->ev->data, s->ev->size);
-	for (int by = -2; by <= 2; by++) {
-		uint64_t other = value + (uint64_t)by;
-		uint8_t bytes[sizeof other];
-		memcpy(bytes, &other, sizeof other);
-		if (by && !(value == 1 && !other) && model_value_hash(s->mask, bytes, w) == before)
+	uint8_t bytes[sizeof value];
+	memcpy(bytes, &value, sizeof bytes);
+	return model_value_hash(s->mask, bytes, w);
+}
+
+static bool is_step(const struct model_step *s, unsigned w, uint64_t value)
+{
+	for (int by = -2; by <= 2; by++)
+		if (by && hash_of(s, w, value + (uint64_t)by) == s->line->newest[w])
 			return true;
-	}
 	return false;
+}
+
+/* From 0 to 1, or back. */
+static bool is_switch(const struct model_step *s, unsigned w, uint64_t value)
+{
+	return value <= 1 && hash_of(s, w, !value) == s->line->newest[w];
 }
 
 void check_note_count(struct oracle_state *u, const struct model_step *s)
 {
 	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
+	uint64_t value = 0;
 	if (!s->ev->data || s->ev->size > 8 || s->mask >> (w * 8) >> 8 || !s->line->newest[w] ||
 	    s->ev->size != (uint32_t)__builtin_popcountll(s->mask))
 		return;
 	while (u->counts.n <= s->where)
 		VEC_PUSH(&u->counts, (struct check_count){ 0 });
 	struct check_count *c = &u->counts.p[s->where];
-	if (c->stores >= ENOUGH)
+	memcpy(&value, s->ev->data, s->ev->size);
+	if (c->stores >= ENOUGH || is_switch(s, w, value))
 		return;
 	c->stores++;
-	c->steps += is_step(s, w);
+	c->steps += is_step(s, w, value);
 }
 
 bool check_counts(const struct oracle_state *u, const struct check_group *g)

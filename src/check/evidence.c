@@ -150,6 +150,17 @@ static bool seldom(const struct check_facts *f)
 	       !f->recovery_reads && !counter(f);
 }
 
+/* As lists of what was used last, caches and statistics are kept up by what only reads. */
+static bool idle(const struct check_facts *f)
+{
+	return f->idle && !f->awaited && !f->recovery_reads && !counter(f);
+}
+
+static bool statistic(const struct check_facts *f)
+{
+	return f->idle && counter(f);
+}
+
 static bool recovery_reads(const struct check_facts *f)
 {
 	return f->recovery_reads;
@@ -211,6 +222,10 @@ static const struct row {
 	{ "seldom", seldom, 0,
 	  "it is stored many times for each time that the bytes are persisted: it may be state of one run",
 	  true },
+	{ "idle", idle, 0,
+	  "it is stored again and again by code that never flushes or fences anything", true },
+	{ "statistic", statistic, -4,
+	  "code that never flushes or fences anything counts with it, as for statistics" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },

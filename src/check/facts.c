@@ -111,26 +111,13 @@ static bool is_data(struct oracle_state *u, const struct check_group *g)
 	return false;
 }
 
-/* The frame of the statement, or, in a setter, of the one that uses it; *n: frames from there on. */
-static const struct srcloc_frame *author_of(struct check *c, model_where w, size_t *n)
-{
-	const struct finding_place *p = check_place(c, w);
-	const struct srcloc_frame *f = finding_main_frame(p), *end = p->frame + p->n;
-	if (f && c->user.p[w])
-		do
-			f++;
-		while (f < end && finding_is_library(f));
-	*n = f ? (size_t)(end - f) : 0;
-	return f;
-}
-
 #define CLOSE 2u /* the function that stores, and its caller */
 
 /* On the paths of both there is a function, close to both and not the outermost, which comes to the second later. */
 static bool is_before(struct check *c, model_where a, model_where b)
 {
 	size_t n, k;
-	const struct srcloc_frame *f = author_of(c, a, &n), *g = author_of(c, b, &k);
+	const struct srcloc_frame *f = check_author(c, a, &n), *g = check_author(c, b, &k);
 	for (size_t i = 0; i < CLOSE && i + 1 < n; i++)
 		for (size_t j = 0; j < k && g[j].line; j++)
 			if (check_same_function(&f[i], &g[j]))
@@ -147,6 +134,49 @@ static bool is_followed(struct oracle_state *u, const struct check_group *g)
 		    is_before(u->check, g->k.where, w))
 			return true;
 	return false;
+}
+
+/* Functions on the way to a flush or a fence. */
+static void learn_persisting(struct oracle_state *u)
+{
+	for (model_where w = 0; w < model_places(u->check->model); w++) {
+		const struct model_place *p = model_place(u->check->model, w);
+		enum finding_act act;
+		if (!p->ip || !finding_act_of(p->class, p->stores, &act) || act == FINDING_STORES)
+			continue;
+		const struct finding_place *at = check_place(u->check, w);
+		for (size_t i = 0; i < at->n; i++)
+			hmap_put(&u->persisting, check_function_key(&at->frame[i]), 1);
+	}
+}
+
+/* The function that stores and its caller never come to a flush or a fence, as if all they did was to look things up. */
+static bool is_idle(struct oracle_state *u, const struct check_group *g)
+{
+	const struct finding_place *p = check_place(u->check, g->k.where);
+	const struct srcloc_frame *f = finding_main_frame(p);
+	size_t n = f ? (size_t)(p->frame + p->n - f) : 0;
+	uint64_t is;
+	if (!model_flushes(model_ops(u->check->model)))
+		return false;
+	if (!u->persisting.n)
+		learn_persisting(u);
+	for (size_t i = 0; i < CLOSE && i < n && (!i || i + 1 < n); i++)
+		if (!f[i].function || hmap_get(&u->persisting, check_function_key(&f[i]), &is))
+			return false;
+	return n && u->persisting.n;
+}
+
+bool check_is_lazy(struct check *c, const struct check_group *g)
+{
+	struct oracle_state *u = check_unpersisted(c);
+	const uint32_t *of = c->statement.p;
+	struct check_group own = *g;
+	memset(own.tally, 0, sizeof own.tally);
+	for (model_where w = 0; w < model_places(c->model); w++)
+		if (of[w] == of[g->k.where])
+			own.tally[PERSISTED] += oracle_tally(u, w)[PERSISTED];
+	return (own.tally[PERSISTED] && check_counts(u, &own)) || is_idle(u, g);
 }
 
 /* What atomic instructions store: a small number, or only what may be offsets of something in the file? */
@@ -196,6 +226,7 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.counter = check_counts(u, g),
 	};
 	f.seldom = check_is_seldom(u, statement);
+	f.idle = is_idle(u, g) && check_is_repeated(u, statement);
 	f.unasked = f.same_bytes && !f.seldom && g->tally[UNASKED] &&
 		    g->tally[UNASKED] >= g->tally[STRAY];
 	f.left = f.stray && g->tally[LEFT] * 2 > g->tally[STRAY];

@@ -20,17 +20,18 @@ static const char *const primitives[] = { "pmem_*",         "pmem2_*",       "pm
 					  "str*",           "*sync",         NULL };
 
 /* Functions of libpmemobj that allocate: what they persist is zeros and what they keep themselves. */
-static const char *const allocating[] = { "pmemobj_*alloc*",         "pmemobj_*strdup",
-					  "pmemobj_*wcsdup",         "pmemobj_reserve",
-					  "pmemobj_xreserve",        "pmemobj_root*",
-					  "pmemobj_create*",         "pmemobj_open*",
-					  "pmemobj_list_insert_new", NULL };
+static const char *const allocating[] = { "pmemobj_*alloc*", "pmemobj_*strdup",  "pmemobj_*wcsdup",
+					  "pmemobj_reserve", "pmemobj_xreserve", "pmemobj_root*",
+					  "pmemobj_create*", "pmemobj_open*",    NULL };
+
+/* Those that link what the program has made: they persist the words that they store. */
+static const char *const linking[] = { "pmemobj_publish", "pmemobj_list_*", NULL };
 
 /* PMDK's own libraries; and what they export, to know them where they are linked statically. */
 static const char *const pmdk[] = { "libpmem*.so*", NULL };
 static const char *const exported[] = { "pmemobj_*", NULL };
 
-enum { FOREIGN = 4, OF_PMDK = 8 }; /* beside the enum check_persister, in check.persister */
+enum { FOREIGN = 8, OF_PMDK = 16 }; /* beside the enum check_persister, in check.persister */
 
 /* How many of the innermost frames are a library's. */
 static size_t library_frames(const struct check *c, const struct finding_place *p)
@@ -58,6 +59,8 @@ static uint8_t classify(struct check *c, model_where w)
 		what = n < p->n ? CHECK_BY_PROGRAM : CHECK_BY_PROGRAM | FOREIGN;
 	else if (check_named(allocating, name))
 		what = CHECK_BY_ALLOCATOR | FOREIGN;
+	else if (check_named(linking, name))
+		what = CHECK_BY_LINK | FOREIGN;
 	for (size_t i = 0; i < n && what & FOREIGN; i++)
 		if (check_in_module(&p->frame[i], pmdk) ||
 		    check_named(exported, p->frame[i].function))
@@ -76,7 +79,7 @@ static uint8_t known(struct check *c, model_where w)
 
 enum check_persister check_persister(struct check *c, model_where w)
 {
-	return (enum check_persister)(known(c, w) & 3);
+	return (enum check_persister)(known(c, w) & 7);
 }
 
 /* In PMDK the innermost library does what it is told to: libpmem flushes and copies for libpmemobj. */

@@ -161,6 +161,18 @@ static void find_users(struct check *c)
 	number_authors(c);
 }
 
+const struct srcloc_frame *check_author(struct check *c, model_where w, size_t *n)
+{
+	const struct finding_place *p = check_place(c, w);
+	const struct srcloc_frame *f = finding_main_frame(p), *end = p->frame + p->n;
+	if (f && c->user.p[w])
+		do
+			f++;
+		while (f < end && finding_is_library(f));
+	*n = f ? (size_t)(end - f) : 0;
+	return f;
+}
+
 void check_statements(struct check *c)
 {
 	struct hmap seen = { 0 };
@@ -234,6 +246,13 @@ static void add_cause(struct check_group *g, const struct cause *k)
 	VEC_PUSH(&g->member, member);
 }
 
+/* What is persistent by chance, or overwritten, is judged by what else is done with it: for each user of a setter. */
+static uint64_t group_key(const struct check *c, const struct cause *k)
+{
+	bool by_user = k->kind == FINDING_LATE_PERSIST || k->kind == FINDING_DIRTY_OVERWRITE;
+	return (uint64_t)k->kind << 32 | (by_user ? c->author.p : c->statement.p)[k->where];
+}
+
 check_groups check_group(struct oracle_state *o)
 {
 	check_groups groups = { 0 };
@@ -242,7 +261,7 @@ check_groups check_group(struct oracle_state *o)
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
 		uint32_t statement = o->check->statement.p[k->where];
-		uint64_t key = (uint64_t)k->kind << 32 | statement, n;
+		uint64_t key = group_key(o->check, k), n;
 		if (!hmap_get(&at, key, &n)) {
 			struct check_group new = { .k.kind = k->kind };
 			memcpy(new.tally, tally + statement * TALLY, sizeof new.tally);

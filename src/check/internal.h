@@ -162,6 +162,10 @@ bool check_is_left(struct oracle_state *, const struct model_step *, unsigned wo
 void check_note_round(struct oracle_state *, const struct model_step *);
 /* Nearly all stores of the statement are to bytes of which the newest value was not persisted on purpose. */
 bool check_is_seldom(const struct oracle_state *, uint32_t statement);
+/* Most of what the author stores is persisted on purpose. */
+bool check_persists(struct oracle_state *, uint32_t author);
+/* Most of its stores are to bytes whose newest value was not persistent either. */
+bool check_is_repeated(const struct oracle_state *, uint32_t statement);
 /* A word that becomes persistent by chance, while those of `purpose` do on purpose: was it forgotten? */
 bool check_is_stray(struct oracle_state *, const struct model_step *, unsigned word,
 		    uint64_t purpose);
@@ -235,10 +239,11 @@ struct oracle_state {
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
 	struct hmap
 		atomics; /* places of atomic instructions -> what sort of values they stored: lock.c */
-	uint64_t newest;     /* the line of the newest store */
-	struct hmap storing; /* functions that store to PM, as far as places were looked at */
-	model_where places;  /* … so many */
-	struct hmap atom;    /* location -> index in atoms */
+	uint64_t newest;        /* the line of the newest store */
+	struct hmap persisting; /* functions on the way to flushes and fences: facts.c */
+	struct hmap storing;    /* functions that store to PM, as far as places were looked at */
+	model_where places;     /* … so many */
+	struct hmap atom;       /* location -> index in atoms */
 	VEC(struct check_atom) atoms;
 	struct check_handed {
 		uint64_t lo, hi, num; /* locations; the event */
@@ -338,6 +343,8 @@ struct finding *check_group_finding(struct check *, const struct check_group *, 
 const char *check_count_text(uint64_t vain, uint64_t all, const char *what, char *buf, size_t size);
 void check_statements(struct check *); /* numbers them, before oracles report */
 const struct finding_place *check_place(struct check *, model_where);
+/* The frame of the statement, or, in a setter, of the one that uses it; *n: frames from there on. NULL: not known. */
+const struct srcloc_frame *check_author(struct check *, model_where, size_t *n);
 
 /* Files, by the keys of their lines. */
 void check_file_persisted(struct check *, uint64_t key);
@@ -406,6 +413,7 @@ struct check_facts {
 	bool unasked; /* … by calls that name other bytes */
 	bool left;    /* … by the flush of a later round */
 	bool seldom;  /* its bytes were persisted on purpose once in many stores of the statement */
+	bool idle;    /* … again and again, by code that never flushes or fences anything */
 	bool link;    /* what is stored may lead to something that is persisted */
 	bool covered; /* … but flushes of the line by functions that have */
 	bool replaced; /* fences passed it by, and others overwrote it */
@@ -418,6 +426,8 @@ struct check_facts {
 void check_note_awaited(struct oracle_state *, const struct model_step *);
 /* A store fence with nothing to wait for has come right after stores of this place, so far. */
 bool check_is_expected(const struct oracle_state *, model_where);
+/* The statement counts, and is persisted now and then, or belongs to code that never persists anything. */
+bool check_is_lazy(struct check *, const struct check_group *);
 struct check_facts check_facts_of(struct oracle_state *, const struct check_group *);
 enum check_verdict { CHECK_ERROR, CHECK_SUSPICION, CHECK_TRANSIENT };
 /* What the rows say; adds those that speak to the finding. */
@@ -437,6 +447,7 @@ enum check_persister {
 	CHECK_BY_PROGRAM = 1, /* in its own code, or by a primitive that it called */
 	CHECK_BY_LIBRARY,     /* libpmemobj's, for the program: a transaction commits, say */
 	CHECK_BY_ALLOCATOR,   /* … to allocate: zeros, and what it keeps itself */
+	CHECK_BY_LINK,        /* … to publish or to link: the words that it stores */
 };
 enum check_persister check_persister(struct check *, model_where);
 

@@ -51,6 +51,29 @@ static struct check_atom *atom_at(struct oracle_state *u, const struct model_ste
 	return &u->atoms.p[u->atoms.n - 1];
 }
 
+/* The hash of the number that is stored, less `by`. */
+static uint16_t number_before(const struct model_step *s, uint64_t value, uint64_t by)
+{
+	uint8_t bytes[sizeof value];
+	value -= by;
+	memcpy(bytes, &value, sizeof bytes);
+	return model_value_hash(s->mask, bytes, (unsigned)__builtin_ctzll(s->mask) / 8);
+}
+
+/*
+ * A lock that has a version as well, a seqlock: an atomic instruction has made an even number odd, and another
+ * statement makes it the next even one. A counter's steps are all made by one statement.
+ */
+static bool is_version(const struct model_step *s, const struct check_atom *a)
+{
+	uint64_t value = 0;
+	if (s->ev->size > sizeof value || a->where == s->where || !a->was || a->is != a->now)
+		return false;
+	memcpy(&value, s->ev->data, s->ev->size);
+	return value && value % 2 == 0 && number_before(s, value, 1) == a->now &&
+	       number_before(s, value, 2) == a->was;
+}
+
 /*
  * A lock goes back to its old value: an atomic instruction changes it from A to B, its thread stores
  * something else meanwhile, and an atomic or a plain store makes it A again; or the very same change
@@ -60,7 +83,8 @@ static struct check_atom *atom_at(struct oracle_state *u, const struct model_ste
 static void note_turn(struct oracle_state *u, const struct model_step *s, struct check_atom *a,
 		      uint16_t to)
 {
-	bool known = a->now != 0, back = known && to == a->was;
+	bool version = is_version(s, a);
+	bool known = a->now != 0, back = known && (to == a->was || version);
 	bool again = known && to == a->is && (a->now == a->was || (!a->was && a->now != to));
 	bool worked = s->thread->store_num > model_when(a->when, s->ev->num) + 1;
 	if (again || (back && worked)) {
@@ -74,6 +98,8 @@ static void note_turn(struct oracle_state *u, const struct model_step *s, struct
 		a->was = a->now;
 		a->is = to;
 	}
+	if (version)
+		a->was = 0; /* it is free again, with another number: that was no step onward */
 	a->now = to;
 	a->when = (uint32_t)s->ev->num;
 	a->where = s->where;

@@ -6,7 +6,7 @@
  * or copying it first is usual and cheap; block stores are not held against anybody. Nor are
  * stores in a transaction: they are persisted together when it commits. An atomic instruction reads what
  * it overwrites: that was of use, to other threads. Where it is said already that what is overwritten is
- * lost, that is all there is to say.
+ * lost, that is all there is to say. Statistics that are written back now and then are a note.
  */
 #include <inttypes.h>
 
@@ -77,6 +77,8 @@ static void report(struct oracle_state *o, struct finding_set *out)
 			g->k.count);
 		f->advice = xstrdup(
 			"Keep the value in DRAM and store it once, or persist it in between.");
+		if (check_is_lazy(o->check, g))
+			f->level = FINDING_NOTE;
 		finding_add(out, f);
 	}
 	check_groups_free(&groups);

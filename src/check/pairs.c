@@ -155,7 +155,8 @@ bool check_shares_path(struct check *c, model_where store, model_where flush)
 	const struct finding_place *f = check_place(c, flush);
 	const struct srcloc_frame *around[NEAR];
 	size_t n = nearest(check_place(c, store), around);
-	for (size_t i = 0; i < n; i++)
+	size_t first = c->user.p[store] && n > 1; /* everybody uses setters */
+	for (size_t i = first; i < n; i++)
 		for (size_t k = 0; k < f->n; k++)
 			if (check_same_function(around[i], &f->frame[k]))
 				return true;

@@ -67,22 +67,23 @@ static bool is_fixed(struct oracle_state *u, const struct check_group *g, model_
  * right after the store waits for nothing, and the store is another function's. */
 static bool in_steps(struct check *c, const struct pair *p, bool awaited)
 {
-	const struct srcloc_frame *f = finding_main_frame(check_place(c, p->a));
-	const struct srcloc_frame *g = finding_main_frame(check_place(c, p->b));
+	size_t n;
+	const struct srcloc_frame *f = check_author(c, p->a, &n), *g = check_author(c, p->b, &n);
 	return check_shares_path(c, p->a, p->b) &&
 	       (!awaited || !f || !g || check_same_function(f, g));
 }
 
 uint64_t check_was_replaced(struct oracle_state *u, const struct check_group *g, bool awaited)
 {
-	const uint32_t *statement = u->check->statement.p;
+	const uint32_t *author = u->check->author.p;
 	const struct model_line *l = model_line_of_key(u->check->model, g->k.key);
 	uint64_t by = 0;
 	if (!l || !(l->meant >> g->k.byte & 1) || ever_persisted(u, g))
 		return 0;
 	for (size_t i = 0; i < u->replaced.v.n; i++) {
 		const struct pair *p = &u->replaced.v.p[i];
-		if (statement[p->a] != statement[g->k.where] || statement[p->b] == statement[p->a])
+		if (author[p->a] != author[g->k.where] || author[p->b] == author[p->a] ||
+		    !check_persists(u, author[p->b]))
 			continue;
 		if (in_steps(u->check, p, awaited) && !is_fixed(u, g, p->b))
 			return 0;

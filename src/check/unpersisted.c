@@ -386,13 +386,21 @@ static struct finding *explain(struct oracle_state *u, const struct check_group 
 	return f;
 }
 
+/* That it became persistent by chance is no finding of its own where that may be meant. */
+static bool is_found(struct oracle_state *u, const struct check_group *g)
+{
+	return g->k.kind != FINDING_LATE_PERSIST ||
+	       check_was_forgotten(u, g, check_facts_of(u, g).awaited);
+}
+
 /* Another group of the same statement says more. */
 static bool is_said(struct oracle_state *u, const check_groups *groups, const struct check_group *g)
 {
 	const uint32_t *statement = u->check->statement.p;
 	for (size_t i = 0; i < groups->n; i++)
 		if (says(&groups->p[i]) > says(g) &&
-		    statement[groups->p[i].k.where] == statement[g->k.where])
+		    statement[groups->p[i].k.where] == statement[g->k.where] &&
+		    is_found(u, &groups->p[i]))
 			return true;
 	return false;
 }
@@ -459,6 +467,7 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 static void report(struct oracle_state *u, struct finding_set *out)
 {
 	check_groups groups = check_group(u);
+	hmap_free(&u->persisting); /* of an earlier report */
 	for (size_t i = 0; i < groups.n; i++) {
 		struct finding *f = judge(u, &groups, i);
 		if (f)
