@@ -35,6 +35,7 @@ static int prepare(struct crash *c, unsigned cell, struct err *err)
 	struct crash_cell *im = &c->cell[cell];
 	im->version = xcalloc(c->h->line.n + 1, sizeof *im->version);
 	im->size = xcalloc(c->h->file.n + 1, sizeof *im->size);
+	im->uncut = xcalloc(c->h->file.n + 1, sizeof *im->uncut);
 	im->ready = true;
 	for (uint32_t i = 0; i < c->h->file.n; i++) {
 		im->size[i] = c->h->file.p[i].size;
@@ -136,6 +137,20 @@ static int put_shown(struct crash *c, unsigned cell, const struct crash_state *s
 	return put_line(c, cell, line, crash_shown_version(&c->building, s, line), err);
 }
 
+/* Where a cut is lost, or was in the state before, lines are not what the cursor and the state alone say. */
+static int put_uncut(struct crash *c, unsigned cell, const struct crash_state *s, struct err *err)
+{
+	struct crash_cell *im = &c->cell[cell];
+	for (uint32_t f = 0; f < c->h->file.n; f++) {
+		bool was = im->uncut[f];
+		im->uncut[f] = crash_cut_is_lost(&c->building, s, f);
+		for (size_t i = 0; (was || im->uncut[f]) && i < c->h->extent[f].line.n; i++)
+			if (put_shown(c, cell, s, c->h->extent[f].line.p[i], err))
+				return -1;
+	}
+	return 0;
+}
+
 /* The sizes and names of the state. */
 static void look(struct crash *c, const struct crash_state *s)
 {
@@ -173,6 +188,8 @@ int crash_materialise(struct crash *c, unsigned cell, const struct crash_state *
 		if (im->version[line] != c->building.hi[line] && put_shown(c, cell, s, line, err))
 			return -1;
 	}
+	if (put_uncut(c, cell, s, err))
+		return -1;
 	im->record = c->building.record;
 	im->odd.n = 0;
 	for (size_t i = 0; i < s->at.n; i++)
@@ -185,6 +202,7 @@ void crash_cells_free(struct crash *c)
 	for (unsigned i = 0; c->cell && i < runner_cells(c->runner); i++) {
 		free(c->cell[i].version);
 		free(c->cell[i].size);
+		free(c->cell[i].uncut);
 		VEC_FREE(&c->cell[i].odd);
 	}
 	free(c->cell);

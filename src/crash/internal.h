@@ -48,6 +48,8 @@ void crash_view_init(struct crash_view *, const struct crash_history *);
 void crash_view_free(struct crash_view *);
 /* Of a state; the cursor stands at its event. */
 void crash_view_of(struct crash_view *, const struct crash_cursor *, const struct crash_state *);
+/* The file was cut, and that is lost: none of its lines shows what was stored after it. */
+bool crash_cut_is_lost(const struct crash_cursor *, const struct crash_state *, uint32_t file);
 /* The version in which a line of data shows in the image. */
 uint32_t crash_shown_version(const struct crash_cursor *, const struct crash_state *,
 			     uint32_t line);
@@ -214,6 +216,7 @@ struct crash_cell {
 	size_t record;     /* the cursor's, when it was built */
 	uint32_t *version; /* per line */
 	VEC(uint32_t) odd; /* lines that were not at hi */
+	bool *uncut;       /* files with lines that were not, as a cut was lost */
 	uint64_t *size;
 	uint64_t names; /* which: `key` of what was shown; 0: they are not set yet */
 };

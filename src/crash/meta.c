@@ -132,6 +132,18 @@ void crash_view_of(struct crash_view *v, const struct crash_cursor *c, const str
 
 /* ---- data ---- */
 
+/* When the file was first cut of what is lost of its size; the crash if it was not. */
+static uint64_t lost_cut(const struct crash_cursor *c, const struct crash_state *s, uint32_t file)
+{
+	uint64_t at = moment_of_size(c, s, file);
+	return at < s->event ? next_cut(c->h, file, at, s->event) : s->event;
+}
+
+bool crash_cut_is_lost(const struct crash_cursor *c, const struct crash_state *s, uint32_t file)
+{
+	return c->h->meta != CRASH_NO_FILE && file != c->h->meta && lost_cut(c, s, file) < s->event;
+}
+
 uint32_t crash_shown_version(const struct crash_cursor *c, const struct crash_state *s,
 			     uint32_t line)
 {
@@ -139,8 +151,7 @@ uint32_t crash_shown_version(const struct crash_cursor *c, const struct crash_st
 	uint32_t version = crash_state_get(s, c, line), file = h->line.p[line].file;
 	if (h->meta == CRASH_NO_FILE || file == h->meta)
 		return version;
-	uint64_t at = moment_of_size(c, s, file);
-	uint64_t cut = at < s->event ? next_cut(h, file, at, s->event) : s->event;
+	uint64_t cut = lost_cut(c, s, file);
 	uint32_t most = cut < s->event ? crash_version_at(h, line, cut) : version;
 	return version < most ? version : most;
 }

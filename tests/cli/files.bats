@@ -188,6 +188,15 @@ check_files_json() {
 	[ "$n" -gt 5 ]
 }
 
+@test "where it is lost that a file was cut, no cell shows what was stored after that, nor does the next image keep it" {
+	mkdir w && cd w
+	crash_json r.json -j 1 --model posix --budget 150 -o t --recover "$BIN/anything check" -- "$BIN/anything" run 3
+	[ "$(jq '.findings | length' r.json)" -gt 0 ]
+	for id in $(jq -r '.findings[].id' r.json); do
+		run -1 holdfast replay "$id" t
+	done
+}
+
 # sqlite_json REPORT MODE SYNCHRONOUS: Debian's sqlite3, as it is.
 sqlite_json() {
 	rm -rf db && mkdir db && cd db
