@@ -237,8 +237,7 @@ struct crash_cause {
 	uint64_t recoveries; /* it took to find it */
 	uint64_t
 		beside; /* a window: states that were tried outside of it, or apart from it, in vain */
-	uint64_t
-		apart; /* piece, and 1, that is lost too: with it recovery fails in any case; 0: none */
+	uint64_t apart; /* piece, and 1, that is lost, too: recovery fails in any case; 0: none */
 	bool flaky;
 	uint64_t sure; /* the job with which it was seen CRASH_SURE times; 0: not yet */
 };
