@@ -179,9 +179,9 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 	char *left = n->unexplained ? xasprintf(", with %" PRIu64 " failing state%s unexplained",
 						n->unexplained, n->unexplained == 1 ? "" : "s")
 				    : xstrdup("");
-	char *text =
-		xasprintf("the budget ended it%s; holdfast crash --resume --budget … %s goes on",
-			  left, campaign_dir(c));
+	char *text = xasprintf(
+		"the budget ended it%s%s; holdfast crash --resume --budget … %s goes on",
+		n->generated ? "" : " before the first crash state", left, campaign_dir(c));
 	free(left);
 	char *unknown = crash_unknown(crash), *both = NULL;
 	if (n->cut) {

@@ -87,6 +87,8 @@ says_last() {
 		run -0 holdfast "$verb" --fresh --budget 2 --recover "$BIN/app check $pool" t
 		run -3 holdfast "$verb" --fresh --budget 2 --incomplete error --recover "$BIN/app check $pool" t
 		output_has "incomplete: the budget ended it"
+		run -3 holdfast "$verb" --fresh --budget 1ms --incomplete error --recover "$BIN/app check $pool" t
+		output_has "the budget ended it before the first crash state"
 	done
 	run -3 holdfast explore -j 1 -o d --max-paths 3 --incomplete error --sym-stdin 12 -- "$EXPLORE_PROGRAMS/parser" pool
 	output_has "incomplete: "
