@@ -2,7 +2,8 @@
 /*
  * Statements that count: each value that they store is the one before it and one or two more, or less. Many programs
  * keep counts of free slots, users or hits beside what they persist, and count anew after a restart; nothing else
- * in a run tells these from a count that is needed. What goes from 0 to 1 or back is a flag as likely: it says nothing.
+ * in a run tells these from a count that is needed. What goes from 0 to 1 or back is a flag as likely, and no step;
+ * of code that persists nothing it says nothing.
  *
  * The value before it is known by its hash only (model/values.c), so a few of very many stores are taken for a step.
  */
@@ -44,20 +45,23 @@ void check_note_count(struct oracle_state *u, const struct model_step *s)
 		VEC_PUSH(&u->counts, (struct check_count){ 0 });
 	struct check_count *c = &u->counts.p[s->where];
 	memcpy(&value, s->ev->data, s->ev->size);
-	if (c->stores >= ENOUGH || is_switch(s, w, value))
+	if (c->stores >= ENOUGH)
 		return;
 	c->stores++;
-	c->steps += is_step(s, w, value);
+	if (is_switch(s, w, value))
+		c->switches++;
+	else
+		c->steps += is_step(s, w, value);
 }
 
-bool check_counts(const struct oracle_state *u, const struct check_group *g)
+bool check_counts(const struct oracle_state *u, const struct check_group *g, bool idle)
 {
 	const uint32_t *of = u->check->statement.p;
 	uint64_t stores = 0, steps = 0, persisted = 0;
 	for (model_where w = 0; w < u->counts.n; w++) {
 		if (of[w] != of[g->k.where])
 			continue;
-		stores += u->counts.p[w].stores;
+		stores += u->counts.p[w].stores - (idle ? u->counts.p[w].switches : 0);
 		steps += u->counts.p[w].steps;
 	}
 	persisted = g->tally[PERSISTED];

@@ -150,10 +150,10 @@ static bool seldom(const struct check_facts *f)
 	       !f->recovery_reads && !counter(f);
 }
 
-/* As lists of what was used last, caches and statistics are kept up by what only reads. */
+/* As lists of what was used last, caches and statistics are kept up by what only reads; but a setter leaves it to its callers. */
 static bool idle(const struct check_facts *f)
 {
-	return f->idle && !f->awaited && !f->recovery_reads && !counter(f);
+	return f->idle && !f->same_statement && !f->awaited && !f->recovery_reads && !counter(f);
 }
 
 static bool statistic(const struct check_facts *f)

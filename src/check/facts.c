@@ -176,7 +176,7 @@ bool check_is_lazy(struct check *c, const struct check_group *g)
 	for (model_where w = 0; w < model_places(c->model); w++)
 		if (of[w] == of[g->k.where])
 			own.tally[PERSISTED] += oracle_tally(u, w)[PERSISTED];
-	return (own.tally[PERSISTED] && check_counts(u, &own)) || is_idle(u, g);
+	return (own.tally[PERSISTED] && check_counts(u, &own, true)) || is_idle(u, g);
 }
 
 /* What atomic instructions store: a small number, or only what may be offsets of something in the file? */
@@ -223,7 +223,7 @@ struct check_facts check_facts_of(struct oracle_state *u, const struct check_gro
 		.once = g->k.count >= SEVERAL && g->k.once * 2 > g->k.count,
 		.header = is_header(u->check, &g->k),
 		.covered = is_covered(u, statement),
-		.counter = check_counts(u, g),
+		.counter = check_counts(u, g, is_idle(u, g)),
 	};
 	f.seldom = check_is_seldom(u, statement);
 	f.idle = is_idle(u, g) && check_is_repeated(u, statement);

@@ -175,9 +175,10 @@ struct check_group;
 bool check_was_forgotten(struct oracle_state *, const struct check_group *, bool awaited);
 /* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
 void check_note_replaced(struct oracle_state *, const struct model_step *);
-/* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not persisted. */
+/* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not persisted;
+ * idle: by code that persists nothing. */
 void check_note_count(struct oracle_state *, const struct model_step *);
-bool check_counts(const struct oracle_state *, const struct check_group *);
+bool check_counts(const struct oracle_state *, const struct check_group *, bool idle);
 /* chance.c: remembers a fence. */
 void check_note_fence(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
@@ -215,7 +216,7 @@ struct check_round {
 
 /* What a place stores: numbers that are one or two more or less than those before them, and how many in all. */
 struct check_count {
-	uint32_t stores, steps;
+	uint32_t stores, steps, switches; /* … from 0 to 1, or back */
 };
 
 /* The newest fences of a thread, to see which came since: chance.c. */

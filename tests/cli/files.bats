@@ -94,11 +94,10 @@ END
 	[ "$(kinds ../r.json)" = missing-fsync ]
 }
 
-@test "operations that a child does and its parent answers; io_uring is refused" {
+@test "operations that a child does and its parent answers" {
 	order_json r.json posix children --follow-forks --probe "$BIN/order children check"
 	[ "$(kinds r.json)" = "" ]
 	cd o && holdfast dump t --ops | grep -q '^3 operations: what is done from one answer to the next'
-	holdfast record -q -o ring -- "$BIN/order" ring run
 }
 
 @test "a rename without fsync: found, in words about files, with both calls" {

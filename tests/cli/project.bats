@@ -113,7 +113,7 @@ project() {
 
 @test "ci: a signal ends the run under way; what was found before is reported, nothing is left" {
 	project
-	printf '[run.slow]\nprogram = ["sh", "-c", "touch begun; exec sleep 1000"]\n[run.last]\nprogram = "true"\n' >>holdfast.toml
+	printf '[run.slow]\nprogram = ["sh", "-c", "touch begun; while :; do sleep 0.1; done"]\n[run.last]\nprogram = "true"\n' >>holdfast.toml
 	mkdir aside
 	export TMPDIR=$PWD/aside
 	for sig in TERM INT; do

@@ -165,7 +165,7 @@ static void test_events(void **state)
 	has("       2  T1   store         pool+0x40 (0x10040), 8 bytes = 0x12a [nt]  at "
 	    "set (prog.c:%u) [inlined] < insert (prog.c:%u) [inlined] < work (prog.c:%u) < "
 	    "tail (prog.c:%u) [tail call] < main (prog.c:%u)\n",
-	    at("MARK(set)"), at("CALL(set)"), at("CALL(insert)"), at("MARK(tail)"),
+	    at("MARK(set)"), at("CALL(set)"), at("CALL(insert)"), at("CALL(work)"),
 	    at("MARK(main)"));
 	has("pool+0x80 (0x10080), 16 bytes = 6162636465666768696a6b6c6d6e6f70  at set");
 	has("flush clwb    pool+0x40 (0x10040)  at work (prog.c:%u) < tail ", at("MARK(work)"));

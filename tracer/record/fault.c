@@ -7,9 +7,6 @@
  * is done; one that is to be short gets a smaller length. So the kernel, the program, and what is recorded agree.
  *
  * Calls are counted over all recorded processes, in the ring's header.
- *
- * In the same way io_uring is not there, as on a kernel without it, where files are recorded: what it writes would not be
- * seen, and programs that can use it can do without.
  */
 #include "record.h"
 #include "trace/format.h"
@@ -17,11 +14,10 @@
 #define O_DIRECT_ 0x4000
 #define KEEP_SIZE 1
 #define MOVES_OR_FREES 0x2a /* punch, collapse, insert */
-#define NR_IO_URING_SETUP 425
 
 /* What is to happen to a call that has been made, by thread. */
 struct pending {
-	Bool on, told; /* `told`: it is a fault that was asked for */
+	Bool on;
 	UInt no, node;
 	ULong error, bytes;
 };
@@ -112,7 +108,7 @@ static void set(ThreadId tid, UInt i, UWord value)
 static void fail(ThreadId tid, UInt no, UInt node, UInt error)
 {
 	set(tid, NO, __NR_getpid);
-	pending[tid] = (struct pending){ True, no != NR_IO_URING_SETUP, no, node, error, 0 };
+	pending[tid] = (struct pending){ True, no, node, error, 0 };
 }
 
 /* Fewer buffers, or the beginning of the first. */
@@ -146,7 +142,7 @@ static void shorten(ThreadId tid, UInt no, const UWord *a, UInt node, SizeT to)
 		return;
 	if (!is_vector(no))
 		set(tid, A2, to);
-	pending[tid] = (struct pending){ True, True, no, node, 0, to };
+	pending[tid] = (struct pending){ True, no, node, 0, to };
 }
 
 /* ---- when ---- */
@@ -222,20 +218,16 @@ static void before_call(void *state)
 		return;
 	for (UInt i = 0; i < REGS; i++)
 		VG_(get_shadow_regs_area)(tid, (UChar *)&a[i], 0, reg[i], sizeof a[i]);
-	Bool ring = a[NO] == NR_IO_URING_SETUP && opt.files;
-	if (!ring && (!is_on || !is_call((UInt)a[NO])))
+	if (!is_call((UInt)a[NO]))
 		return;
 	if (pending == NULL)
 		pending = VG_(calloc)("hf.fault", VG_N_THREADS, sizeof *pending);
-	if (ring)
-		fail(tid, NR_IO_URING_SETUP, NO_FILE, VKI_ENOSYS);
-	else
-		meet(tid, (UInt)a[NO], a);
+	meet(tid, (UInt)a[NO], a);
 }
 
 void fault_instrument(IRSB *sb)
 {
-	if ((!is_on && !opt.files) || sb->jumpkind != Ijk_Sys_syscall)
+	if (!is_on || sb->jumpkind != Ijk_Sys_syscall)
 		return;
 	IRDirty *d = unsafeIRDirty_0_N(0, "before_call", VG_(fnptr_to_fnentry)(before_call),
 				       mkIRExprVec_1(IRExpr_GSPTR()));
@@ -256,8 +248,7 @@ void fault_after(ThreadId tid)
 		return;
 	ULong args[4] = { p->node == NO_FILE ? ~(ULong)0 : p->node, p->no, p->error, p->bytes };
 	p->on = False;
-	if (p->told)
-		event_at_syscall(tid, TRACE_FAULT, 0, 4, args, NULL, 0);
+	event_at_syscall(tid, TRACE_FAULT, 0, 4, args, NULL, 0);
 	if (p->error)
 		set(tid, NO, (UWord) - (Word)p->error);
 }

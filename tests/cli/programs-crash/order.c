@@ -5,14 +5,11 @@
  *   names     two files are made; only the second one is synced
  *   replace   a file that is not synced takes the place of one that is
  *   children  a child appends each record, and syncs it; its parent answers
- *   ring      io_uring is not there
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,7 +69,5 @@ int main(int argc, char **argv)
 		return stat("db", &st) || st.st_size != 3000;
 	if (!strcmp(way, "replace"))
 		return put("tmp", 0, 'n', 0) || rename("tmp", "db"); /* @replace */
-	if (!strcmp(way, "children"))
-		return check ? show() : append_all();
-	return syscall(425 /* io_uring_setup */, 8, NULL) != -1 || errno != ENOSYS;
+	return check ? show() : append_all();                        /* children */
 }

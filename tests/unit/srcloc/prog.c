@@ -32,7 +32,7 @@ NOINLINE void work(int *p, int v)
 NOINLINE void tail(int *p, int v)
 {
 	MARK(tail);
-	work(p, v * 3);
+	work(p, v * 3); /* CALL(work) */
 }
 
 int main(int argc, char **argv)
