@@ -98,43 +98,33 @@ uint64_t check_asked_now(struct check *c, const struct model_step *s)
 
 void check_asked_flush(struct oracle_state *u, const struct model_step *s)
 {
-	struct check_asked *a = &u->check->asked;
 	uint64_t now, old;
-	if (!a->thread.n || !s->line)
+	if (!u->check->asked.thread.n || !s->line)
 		return;
 	now = check_asked_now(u->check, s);
-	if (!hmap_get(&a->mask, s->line->key, &old))
-		old = s->line->open && !now ? UINT64_MAX : 0;
-	if (now || old)
-		hmap_put(&a->mask, s->line->key, now ? old | now : UINT64_MAX);
+	old = s->line->asked;
+	if (now)
+		s->line->asked = old | now;
+	else if (old || s->line->open)
+		s->line->asked = UINT64_MAX;
 }
 
 uint64_t check_asked_bytes(struct check *c, const struct model_line *l)
 {
-	uint64_t mask;
-	return c->asked.thread.n && hmap_get(&c->asked.mask, l->key, &mask) && mask ? mask
-										    : UINT64_MAX;
+	return c->asked.thread.n && l->asked ? l->asked : UINT64_MAX;
 }
 
 void check_asked_persisted(struct check *c, const struct model_step *s)
 {
-	struct check_asked *a = &c->asked;
-	uint64_t chance;
-	if (!a->thread.n)
+	if (!c->asked.thread.n)
 		return;
-	chance = s->mask & ~check_asked_bytes(c, s->line);
-	if (chance)
-		hmap_put(&a->chance, s->line->key, chance);
-	else
-		hmap_del(&a->chance, s->line->key);
-	hmap_del(&a->mask, s->line->key);
+	s->line->chance = s->mask & ~check_asked_bytes(c, s->line);
+	s->line->asked = 0;
 }
 
 bool check_asked_is_chance(struct check *c, const struct model_step *s)
 {
-	uint64_t chance;
-	return c->asked.thread.n && s->line && hmap_get(&c->asked.chance, s->line->key, &chance) &&
-	       chance & check_asked_now(c, s);
+	return s->line && s->line->chance && s->line->chance & check_asked_now(c, s);
 }
 
 void check_asked_free(struct check_asked *a)
@@ -144,6 +134,4 @@ void check_asked_free(struct check_asked *a)
 		free(a->thread.p[i]);
 	}
 	VEC_FREE(&a->thread);
-	hmap_free(&a->mask);
-	hmap_free(&a->chance);
 }

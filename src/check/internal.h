@@ -77,13 +77,11 @@ struct runtime_lock {
 	model_where where;
 };
 
-/* asked.c: of threads, what the watched calls that they are in name; of lines, which bytes flushes that wait were asked for,
- * and which became persistent by chance, the last time. */
+/* asked.c: of threads, what the watched calls that they are in name. */
 struct check_asking;
 #define CHECK_ASKED_RECENT 64u
 struct check_asked {
 	VEC(struct check_asking *) thread;
-	struct hmap mask, chance;
 	struct check_asked_name { /* functions that were called of late */
 		uint32_t process, name;
 		int row;

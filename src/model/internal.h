@@ -62,7 +62,7 @@ struct marks {
  * rest.c: most lines are at rest, and many of them alike but for what they hold. Those share one `struct rest`.
  */
 struct at_rest {
-	uint64_t open, ever, meant, same, late, flushed;
+	uint64_t open, ever, meant, asked, chance, same, late, flushed;
 	uint32_t before
 		[MODEL_WORDS]; /* so many events before the newest store of all, if it is open */
 	uint32_t writers;

@@ -41,7 +41,9 @@ struct model_line {
 	uint64_t key;   /* see model_key_text */
 	uint64_t open;  /* bytes whose newest value is not guaranteed; one bit each */
 	uint64_t ever;  /* bytes that were guaranteed at some time */
-	uint64_t meant; /* bytes that were persisted on purpose: kept by whoever watches */
+	/* Kept by whoever watches: bytes that were persisted on purpose; that flushes which wait were asked for; that
+	 * became persistent last, although nobody had asked for them. */
+	uint64_t meant, asked, chance;
 	uint32_t
 		flight; /* see model_flight; 0: nothing is open, and no thread's fence is waited for */
 	uint32_t storer : 24; /* thread of the newest store */

@@ -21,6 +21,7 @@
 #include "model/internal.h"
 
 #define GARBAGE 16384u
+#define SOON 4u /* lines */
 
 void model_rest_after(struct model *m, uint32_t lines)
 {
@@ -123,6 +124,8 @@ struct model_line *model_wake(struct model *m, uint32_t index)
 	l->key = model_key_of(m, index);
 	l->ever = is->ever;
 	l->meant = is->meant;
+	l->asked = is->asked;
+	l->chance = is->chance;
 	l->storer = is->storer;
 	l->atomic = is->atomic;
 	l->op = is->op;
@@ -188,6 +191,8 @@ static void to_rest(struct model *m, struct model_line *l)
 		flight_to_rest(m, l, &is);
 	is.ever = l->ever;
 	is.meant = l->meant;
+	is.asked = l->asked;
+	is.chance = l->chance;
 	memcpy(is.store, l->store, sizeof is.store);
 	is.flush = l->flush;
 	is.storer = l->storer;
@@ -205,9 +210,23 @@ static void to_rest(struct model *m, struct model_line *l)
 	m->awake_free = at + 1;
 }
 
+/* Neither lines nor where they rest were touched of late: memory is asked for what comes soon, before it is waited for. */
+static void expect_next(const struct model *m)
+{
+	const uint32_t *next = m->tired.p + m->tired_first;
+	if (m->tired.n - m->tired_first <= 2 * SOON)
+		return;
+	const char *line = (const char *)model_awake(m, next[2 * SOON]);
+	for (size_t i = 0; i < sizeof(struct model_line); i += TRACE_LINE)
+		__builtin_prefetch(line + i);
+	const struct slim_line *slim = model_slim(m, model_awake(m, next[SOON])->index);
+	__builtin_prefetch(slim, 1);
+}
+
 void model_lines_rest(struct model *m)
 {
 	while (m->tired.n - m->tired_first > m->rest_after) {
+		expect_next(m);
 		struct model_line *l = model_awake(m, m->tired.p[m->tired_first++]);
 		l->tired = false;
 		if (!model_flight_of(m, l)->more)
