@@ -93,7 +93,7 @@ struct line_group {
 };
 #define AWAKE (1u << 31)
 #define AWAKE_BLOCK 1024u
-#define TIRED 16384u
+#define TIRED 4096u
 struct rests {
 	VEC(struct rest) v;
 	uint32_t free, heads, used;

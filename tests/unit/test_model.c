@@ -355,6 +355,46 @@ static void a_line_costs_less_than_100_bytes(void **state)
 	assert_true(memory_of_a_line(true, 4) <= 80); /* a piece of a word */
 }
 
+/* What lies on the stack below, and may so come into what is made there. */
+static __attribute__((noinline)) void litter(uint8_t what)
+{
+	uint8_t stack[8192];
+	memset(stack, what, sizeof stack);
+	__asm__ volatile("" : : "r"(stack) : "memory");
+}
+
+static void feed_on_litter(struct model *m, struct trace_event e, uint8_t litter_of)
+{
+	litter(litter_of);
+	model_feed(m, &e);
+}
+
+/* Lines whose open bytes were written by the same places have one set of writers, by whatever way each came to it. */
+static void equal_writers_are_one_set(void **state)
+{
+	(void)state;
+	struct model *m = model_new(model_find("adr"), &defs, NULL);
+	counter = 0;
+	struct trace_event e = map_event();
+	model_feed(m, &e);
+	for (uint64_t line = 0; line < SIZE; line += 128) {
+		uint8_t other = (uint8_t)(line / 128 + 1);
+		uint32_t size = 1 + (uint32_t)(line / 128) % 7; /* new steps for each */
+		feed_on_litter(m, store_event(1, line, size, false), other);
+		feed_on_litter(m, store_event(1, line + 64, 16, false), other);
+		feed_on_litter(m, flush_event(1, line + 64, SITE_CLWB), other);
+		feed_on_litter(m, store_event(1, line + 64, size, false), other);
+		feed_on_litter(m, event(TRACE_FENCE, 1, SITE_SFENCE), (uint8_t)~other);
+		const struct model_line *a = model_line_at(m, 0, BASE + line);
+		uint32_t set = model_flight(m, a)->writers;
+		const struct model_line *b = model_line_at(m, 0, BASE + line + 64);
+		assert_int_equal(a->open, b->open);
+		assert_int_not_equal(set, 0);
+		assert_int_equal(model_flight(m, b)->writers, set);
+	}
+	model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +407,7 @@ int main(void)
 		cmocka_unit_test(volatile_ranges_agree_with_a_byte_array),
 		cmocka_unit_test(an_unlinked_file_has_nothing_to_lose),
 		cmocka_unit_test(bytes_that_stay_the_same_are_told_from_others),
+		cmocka_unit_test(equal_writers_are_one_set),
 		cmocka_unit_test(a_line_costs_less_than_100_bytes),
 	};
 	return cmocka_run_group_tests_name("model", tests, setup, teardown);
