@@ -120,7 +120,7 @@ static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 
 static void after_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res)
 {
-	limits_after(no, args, res);
+	limits_after(tid, no, args, res);
 	syscall_post(tid, no, args, nargs, res);
 	if (sym_on)
 		sym_syscall_post(tid, no, args, res);

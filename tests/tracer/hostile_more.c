@@ -13,13 +13,16 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <termios.h>
 
 #include "scenarios.h"
@@ -263,6 +266,33 @@ static void exchanged(void)
 	must(!unlink("d/p3") && !rename("hard", path), "rename");
 }
 
+/* Limits that are told are those without Valgrind, which keeps some descriptors for itself. After a fork others may write, so
+ * pages are not compared any more. */
+static void limits_told(void)
+{
+	const struct rlimit few = { 100, 200 };
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	must(waitpid(child, NULL, 0) == child, "waitpid");
+	struct rlimit *told = (struct rlimit *)(void *)(pm + 9 * PAGE + 8);
+	must(!getrlimit(RLIMIT_NOFILE, told), "getrlimit");
+	must(!setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
+	must(!getrlimit(RLIMIT_NOFILE, told + 1) && told[1].rlim_max == 200, "getrlimit");
+}
+
+/* Memory without a file is put over a part of the mapping: what is stored there is not in the pool. */
+static void segment_over_it(void)
+{
+	int id = shmget(IPC_PRIVATE, 2 * PAGE, IPC_CREAT | 0600);
+	must(id >= 0, "shmget");
+	char *segment = shmat(id, pm + 20 * PAGE, SHM_REMAP);
+	shmctl(id, IPC_RMID, NULL);
+	must(segment == pm + 20 * PAGE, "shmat");
+	memset(segment - 8, 's', 100);
+	memset(segment + 2 * PAGE - 8, 't', 100);
+}
+
 static const struct scenario scenarios[] = {
 	{ "teed", teed },
 	{ "self_copied", self_copied },
@@ -273,6 +303,8 @@ static const struct scenario scenarios[] = {
 	{ "last_page", last_page },
 	{ "holes", holes },
 	{ "exchanged", exchanged },
+	{ "limits_told", limits_told },
+	{ "segment_over_it", segment_over_it },
 };
 
 int main(int argc, char **argv)

@@ -95,7 +95,7 @@ void limits_before(UInt no, const UWord *args)
 	}
 }
 
-void limits_after(UInt no, const UWord *args, SysRes res)
+void limits_after(ThreadId tid, UInt no, const UWord *args, SysRes res)
 {
 	Int kind = kind_of(no, args);
 	if (kind < 0)
@@ -104,8 +104,10 @@ void limits_after(UInt no, const UWord *args, SysRes res)
 					     : no == NR_PRLIMIT ? args[3]
 								: 0);
 	know(kind);
-	if (out && !sr_isError(res))
+	if (out && !sr_isError(res)) {
 		*out = own[kind];
+		kernel_wrote(Vg_CoreSysCall, tid, (Addr)out, sizeof *out);
+	}
 	if (!setting)
 		return;
 	*setting = wanted;

@@ -258,7 +258,7 @@ void event_at_syscall(ThreadId tid, UInt kind, UInt flags, UInt nargs, const ULo
 		      const void *payload, UInt size);
 /* limits.c */
 void limits_before(UInt no, const UWord *args);
-void limits_after(UInt no, const UWord *args, SysRes res);
+void limits_after(ThreadId tid, UInt no, const UWord *args, SysRes res);
 
 void syscall_pre(ThreadId tid, UInt no, UWord *args, UInt nargs);
 void syscall_post(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res);

@@ -158,6 +158,14 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 
 /* ---- mappings ---- */
 
+/* SHM_REMAP puts it over what was there. */
+static void segment_attached(ThreadId tid, Addr a)
+{
+	NSegment const *seg = VG_(am_find_nsegment)(a);
+	if (seg)
+		region_munmap(tid, a, seg->end + 1 - a);
+}
+
 static Bool maps_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 {
 	ULong sync[3] = { a[0], a[1], a[2] };
@@ -166,6 +174,7 @@ static Bool maps_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 		region_mmap(tid, r, a[1], (UInt)a[2], (UInt)a[3], (Int)a[4], a[5], a[0]);
 		return True;
 	case __NR_munmap: region_munmap(tid, a[0], a[1]); return True;
+	case __NR_shmat: segment_attached(tid, r); return True;
 	case __NR_mprotect:
 	case __NR_pkey_mprotect: region_mprotect(tid, a[0], a[1], (UInt)a[2]); return True;
 	case __NR_madvise:
