@@ -60,6 +60,7 @@ struct check_listener {
 };
 
 /* targets.c: which places in PM pointers lead to, and which places store such pointers. */
+#define TARGETS_WAITING 16u
 struct target_chunk {
 	uint64_t number, *bits;
 };
@@ -69,6 +70,10 @@ struct targets {
 	struct target_chunk last_chunk, last_offset; /* of each, the one used last */
 	uint64_t lo, hi;                             /* where PM is mapped, roughly */
 	VEC(uint8_t) pointers;                       /* by model_where: it has stored one */
+	struct target_bit { /* yet to be set: their memory was asked for, and comes meanwhile */
+		uint64_t *word, bit;
+	} waiting[TARGETS_WAITING];
+	uint32_t nwaiting; /* … so far */
 };
 
 /* A lock that the C or C++ runtime took while flushes waited; or another event that is remembered with its place. */

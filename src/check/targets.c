@@ -55,12 +55,23 @@ static uint64_t *bits_of(struct hmap *map, uint64_t loc, bool make)
 	return bits;
 }
 
-static void set(struct hmap *map, struct target_chunk *last, uint64_t loc)
+static void set(struct targets *t, struct hmap *map, struct target_chunk *last, uint64_t loc)
 {
 	unsigned bit = (unsigned)(loc % CHUNK / GRAIN);
 	if (!last->bits || last->number != loc / CHUNK)
 		*last = (struct target_chunk){ loc / CHUNK, bits_of(map, loc, true) };
-	last->bits[bit / 64] |= 1ull << (bit % 64);
+	struct target_bit *b = &t->waiting[t->nwaiting++ % TARGETS_WAITING];
+	if (b->word)
+		*b->word |= b->bit;
+	*b = (struct target_bit){ &last->bits[bit / 64], 1ull << (bit % 64) };
+	__builtin_prefetch(b->word, 1);
+}
+
+static void set_waiting(struct targets *t)
+{
+	for (unsigned i = 0; i < TARGETS_WAITING; i++)
+		if (t->waiting[i].word)
+			*t->waiting[i].word |= t->waiting[i].bit;
 }
 
 static void add(struct check *c, const struct trace_event *e, uint64_t target)
@@ -69,7 +80,7 @@ static void add(struct check *c, const struct trace_event *e, uint64_t target)
 	uint64_t loc = model_location(c->model, e->process, target);
 	if (!loc)
 		return;
-	set(&t->chunk, &t->last_chunk, loc);
+	set(t, &t->chunk, &t->last_chunk, loc);
 	model_where w = model_where_of(c->model, e);
 	while (t->pointers.n <= w)
 		VEC_PUSH(&t->pointers, 0);
@@ -91,7 +102,7 @@ bool check_targets_may_be_offset(const struct check *c, uint64_t value)
 
 void check_targets_store(struct check *c, const struct trace_event *e)
 {
-	const struct targets *t = &c->targets;
+	struct targets *t = &c->targets;
 	uint32_t first = (uint32_t)(-e->arg[0] & 7);
 	for (uint32_t i = first; i + 8 <= e->size; i += 8) {
 		uint64_t value;
@@ -99,7 +110,7 @@ void check_targets_store(struct check *c, const struct trace_event *e)
 		if (value >= t->lo && value < t->hi)
 			add(c, e, value);
 		else if (check_targets_may_be_offset(c, value))
-			set(&c->targets.offset, &c->targets.last_offset, base_of(c, e) + value);
+			set(t, &t->offset, &t->last_offset, base_of(c, e) + value);
 	}
 }
 
@@ -118,11 +129,13 @@ static bool find(struct hmap *map, uint64_t loc, uint64_t reach, uint64_t *targe
 
 bool check_targets_find(struct check *c, uint64_t loc, uint64_t reach, uint64_t *target)
 {
+	set_waiting(&c->targets);
 	return find(&c->targets.chunk, loc, reach, target);
 }
 
 bool check_targets_offset(struct check *c, uint64_t loc, uint64_t reach, uint64_t *target)
 {
+	set_waiting(&c->targets);
 	return find(&c->targets.offset, loc, reach, target);
 }
 

@@ -38,9 +38,9 @@ struct model_place {
  * lines are in that state at a time.
  */
 struct model_line {
-	uint64_t key;   /* see model_key_text */
-	uint64_t open;  /* bytes whose newest value is not guaranteed; one bit each */
-	uint64_t ever;  /* bytes that were guaranteed at some time */
+	uint64_t key;  /* see model_key_text */
+	uint64_t open; /* bytes whose newest value is not guaranteed; one bit each */
+	uint64_t ever; /* bytes that were guaranteed at some time */
 	/* Kept by whoever watches: bytes that were persisted on purpose; that flushes which wait were asked for; that
 	 * became persistent last, although nobody had asked for them. */
 	uint64_t meant, asked, chance;

@@ -218,7 +218,8 @@ static void expect_next(const struct model *m)
 		return;
 	const char *line = (const char *)model_awake(m, next[2 * SOON]);
 	for (size_t i = 0; i < sizeof(struct model_line); i += TRACE_LINE)
-		__builtin_prefetch(line + i);
+		__builtin_prefetch(line + i, 1);
+	__builtin_prefetch(line + sizeof(struct model_line) - 1, 1);
 	const struct slim_line *slim = model_slim(m, model_awake(m, next[SOON])->index);
 	__builtin_prefetch(slim, 1);
 }
