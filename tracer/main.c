@@ -16,6 +16,8 @@
 #include "deps/deps.h"
 #include "exec/exec.h"
 
+#define SYSCALL_ARGS 8 /* as many as the core hands over */
+
 static const HChar *sym_path; /* of the control block */
 
 /* ---- options ---- */
@@ -110,8 +112,36 @@ static void deps_start(void)
 
 /* ---- … with and without ---- */
 
+/*
+ * openat2, which Valgrind knows since 3.21, is openat with flags and mode behind a pointer, and all below
+ * take it as that. `plain` has room for the arguments.
+ */
+static UInt as_openat(UInt no, UWord **args, UWord plain[SYSCALL_ARGS])
+{
+	enum { OPENAT2 = 437, RESOLVE_IN_ROOT_ = 0x10 };
+	const struct {
+		ULong flags, mode, resolve;
+	} *how = (void *)(*args)[2];
+	if (no != OPENAT2 || (*args)[3] < sizeof *how ||
+	    !VG_(am_is_valid_for_client)((Addr)how, sizeof *how, VKI_PROT_READ))
+		return no;
+	VG_(memcpy)(plain, *args, SYSCALL_ARGS * sizeof *plain);
+	plain[2] = how->flags;
+	plain[3] = how->mode;
+	const HChar *path = (const HChar *)plain[1];
+	if (how->resolve & RESOLVE_IN_ROOT_ &&
+	    VG_(am_is_valid_for_client)((Addr)path, 1, VKI_PROT_READ))
+		while (path[0] == '/' && path[1])
+			path++;
+	plain[1] = (UWord)path;
+	*args = plain;
+	return __NR_openat;
+}
+
 static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 {
+	UWord plain[SYSCALL_ARGS];
+	no = as_openat(no, &args, plain);
 	if (sym_on)
 		sym_syscall_pre(tid, no, args, nargs);
 	syscall_pre(tid, no, args, nargs);
@@ -120,6 +150,8 @@ static void before_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs)
 
 static void after_syscall(ThreadId tid, UInt no, UWord *args, UInt nargs, SysRes res)
 {
+	UWord plain[SYSCALL_ARGS];
+	no = as_openat(no, &args, plain);
 	limits_after(tid, no, args, res);
 	syscall_post(tid, no, args, nargs, res);
 	if (sym_on)

@@ -142,7 +142,8 @@ static Bool files_post(ThreadId tid, UInt no, const UWord *a, UWord r)
 {
 	switch (no) {
 	case __NR_open: opened(tid, (Int)r, a[1]); break;
-	case __NR_openat: opened(tid, (Int)r, a[2]); break;
+	case __NR_openat:
+	case __NR_open_by_handle_at: opened(tid, (Int)r, a[2]); break;
 	case __NR_creat: opened(tid, (Int)r, VKI_O_TRUNC); break;
 	case __NR_truncate:
 		change_event(tid, False, file_by_path((const HChar *)a[0]), a[1], 0, 0);

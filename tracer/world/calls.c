@@ -10,9 +10,12 @@
 
 #define MSG_PEEK 2
 #define CLONE_THREAD 0x10000
-#define NR_OPENAT2 437
 #define NR_EPOLL_PWAIT2 441
 #define NR_PREADV2 327
+#define NR_FCHMODAT2 452
+#define NR_SETXATTRAT 463
+#define NR_REMOVEXATTRAT 466
+#define NR_FILE_SETATTR 469
 
 static struct {
 	XArray *connections; /* ULong: inodes */
@@ -241,13 +244,16 @@ static void folder(Int dirfd, const HChar *path)
 static Bool changes_by_name(UInt no)
 {
 	static const UShort calls[] = {
-		__NR_creat,     __NR_truncate,    __NR_unlink,       __NR_rename,    __NR_mkdir,
-		__NR_rmdir,     __NR_link,        __NR_symlink,      __NR_mknod,     __NR_chmod,
-		__NR_chown,     __NR_lchown,      __NR_utime,        __NR_utimes,    __NR_setxattr,
-		__NR_lsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_mount,     __NR_chroot,
-		__NR_bind,      __NR_execve,      __NR_unlinkat,     __NR_mkdirat,   __NR_mknodat,
-		__NR_fchmodat,  __NR_fchownat,    __NR_futimesat,    __NR_utimensat, __NR_renameat,
-		__NR_renameat2, __NR_linkat,      __NR_symlinkat,    NR_OPENAT2,
+		__NR_creat,       __NR_truncate,     __NR_unlink,    __NR_rename,
+		__NR_mkdir,       __NR_rmdir,        __NR_link,      __NR_symlink,
+		__NR_mknod,       __NR_chmod,        __NR_chown,     __NR_lchown,
+		__NR_utime,       __NR_utimes,       __NR_setxattr,  __NR_lsetxattr,
+		__NR_removexattr, __NR_lremovexattr, __NR_mount,     __NR_chroot,
+		__NR_bind,        __NR_execve,       __NR_unlinkat,  __NR_mkdirat,
+		__NR_mknodat,     __NR_fchmodat,     __NR_fchownat,  __NR_futimesat,
+		__NR_utimensat,   __NR_renameat,     __NR_renameat2, __NR_linkat,
+		__NR_symlinkat,   NR_FCHMODAT2,      NR_SETXATTRAT,  NR_REMOVEXATTRAT,
+		NR_FILE_SETATTR,
 	};
 	for (UInt i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (calls[i] == no)
@@ -259,17 +265,20 @@ static Bool changes_by_name(UInt no)
 static void names(UInt no, const UWord *a)
 {
 	if (changes_by_name(no) || (no == __NR_open && opens_to_write(a[1])) ||
-	    (no == __NR_openat && opens_to_write(a[2])))
+	    ((no == __NR_openat || no == __NR_open_by_handle_at) && opens_to_write(a[2])))
 		sym_view_files();
 	else
 		return;
 	switch (no) {
 	case __NR_openat:
-	case NR_OPENAT2:
 	case __NR_unlinkat:
 	case __NR_mkdirat:
 	case __NR_mknodat:
 	case __NR_fchmodat:
+	case NR_FCHMODAT2:
+	case NR_SETXATTRAT:
+	case NR_REMOVEXATTRAT:
+	case NR_FILE_SETATTR:
 	case __NR_fchownat:
 	case __NR_futimesat:
 	case __NR_utimensat: folder((Int)a[0], (const HChar *)a[1]); break;
