@@ -66,7 +66,11 @@ static int check(const struct project *p, struct err *err)
 	for (size_t i = 1; !bad && i < p->table.n; i++) {
 		const struct project_table *t = &p->table.p[i];
 		struct project_line line = { 0 };
-		if (project_run_name(t)) {
+		const char *name = project_run_name(t);
+		if (name && !*name)
+			bad = err_set(err, EXIT_USAGE, "%s:%u: a run needs a name: [run.NAME]",
+				      p->path, t->line);
+		else if (name) {
 			bad = project_line(p, t, NULL, &line, err);
 			project_line_free(&line);
 		} else if (strcmp(t->name, "ci") != 0)

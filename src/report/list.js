@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list of what there is below the folder that is served.
 
-const encode = (name) => name.split("/").map(encodeURIComponent).join("/");
-
 function placeFigures(place) {
   const f = place.figures, parts = [];
   if (f.tested !== undefined) parts.push(plural(f.tested, "image tested", "images tested"));
@@ -17,7 +15,7 @@ function placeRow(place) {
   const f = place.figures, whole = f.images || f.points, done = f.images ? f.tested : f.point;
   const levels = LEVELS.filter((level) => place.levels[level])
     .map((level) => el("span.badge." + level, {}, plural(place.levels[level], level, COUNTED[level])));
-  const link = el("a", { href: `c/${encode(place.name)}/`, "data-name": place.name },
+  const link = el("a", { href: `c/${place.path}/`, "data-path": place.path },
     el("span.place-name", {}, place.name),
     el("span.place-meta", {}, el("span.badge." + (place.running ? "running" : "quiet"), {}, place.state), el("span.kind", {}, place.kind), ...levels),
     el("span.place-meta", {}, el("span.kind", {}, placeFigures(place) || new Date(place.changed * 1000).toLocaleString("en-GB"))));
@@ -27,10 +25,10 @@ function placeRow(place) {
 
 function showList(news) {
   if (news.one) location.reload(); // the folder itself is one now
-  const focus = document.activeElement && document.activeElement.dataset.name;
+  const focus = document.activeElement && document.activeElement.dataset.path;
   $("places").replaceChildren(...news.places.map(placeRow));
   $("none").hidden = news.places.length > 0;
-  if (focus) [...document.querySelectorAll("#places a")].find((a) => a.dataset.name === focus)?.focus();
+  if (focus) [...document.querySelectorAll("#places a")].find((a) => a.dataset.path === focus)?.focus();
 }
 
 showList(data);

@@ -155,8 +155,10 @@ void serve_view_news(const struct serve_view *v, const struct serve_place *p, bo
 		fclose(f);
 	}
 	buf_add(out, text ? text : "{", text ? strcspn(text, "\n") - 1 : 1); /* without its brace */
-	buf_printf(out, "%s\"kind\":\"%s\",\"changed\":%.0f,", text ? "," : "", kinds[p->kind],
-		   p->changed);
+	/* A name may be no UTF-8, and so no text of JSON: links go by the path. */
+	buf_printf(out, "%s\"path\":\"", text ? "," : "");
+	serve_encode(out, p->name);
+	buf_printf(out, "\",\"kind\":\"%s\",\"changed\":%.0f,", kinds[p->kind], p->changed);
 	free(text);
 	if (p->kind == SERVE_RECORDING || !news_of_results(p, chart, out, &t))
 		news_of_recording(p, out, &t);

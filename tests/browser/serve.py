@@ -39,7 +39,7 @@ def check_list(page, url):
     assert page.js("document.querySelector('#places a').getAttribute('href')") == "c/one.hft/"
     page.js("document.querySelector('#places a').focus()")
     time.sleep(1.5)  # the list is made anew
-    assert page.js("document.activeElement.dataset.name") == "one.hft"
+    assert page.js("document.activeElement.dataset.path") == "one.hft"
 
 
 def check_running(page, url):

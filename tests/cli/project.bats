@@ -63,6 +63,9 @@ project() {
 	printf '[runs.x]\nprogram = "true"\n' >holdfast.toml
 	run -2 holdfast run x
 	output_has "holdfast.toml:1: there are the tables [run.NAME] and [ci]"
+	printf '[run.""]\nprogram = "true"\n' >holdfast.toml
+	run -2 holdfast ci
+	output_has "holdfast.toml:1: a run needs a name: [run.NAME]"
 	printf '[run.x]\nnotes = true\n' >holdfast.toml
 	run -2 holdfast run x
 	output_has "holdfast.toml:1: [run.x] has no program"

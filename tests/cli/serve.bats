@@ -106,9 +106,23 @@ ended() {
 	jq -e '.verb == "check"' r.json
 	diff <(jq -r '.findings[].id' r.json | sort) <(holdfast check -q --json - "below/a folder/<b>&%41" | jq -r '.findings[].id' | sort)
 	[ "$(find tmp -type f | wc -l)" = 1 ]
+	jq -r '.places[].path' news | grep -qxF 'below/a%20folder/%3Cb%3E%26%2541'
 	client get 'c/below/a%20folder/%3Cb%3E%26%2541/report.json' | cmp - r.json
 	client get c/explored/report.json | jq -e '.verb == "explore" and .chart.columns[1] == "paths" and (.command | length > 2)'
 	kill -TERM "$SERVER"
+	ended
+}
+
+@test "folders whose names are no UTF-8 are shown, and their pages open" {
+	cp -r "$BATS_FILE_TMPDIR/plain.hft" $'caf\xe9'
+	cp -r "$BATS_FILE_TMPDIR/plain.hft" $'caf\xe8'
+	serve .
+	client news events 1 >news
+	[ "$(jq -r '.places | map(.path) | sort | join(" ")' news)" = "caf%E8 caf%E9" ]
+	client get c/caf%E9/report.json | jq -e '.verb == "check"'
+	client get c/caf%E8/ | grep -q '<title>Holdfast report</title>'
+	client news c/caf%E9/events 1 | jq -e '.state == "recorded" and .path == "caf%E9"'
+	kill "$SERVER"
 	ended
 }
 
