@@ -109,6 +109,19 @@ has_rows() {
 	done
 }
 
+@test "every function that a walk through the sources names is in the file that it names" {
+	cd "$HOLDFAST_SOURCE"
+	grep -o '`[a-z0-9_/]*\.c:[a-z0-9_]*`' docs/ARCHITECTURE.md | tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/named"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/named")" -gt 50 ]
+	while IFS=: read -r file function; do
+		[ -e "$file" ] || file=src/$file
+		grep -Eq "^[A-Za-z].*[ *]$function\([^;]*\$" "$file" || {
+			echo "there is no $function() in $file"
+			return 1
+		}
+	done <"$BATS_TEST_TMPDIR/named"
+}
+
 @test "reports, levels and kinds of findings are documented" {
 	while IFS=$'\t' read -r name about; do
 		[ "$name" = none ] || tr '\n' ' ' <"$HOLDFAST_SOURCE/docs/REPORTS.md" | grep -qF "\`$name\` ($about)"
