@@ -50,7 +50,7 @@ demo: all
 
 test: all build-asan/build.ninja
 	@ninja -C build-asan -k 0 $(if $(V),-v,--quiet)
-	@scripts/run-tests $(TESTS)
+	@$(if $(LONG),HOLDFAST_LONG=1) scripts/run-tests $(TESTS)
 
 bench: all
 	@bench/run
