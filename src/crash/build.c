@@ -26,39 +26,19 @@ static uint32_t thread_of(struct build *b, const struct trace_event *e)
 	return (uint32_t)b->thread.n - 1;
 }
 
-/* The key under which a place is, or would be. */
-static uint64_t place_key(const struct crash_history *h, uint32_t process, uint32_t site,
-			  uint32_t ctx, uint32_t *found)
-{
-	uint64_t key = hash_mix((uint64_t)site << 32 | ctx, process), id;
-	*found = UINT32_MAX;
-	for (; hmap_get(&h->place_at, key, &id); key++) {
-		const struct crash_place *p = &h->place.p[id];
-		if (p->process == process && p->site == site && p->ctx == ctx) {
-			*found = (uint32_t)id;
-			break;
-		}
-	}
-	return key;
-}
-
 uint32_t crash_place_find(const struct crash_history *h, uint32_t process, uint32_t site,
 			  uint32_t ctx)
 {
-	uint32_t found;
-	(void)place_key(h, process, site, ctx, &found);
-	return found;
+	return trace_where_find(&h->where, process, site, ctx);
 }
 
 static uint32_t intern_place(struct crash_history *h, const struct trace_event *e)
 {
-	uint32_t found;
-	uint64_t key = place_key(h, e->process, e->site, e->ctx, &found);
-	if (found != UINT32_MAX)
-		return found;
-	hmap_put(&h->place_at, key, h->place.n);
-	VEC_PUSH(&h->place, ((struct crash_place){ e->process, e->site, e->ctx, false, e->ip }));
-	return (uint32_t)h->place.n - 1;
+	uint32_t n = trace_where_of(&h->where, e);
+	if (n == h->place.n)
+		VEC_PUSH(&h->place,
+			 ((struct crash_place){ e->process, e->site, e->ctx, false, e->ip }));
+	return n;
 }
 
 static uint32_t place_of(struct build *b, const struct trace_event *e)

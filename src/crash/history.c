@@ -57,7 +57,7 @@ void crash_history_free(struct crash_history *h)
 	VEC_FREE(&h->file);
 	VEC_FREE(&h->place);
 	hmap_free(&h->line_at);
-	hmap_free(&h->place_at);
+	trace_wheres_free(&h->where);
 	hmap_free(&h->thread_at);
 	free(h->damage);
 	free(h);

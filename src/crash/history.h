@@ -195,7 +195,8 @@ struct crash_history {
 	uint32_t *version; /* … and for every CRASH_BLOCK-th, those of its line before it */
 	struct crash_known *known; /* hashes that were needed of late */
 	struct hmap line_at;       /* file and offset -> line */
-	struct hmap place_at, thread_at;
+	struct trace_wheres where; /* numbered as in place */
+	struct hmap thread_at;
 };
 
 /*

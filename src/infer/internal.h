@@ -92,7 +92,7 @@ struct infer_statement {
 };
 struct infer_statements {
 	VEC(struct infer_where) where;
-	struct hmap where_at;
+	struct trace_wheres wheres; /* numbered as in where */
 	VEC(struct infer_statement) v;
 	struct hmap at; /* hash of the source line -> statement */
 };

@@ -8,41 +8,20 @@
 
 #include "infer/internal.h"
 
-static uint64_t key_of(const struct infer_statements *s, uint32_t process, uint32_t site,
-		       uint32_t ctx, uint32_t *found)
-{
-	uint64_t key = hash_mix((uint64_t)site << 32 | ctx, process), at;
-	*found = UINT32_MAX;
-	for (; hmap_get(&s->where_at, key, &at); key++) {
-		const struct infer_where *w = &s->where.p[at];
-		if (w->process == process && w->site == site && w->ctx == ctx) {
-			*found = (uint32_t)at;
-			break;
-		}
-	}
-	return key;
-}
-
 uint32_t infer_where_find(const struct infer_statements *s, uint32_t process, uint32_t site,
 			  uint32_t ctx)
 {
-	uint32_t found;
-	(void)key_of(s, process, site, ctx, &found);
-	return found;
+	return trace_where_find(&s->wheres, process, site, ctx);
 }
 
 uint32_t infer_where(struct infer_statements *s, const struct trace_event *e)
 {
-	uint32_t found;
-	uint64_t key = key_of(s, e->process, e->site, e->ctx, &found);
-	if (found == UINT32_MAX) {
-		found = (uint32_t)s->where.n;
-		hmap_put(&s->where_at, key, found);
+	uint32_t n = trace_where_of(&s->wheres, e);
+	if (n == s->where.n)
 		VEC_PUSH(&s->where, ((struct infer_where){ e->process, e->site, e->ctx, UINT32_MAX,
 							   false, e->ip }));
-	}
-	s->where.p[found].stores |= e->kind == TRACE_STORE;
-	return found;
+	s->where.p[n].stores |= e->kind == TRACE_STORE;
+	return n;
 }
 
 static uint32_t intern(struct infer_statements *s, const struct infer_where *w,
@@ -99,7 +78,7 @@ void infer_statements_free(struct infer_statements *s)
 	}
 	VEC_FREE(&s->v);
 	VEC_FREE(&s->where);
-	hmap_free(&s->where_at);
+	trace_wheres_free(&s->wheres);
 	hmap_free(&s->at);
 }
 

@@ -337,4 +337,21 @@ int trace_live_step(struct trace_live *, uint32_t bell, int ms, struct err *err)
 void trace_live_rewind(struct trace_live *, uint64_t head);
 void trace_live_reset(struct trace_live *);
 
+/* ---- where.c: places in the code, numbered in the order in which they are met ---- */
+
+#define TRACE_NOWHERE UINT32_MAX
+struct trace_where {
+	uint32_t process, site, ctx;
+	uint64_t ip; /* of the first event there */
+};
+struct trace_wheres {
+	VEC(struct trace_where) v;
+	struct hmap at;
+};
+uint32_t trace_where_of(struct trace_wheres *,
+			const struct trace_event *); /* its number; it gets one */
+uint32_t trace_where_find(const struct trace_wheres *, uint32_t process, uint32_t site,
+			  uint32_t ctx); /* or TRACE_NOWHERE */
+void trace_wheres_free(struct trace_wheres *);
+
 #endif

@@ -42,7 +42,7 @@ urllib.request.urlopen(sys.argv[1].rstrip("/") + "/dists/bookworm/Release", time
 	run -1 grep -E '^[EW]:' made
 	dpkg-deb -c "$DEB" | awk '{ print $6 }' >files
 	for file in bin/holdfast libexec/holdfast/holdfast-amd64-linux include/holdfast.h include/holdfast/oracle.h include/holdfast/pmemcheck.h \
-		share/man/man1/holdfast.1.gz share/man/man1/holdfast-crash.1.gz share/bash-completion/completions/holdfast \
+		share/man/man1/holdfast.1.gz share/man/man1/holdfast-crash.1.gz share/bash-completion/completions/holdfast.bash \
 		share/zsh/vendor-completions/_holdfast share/fish/vendor_completions.d/holdfast.fish; do
 		grep -qxF "./usr/$file" files || {
 			echo "$file is missing"
@@ -50,7 +50,7 @@ urllib.request.urlopen(sys.argv[1].rstrip("/") + "/dists/bookworm/Release", time
 		}
 	done
 	grep -q '/holdfast\.pc$' files
-	grep -q '/oracles/pmdk_.*\.so$' files
+	grep -q '/oracles/pmdk-.*\.so$' files
 	dpkg-deb -f "$DEB" Depends | grep -q 'valgrind (<<'
 }
 
