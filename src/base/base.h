@@ -23,6 +23,7 @@ enum exit_status {
 /* An error: what happened, in words for people. status is the exit status it asks for. */
 struct err {
 	int status;
+	bool plain; /* the text says why; what the machine lacks has nothing to do with it */
 	char text[1024];
 };
 int err_set(struct err *, int status, const char *fmt, ...)

@@ -8,6 +8,7 @@
 static void set(struct err *err, int status, const char *fmt, va_list ap)
 {
 	err->status = status;
+	err->plain = false;
 	vsnprintf(err->text, sizeof err->text, fmt, ap);
 }
 

@@ -50,7 +50,7 @@ int cli_fail(const struct err *err)
 {
 	struct buf lacks = { 0 };
 	msg_error("%s", err->text);
-	if (err->status == EXIT_PROGRAM)
+	if (err->status == EXIT_PROGRAM && !err->plain)
 		doctor_brief(add_name, &lacks);
 	if (lacks.n)
 		msg_warn("this machine lacks: %s; 'holdfast doctor' says how to mend that",

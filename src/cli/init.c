@@ -80,7 +80,10 @@ static void compose(struct buf *b, const struct init_cli *o, char **program)
 		buf_puts(b, w == program ? "" : ", ");
 		project_quote(b, *w);
 	}
-	buf_puts(b, "]\n");
+	buf_puts(
+		b,
+		"]\n"
+		"# It begins with its files as they are. Anew each time: [\"sh\", \"-c\", \"rm -f pool; exec ./app run pool\"]\n");
 	put(b, "recover", o->recover, "./app check pool");
 	put(b, "probe", o->probe, "./app dump pool");
 	if (o->go_on)
@@ -111,6 +114,10 @@ static int cmd_init(int argc, char **argv)
 	int status = cli_parse(&verb_init, &o, &argc, &argv);
 	if (status != CLI_GO)
 		return status;
+	if (o.name && !*o.name) {
+		err_set(&err, EXIT_USAGE, "a run needs a name");
+		return cli_fail(&err);
+	}
 	char *path = argc ? launch_resolve(argv[0], &err) : NULL;
 	if (argc && (!path || launch_check_program(path, &err)))
 		return free(path), cli_fail(&err);

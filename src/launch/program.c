@@ -23,6 +23,7 @@ char *launch_resolve(const char *name, struct err *err)
 	char *path = find_program(name);
 	if (!path)
 		err_set(err, EXIT_PROGRAM, "no program '%s' on PATH", name);
+	err->plain = !path;
 	return path;
 }
 
@@ -110,5 +111,7 @@ static int check(const char *path, unsigned scripts, struct err *err)
 
 int launch_check_program(const char *path, struct err *err)
 {
-	return check(path, 0, err);
+	int bad = check(path, 0, err);
+	err->plain = bad != 0;
+	return bad;
 }

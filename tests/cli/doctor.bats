@@ -41,6 +41,9 @@ setup_file() {
 	output_has "no program can be run here"
 	run -3 holdfast check -- "$VICTIM"
 	output_has "this machine lacks: valgrind; 'holdfast doctor'"
+	run -3 holdfast check -- ./nothing-here # which is not for want of Valgrind
+	output_has "no such program: ./nothing-here"
+	output_lacks "this machine lacks"
 }
 
 @test "namespaces are refused: what is less, and the view that is used" {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # What takes minutes, and so is run by make test LONG=1, as .ci/run does: the Debian package, made and tried on a bare system;
-# the newest Clang; and, if HOLDFAST_VALGRIND names the prefix of one, another Valgrind.
+# the newest Clang; and, if HOLDFAST_TEST_VALGRIND names the prefix of one, another Valgrind.
 load common
 
 setup() {
@@ -97,8 +97,8 @@ tracer_test() {
 }
 
 @test "another Valgrind: the tracer is built with it, and follows what programs do to files" {
-	[ -n "$HOLDFAST_VALGRIND" ] || skip "HOLDFAST_VALGRIND names none"
-	PKG_CONFIG_PATH=$HOLDFAST_VALGRIND/lib/pkgconfig meson setup -Dtests=false build "$HOLDFAST_SOURCE" >log 2>&1
+	[ -n "$HOLDFAST_TEST_VALGRIND" ] || skip "HOLDFAST_TEST_VALGRIND names none"
+	PKG_CONFIG_PATH=$HOLDFAST_TEST_VALGRIND/lib/pkgconfig meson setup -Dtests=false build "$HOLDFAST_SOURCE" >log 2>&1
 	ninja -C build >>log 2>&1 || {
 		tail -30 log
 		return 1

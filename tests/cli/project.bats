@@ -147,6 +147,9 @@ project() {
 	cd other
 	run -3 holdfast init -- ./nothing-here
 	[ ! -e holdfast.toml ]
+	run -2 holdfast init --name ''
+	output_has "a run needs a name"
+	[ ! -e holdfast.toml ]
 	run -0 holdfast init
 	run -0 holdfast run
 	output_has "./app run pool"
