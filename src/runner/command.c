@@ -22,6 +22,7 @@ char *runner_command_find(const char *name, struct err *err)
 			: access(name, F_OK) ? "%s: not found"
 					     : "%s: cannot be executed",
 			name);
+	err->plain = !path;
 	return path;
 }
 

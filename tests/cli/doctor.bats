@@ -56,6 +56,9 @@ setup_file() {
 	holdfast record -q -o t -- "$VICTIM" pool >/dev/null 2>&1 || true
 	run -3 "$BIN/refuse" "$HOLDFAST" crash --view mount --recover true t
 	output_has "this machine lacks: user-namespaces, mount-namespaces, overlay;"
+	run -3 "$BIN/refuse" "$HOLDFAST" crash --recover ./nothing-here t
+	output_has "./nothing-here: not found"
+	output_lacks "this machine lacks"
 }
 
 @test "a failure that is not the machine's says nothing of it" {
