@@ -149,6 +149,19 @@ const char *launch_cpu_at(size_t i, const char **about)
 	return there ? table[i][0] : NULL;
 }
 
+/*
+ * In a view that a preloaded library shows, that library alone knows the current folder: Valgrind, a static
+ * program, is told the whole path.
+ */
+static char *program_word(const char *name)
+{
+	bool told = getenv(PRELOAD_VIEW) && strchr(name, '/') && *name != '/';
+	char *here = told ? getcwd(NULL, 0) : NULL;
+	char *word = here ? xasprintf("%s/%s", here, name) : xstrdup(name);
+	free(here);
+	return word;
+}
+
 /* The command line of valgrind; its strings live until exec or exit. */
 char **launch_arguments(const char *valgrind, const struct launch_opts *o, const char *const *more,
 			size_t nmore)
@@ -191,7 +204,8 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 	add_globs(&v, "--hf-pm", o->pm, o->npm);
 	add_globs(&v, "--hf-watch", o->watch, o->nwatch);
 	VEC_PUSH(&v, xstrdup("--"));
-	for (const char *const *word = o->argv; *word; word++)
+	VEC_PUSH(&v, program_word(o->argv[0]));
+	for (const char *const *word = o->argv + 1; *word; word++)
 		VEC_PUSH(&v, xstrdup(*word));
 	VEC_PUSH(&v, NULL);
 	return v.p;

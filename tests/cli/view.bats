@@ -118,3 +118,34 @@ END
 	run refused explore -j 1 -o x --sym-stdin 4 -- "$EXPLORE_PROGRAMS/channels" "$pool" mapping
 	output_has "through a file that is mapped later at by_mapping (channels.c:"
 }
+
+@test "explore: a path of a program that is called by a relative name is recorded there as well" {
+	cat >torn.c <<-'C'
+		#include <fcntl.h>
+		#include <stdint.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			int fd = open(argv[1], O_RDWR | O_CREAT, 0600), in = argc > 2 ? open(argv[2], O_RDONLY) : -1;
+			char c = 0;
+			if (fd < 0 || ftruncate(fd, 4096))
+				return 2;
+			volatile uint64_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+			if (in < 0)
+				return p[0] != p[8];
+			if (read(in, &c, 1) == 1 && c == 'b') {
+				p[0] = 1;
+				__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)p) : : "memory");
+				p[8] = 1;
+				__asm__ volatile("clwb %0; sfence" : "+m"(*(volatile char *)(p + 8)) : : "memory");
+			}
+			return 0;
+		}
+	C
+	cc -g -O1 -o torn torn.c
+	echo a >in
+	run -1 refused explore -j 1 -o x --sym-file in:0-1 --recover './torn pool' --json r.json -- ./torn pool in
+	output_lacks "could not be crashed"
+	jq -e '[.findings[] | select(.kind == "atomicity")] | length == 1' r.json
+}
