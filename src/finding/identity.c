@@ -3,8 +3,8 @@
  * The identity of a finding: what stays the same when other code is edited.
  *
  *   kind             "missing-flush"
- *   function         that of the main frame, without what the compiler, a template or Rust's
- *                    hashes add to a name (f.part.0, f<int>, f::h0123456789abcdef). Callers do
+ *   function         that of the main frame, without what the compiler or a template
+ *                    adds to a name (f.part.0, f<int>). Callers do
  *                    not matter: all call paths are one finding. Nor does the file, so that it can be
  *                    renamed; where two files have such a function, set.c tells them apart.
  *   statement        the main frame's source line without comments and with white space made
@@ -49,12 +49,6 @@ static bool after_operator(const char *name, const char *p)
 	return p - name >= 8 && !memcmp(p - 8, "operator", 8);
 }
 
-/* "::h0123456789abcdef" at the end: Rust's hash of a crate's metadata. */
-static bool is_hash(const char *p)
-{
-	return !strncmp(p, "::h", 3) && strspn(p + 3, "0123456789abcdef") == 16 && !p[19];
-}
-
 char *finding_function(const struct srcloc_frame *f)
 {
 	const char *name = f->function ? f->function : "?";
@@ -67,7 +61,7 @@ char *finding_function(const struct srcloc_frame *f)
 			p = next;
 			continue;
 		}
-		if (!strncmp(p, " [clone ", 8) || is_hash(p) ||
+		if (!strncmp(p, " [clone ", 8) ||
 		    (*p == '.' && p > name && p[1] != '.' && p[-1] != '.'))
 			break;
 		buf_add(&out, p++, 1);

@@ -267,25 +267,30 @@ static bool inlined_calls(Dwarf_Die *die, uint64_t pc, Dwarf_Die *call, size_t *
 	return false;
 }
 
-/* The innermost scope around pc: an inlined call or the function itself. */
-static const void *innermost(Dwarf_Die *fn, uint64_t pc)
+/* Is `before` in the innermost scope around pc? *call: the inlined call of that scope that it is in, if it is in one. */
+static bool is_within(Dwarf_Die *fn, uint64_t pc, uint64_t before, Dwarf_Die *call)
 {
-	Dwarf_Die call[MAX_DEPTH];
-	size_t n = 0;
-	if (dwarf_haspc(fn, pc) <= 0)
-		return NULL;
-	inlined_calls(fn, pc, call, &n);
-	return n ? call[n - 1].addr : fn->addr;
+	Dwarf_Die at[MAX_DEPTH], of[MAX_DEPTH];
+	size_t n = 0, k = 0;
+	if (dwarf_haspc(fn, pc) <= 0 || dwarf_haspc(fn, before) <= 0)
+		return false;
+	inlined_calls(fn, pc, at, &n);
+	inlined_calls(fn, before, of, &k);
+	if (k < n || (n && at[n - 1].addr != of[n - 1].addr))
+		return false;
+	*call = k > n ? of[n] : (Dwarf_Die){ 0 };
+	return true;
 }
 
 /*
- * Fills the frame's place from the line table. Code that the compiler made up has line 0: it
- * gets the place of what comes before it, if that is of the same function.
+ * Fills the frame's place from the line table. Code that the compiler made up, or made of several statements, has line
+ * 0: it gets the place of what comes before it, as its own function has that.
  */
 static void set_line(struct object *obj, struct unit *u, uint64_t pc, Dwarf_Die *fn,
 		     struct srcloc_frame *f)
 {
 	ptrdiff_t first = row_at(u, pc);
+	Dwarf_Die call = { 0 };
 	for (ptrdiff_t i = first; i >= 0; i--) {
 		Dwarf_Line *row = dwarf_onesrcline(u->lines, (size_t)i);
 		const char *file = dwarf_linesrc(row, NULL, NULL);
@@ -293,8 +298,13 @@ static void set_line(struct object *obj, struct unit *u, uint64_t pc, Dwarf_Die 
 		int line = 0, column = 0;
 		if (!file || dwarf_lineaddr(row, &addr) || dwarf_lineno(row, &line))
 			return;
-		if (i < first && (!fn || innermost(fn, addr) != innermost(fn, pc)))
+		if (i < first && (!fn || !is_within(fn, pc, addr, &call)))
 			return;
+		f->unsure = i < first;
+		if (call.addr) {
+			set_call_place(obj, u, &call, f);
+			return;
+		}
 		if (!line)
 			continue;
 		dwarf_linecol(row, &column);

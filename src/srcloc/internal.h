@@ -118,6 +118,8 @@ struct store {
 	Dwfl_Callbacks callbacks;
 };
 const char *srcloc_demangle(struct store *, const char *name);
+/* rust.c: of a C++ name that rustc has made, what it stands for, without its hash. */
+void srcloc_rust_name(char *name);
 const Dwfl_Callbacks *srcloc_callbacks(
 	const struct srcloc *); /* where debug files are looked for */
 

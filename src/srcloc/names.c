@@ -8,16 +8,6 @@
 #define LONG_NAME 48u     /* shorter ones are left alone */
 #define LONG_ARGUMENT 16u /* … and shorter lists in brackets */
 
-/* "::h0123456789abcdef" at the end. */
-static size_t without_hash(const char *name)
-{
-	size_t n = strlen(name);
-	const char *hash = n > 19 ? name + n - 19 : NULL;
-	return hash && !strncmp(hash, "::h", 3) && strspn(hash + 3, "0123456789abcdef") == 16
-		       ? n - 19
-		       : n;
-}
-
 /* The bracket that closes the one at p; p itself: none does. */
 static const char *closing(const char *p, const char *end)
 {
@@ -41,16 +31,16 @@ static bool follows_operator(const char *name, const char *p)
 
 const char *srcloc_short_name(const char *name, char *buf, size_t size)
 {
-	const char *end = name + without_hash(name);
+	const char *end = name + strlen(name);
 	size_t n = 0;
-	if (!*end && (size_t)(end - name) < LONG_NAME)
+	if ((size_t)(end - name) < LONG_NAME)
 		return name;
 	for (const char *p = name; p < end && n + 8 < size; p++) {
 		const char *to = (*p == '<' || *p == '(') && p > name && !follows_operator(name, p)
 					 ? closing(p, end)
 					 : p;
 		buf[n++] = *p;
-		if (to - p <= (ptrdiff_t)LONG_ARGUMENT || (size_t)(end - name) < LONG_NAME)
+		if (to - p <= (ptrdiff_t)LONG_ARGUMENT)
 			continue;
 		memcpy(buf + n, "…", strlen("…"));
 		n += strlen("…");

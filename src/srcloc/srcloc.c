@@ -71,6 +71,8 @@ const char *srcloc_demangle(struct store *store, const char *name)
 {
 	int status = 0;
 	char *plain = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+	if (plain)
+		srcloc_rust_name(plain);
 	const char *kept = srcloc_pool_add(&store->pool, plain ? plain : name);
 	free(plain);
 	return kept;

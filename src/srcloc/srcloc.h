@@ -52,9 +52,11 @@ struct srcloc_frame {
 	uint8_t kind;          /* enum srcloc_kind; always SRCLOC_CODE from srcloc_at */
 	bool inlined;          /* inlined into the next frame, whose place is the call's */
 	bool plt;              /* a linkage stub: leave it out of call paths */
-	uint8_t takes;         /* enum srcloc_takes, of the function */
-	bool helper;           /* for those who tell helpers from the program proper; false here */
-	bool blamed; /* for those who look into libraries: it is about this one; likewise */
+	bool unsure; /* the compiler gives it no line, as where it makes one of several statements:
+				* the place is that of what comes before */
+	uint8_t takes; /* enum srcloc_takes, of the function */
+	bool helper;   /* for those who tell helpers from the program proper; false here */
+	bool blamed;   /* for those who look into libraries: it is about this one; likewise */
 };
 struct srcloc_where {
 	const struct srcloc_frame *frame;

@@ -121,6 +121,53 @@ static void test_cplusplus(void **state)
 	srcloc_free(s);
 }
 
+/* An instruction that is made of two statements in inlined calls is where one of these calls is. */
+static void test_merged(void **state)
+{
+	struct srcloc *s = srcloc_new();
+	bool any = false;
+	(void)state;
+	run("clang -O2 -g $S/merged.c -o merged");
+	map(s, "merged", BIAS);
+	for (uint64_t at = symbol("merged", "work"); at < symbol("merged", "main"); at++) {
+		const struct srcloc_frame *f = srcloc_at(s, BIAS + at).frame;
+		if (!f->function || strcmp(f->function, "work") != 0 || !f->unsure)
+			continue;
+		assert_int_not_equal(f->line, 0);
+		any |= f->line == line_of("merged.c", "CALL(lose)");
+	}
+	assert_true(any);
+	srcloc_free(s);
+}
+
+/* What the symbol of a function shows, in a program that is otherwise the same. */
+static void check_symbol(const char *symbol_name, const char *shown)
+{
+	struct srcloc *s = srcloc_new();
+	run("cc -DNAME='\"%s\"' $S/named.c -o rust", symbol_name);
+	map(s, "rust", BIAS);
+	struct srcloc_where at = srcloc_at(s, BIAS + symbol("rust", "mark_f"));
+	assert_int_equal(at.n, 1);
+	assert_string_equal(at.frame->function, shown);
+	srcloc_free(s);
+}
+
+/* Rust's legacy symbols: what they stand for, without the hash, which changes with how the crate was built. */
+static void test_rust(void **state)
+{
+	(void)state;
+	check_symbol(
+		"_ZN52_$LT$shop..Shelf$LT$T$GT$$u20$as$u20$shop..Keeps$GT$3put17h0123456789abcdefE",
+		"<shop::Shelf<T> as shop::Keeps>::put");
+	check_symbol(
+		"_ZN52_$LT$shop..Shelf$LT$T$GT$$u20$as$u20$shop..Keeps$GT$3put17hfedcba9876543210E",
+		"<shop::Shelf<T> as shop::Keeps>::put");
+	check_symbol("_ZN4shop4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+		     "shop::main::{{closure}}");
+	check_symbol("_ZN4shop3put16h0123456789abcdeE",
+		     "shop::put::h0123456789abcde"); /* one digit short: C++ */
+}
+
 static void test_stripped(void **state)
 {
 	struct srcloc *s = srcloc_new();
@@ -367,7 +414,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),   cmocka_unit_test(test_clang),
-		cmocka_unit_test(test_cplusplus), cmocka_unit_test(test_stripped),
+		cmocka_unit_test(test_cplusplus), cmocka_unit_test(test_rust),
+		cmocka_unit_test(test_merged),    cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_separate),  cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_static),    cmocka_unit_test(test_remapped),
 		cmocka_unit_test(test_unusable),  cmocka_unit_test(test_damaged),
