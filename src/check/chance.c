@@ -85,16 +85,21 @@ void check_note_round(struct oracle_state *u, const struct model_step *s)
 	r->anew += (s->line->meant & ~s->line->open & s->mask) != 0;
 }
 
+uint64_t check_stores(const struct oracle_state *u, uint32_t statement)
+{
+	uint64_t stores = 0;
+	for (size_t w = 0; w < u->rounds.n; w++)
+		stores += u->check->statement.p[w] == statement ? u->rounds.p[w].stores : 0;
+	return stores;
+}
+
 /* Of all stores of the statement, one in `times` at most is to bytes that had been persisted on purpose. */
 static bool is_one_in(const struct oracle_state *u, uint32_t statement, uint64_t times)
 {
-	uint64_t stores = 0, anew = 0;
-	for (size_t w = 0; w < u->rounds.n; w++) {
-		bool mine = u->check->statement.p[w] == statement;
-		stores += mine ? u->rounds.p[w].stores : 0;
-		anew += mine ? u->rounds.p[w].anew : 0;
-	}
-	return anew * times < stores;
+	uint64_t anew = 0;
+	for (size_t w = 0; w < u->rounds.n; w++)
+		anew += u->check->statement.p[w] == statement ? u->rounds.p[w].anew : 0;
+	return anew * times < check_stores(u, statement);
 }
 
 bool check_is_seldom(const struct oracle_state *u, uint32_t statement)

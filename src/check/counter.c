@@ -13,17 +13,17 @@
 #define FEW 3
 #define RARE 8 /* one in so many may be something else: it begins anew, say */
 
-static uint16_t hash_of(const struct model_step *s, unsigned w, uint64_t value)
+uint16_t check_number_hash(const struct model_step *s, uint64_t value)
 {
 	uint8_t bytes[sizeof value];
 	memcpy(bytes, &value, sizeof bytes);
-	return model_value_hash(s->mask, bytes, w);
+	return model_value_hash(s->mask, bytes, (unsigned)__builtin_ctzll(s->mask) / 8);
 }
 
 static bool is_step(const struct model_step *s, unsigned w, uint64_t value)
 {
 	for (int by = -2; by <= 2; by++)
-		if (by && hash_of(s, w, value + (uint64_t)by) == s->line->newest[w])
+		if (by && check_number_hash(s, value + (uint64_t)by) == s->line->newest[w])
 			return true;
 	return false;
 }
@@ -31,7 +31,7 @@ static bool is_step(const struct model_step *s, unsigned w, uint64_t value)
 /* From 0 to 1, or back. */
 static bool is_switch(const struct model_step *s, unsigned w, uint64_t value)
 {
-	return value <= 1 && hash_of(s, w, !value) == s->line->newest[w];
+	return value <= 1 && check_number_hash(s, !value) == s->line->newest[w];
 }
 
 void check_note_count(struct oracle_state *u, const struct model_step *s)
@@ -54,16 +54,15 @@ void check_note_count(struct oracle_state *u, const struct model_step *s)
 		c->steps += is_step(s, w, value);
 }
 
-bool check_counts(const struct oracle_state *u, const struct check_group *g, bool idle)
+bool check_counts(const struct oracle_state *u, uint32_t statement, uint64_t persisted, bool idle)
 {
 	const uint32_t *of = u->check->statement.p;
-	uint64_t stores = 0, steps = 0, persisted = 0;
+	uint64_t stores = 0, steps = 0;
 	for (model_where w = 0; w < u->counts.n; w++) {
-		if (of[w] != of[g->k.where])
+		if (of[w] != statement)
 			continue;
 		stores += u->counts.p[w].stores - (idle ? u->counts.p[w].switches : 0);
 		steps += u->counts.p[w].steps;
 	}
-	persisted = g->tally[PERSISTED];
 	return steps >= FEW && (stores - steps) * RARE <= stores && persisted * 2 < stores;
 }

@@ -52,7 +52,7 @@ static bool followed(const struct check_facts *f)
 	return f->followed && once(f);
 }
 
-static bool counter(const struct check_facts *f)
+static bool counts(const struct check_facts *f)
 {
 	return f->counter && !f->awaited && !f->recovery_reads;
 }
@@ -62,7 +62,7 @@ static bool counter(const struct check_facts *f)
 static bool beside(const struct check_facts *f)
 {
 	return f->beside && (f->stray || f->replaced || once(f)) && !f->published && !f->perhaps &&
-	       !counter(f);
+	       !counts(f);
 }
 
 static bool perhaps(const struct check_facts *f)
@@ -86,9 +86,20 @@ static bool lock(const struct check_facts *f)
 	return f->lock;
 }
 
+static bool mark(const struct check_facts *f)
+{
+	return f->mark;
+}
+
+/* What is written once at each place is no lock. */
 static bool atomic(const struct check_facts *f)
 {
-	return f->atomic && !f->lock;
+	return f->atomic && !f->lock && !f->once && !f->atomics;
+}
+
+static bool atomics(const struct check_facts *f)
+{
+	return f->atomics && !f->lock && !f->once;
 }
 
 static bool offset(const struct check_facts *f)
@@ -143,22 +154,31 @@ static bool replaced(const struct check_facts *f)
 	return f->replaced;
 }
 
-/* As what is made anew at each start is: it was persisted with its object, and then lives in DRAM, so to speak. */
-static bool seldom(const struct check_facts *f)
+/*
+ * State of one run: at most one of the next four speaks. What counts is a counter, or a statistic where nothing is
+ * persisted by the code that counts; what does not is idle in such code, and seldom persisted elsewhere.
+ */
+static bool counter(const struct check_facts *f)
 {
-	return f->seldom && f->same_bytes && !f->same_statement && !f->awaited &&
-	       !f->recovery_reads && !counter(f);
+	return counts(f) && !f->idle;
+}
+
+static bool statistic(const struct check_facts *f)
+{
+	return counts(f) && f->idle;
 }
 
 /* As lists of what was used last, caches and statistics are kept up by what only reads; but a setter leaves it to its callers. */
 static bool idle(const struct check_facts *f)
 {
-	return f->idle && !f->same_statement && !f->awaited && !f->recovery_reads && !counter(f);
+	return !counts(f) && f->idle && !f->same_statement && !f->awaited && !f->recovery_reads;
 }
 
-static bool statistic(const struct check_facts *f)
+/* As what is made anew at each start is: it was persisted with its object, and then lives in DRAM, so to speak. */
+static bool seldom(const struct check_facts *f)
 {
-	return f->idle && counter(f);
+	return !counts(f) && !idle(f) && f->seldom && f->same_bytes && !f->same_statement &&
+	       !f->awaited && !f->recovery_reads;
 }
 
 static bool recovery_reads(const struct check_facts *f)
@@ -206,7 +226,11 @@ static const struct row {
 	{ "replaced", replaced, 1,
 	  "fences passed it by, and others, who persist what they store, overwrite it" },
 	{ "lock", lock, -9, "the word is used as a lock: atomic instructions take turns with it" },
+	{ "mark", mark, -9,
+	  "an atomic instruction takes back one bit of what its thread has just persisted, as a mark that it was not" },
 	{ "atomic", atomic, -3, "an atomic instruction stores a small number, as into a lock" },
+	{ "atomic-data", atomics, -1,
+	  "an atomic instruction stores a small number, but the program persists what others store" },
 	{ "atomic-offset", offset, -1,
 	  "an atomic instruction stores what may be an offset, as into the ends of a queue" },
 	{ "data", data, 2,
@@ -215,17 +239,17 @@ static const struct row {
 	{ "followed", followed, 1,
 	  "the same code goes on to store something else, and persists that" },
 	{ "header", header, 2,
-	  "it is a block at the beginning of the file, where the program persists other things" },
+	  "it is a block, or a word stored but once, at the beginning of the file, where the program persists other things" },
 	{ "counter", counter, 0,
 	  "its values are counted up or down, and seldom persisted: it may be counted anew after a restart",
 	  true },
+	{ "statistic", statistic, -4,
+	  "code that never flushes or fences anything counts with it, as for statistics", true },
+	{ "idle", idle, 0,
+	  "it is stored again and again by code that never flushes or fences anything", true },
 	{ "seldom", seldom, 0,
 	  "it is stored many times for each time that the bytes are persisted: it may be state of one run",
 	  true },
-	{ "idle", idle, 0,
-	  "it is stored again and again by code that never flushes or fences anything", true },
-	{ "statistic", statistic, -4,
-	  "code that never flushes or fences anything counts with it, as for statistics" },
 	{ "recovery-reads", recovery_reads, 2, "recovery reads it before it writes it" },
 	{ "recovery-overwrites", recovery_overwrites, -1,
 	  "recovery overwrites it without reading it" },

@@ -94,6 +94,15 @@ static bool is_header(struct check *c, const struct cause *k)
 	       is_meant_between(c, begin, begin + REACH - 1);
 }
 
+/* As a magic number or a version: a word that a file begins with, stored but once (by two
+ * overlapping moves, as copies have it), beside what is persisted. */
+static bool is_field_of_header(struct oracle_state *u, const struct check_group *g)
+{
+	const struct cause *k = &g->k;
+	return k->key * TRACE_LINE % (1ull << MODEL_FILE_SHIFT) < TRACE_LINE &&
+	       check_stores(u, u->check->statement.p[k->where]) < SEVERAL && is_beside(u->check, k);
+}
+
 /*
  * Data, and not the state of a run: blocks that are written once, each to lines of its own, by code that persists
  * something else that it stores. Locks, counters and hints are words, and written again and again.
@@ -170,13 +179,22 @@ static bool is_idle(struct oracle_state *u, const struct check_group *g)
 bool check_is_lazy(struct check *c, const struct check_group *g)
 {
 	struct oracle_state *u = check_unpersisted(c);
-	const uint32_t *of = c->statement.p;
-	struct check_group own = *g;
-	memset(own.tally, 0, sizeof own.tally);
-	for (model_where w = 0; w < model_places(c->model); w++)
-		if (of[w] == of[g->k.where])
-			own.tally[PERSISTED] += oracle_tally(u, w)[PERSISTED];
-	return (own.tally[PERSISTED] && check_counts(u, &own, true)) || is_idle(u, g);
+	uint32_t statement = c->statement.p[g->k.where];
+	uint64_t persisted = check_tallied(u, statement, PERSISTED);
+	return (persisted && check_counts(u, statement, persisted, true)) || is_idle(u, g);
+}
+
+/* The program persists what other atomic instructions store, which are no lock's. */
+static bool is_atomics_persisted(const struct oracle_state *u, uint32_t statement)
+{
+	const struct check *c = u->check;
+	for (model_where w = 0; w < u->tally.n / TALLY; w++) {
+		const uint32_t *t = u->tally.p + (size_t)w * TALLY;
+		if (t[PERSISTED] && !t[TURNS] && c->statement.p[w] != statement &&
+		    model_place(c->model, w)->class == TRACE_SITE_ATOMIC)
+			return true;
+	}
+	return false;
 }
 
 /* What atomic instructions store: a small number, or only what may be offsets of something in the file? */
@@ -195,6 +213,7 @@ static void look_at_atomic(struct oracle_state *u, const struct check_group *g,
 	}
 	f->atomic &=
 		!f->pointer && !g->tally[TURNS]; /* what goes back and on again is no counter */
+	f->atomics = f->atomic && is_atomics_persisted(u, u->check->statement.p[g->k.where]);
 }
 
 /* A function that has to do with the statement flushes what it stores, if only by chance. */
@@ -207,26 +226,35 @@ static bool is_covered(const struct oracle_state *u, uint32_t statement)
 	return false;
 }
 
+/* What the compiler has made of several statements, by one instruction, says nothing of any of them. */
+static bool is_one_statement(struct check *c, const struct check_group *g)
+{
+	const struct srcloc_frame *f = finding_main_frame(check_place(c, g->k.where));
+	return f && !f->unsure;
+}
+
 struct check_facts check_facts_of(struct oracle_state *u, const struct check_group *g)
 {
 	uint32_t statement = u->check->statement.p[g->k.where];
+	bool idle = is_idle(u, g);
 	struct check_facts f = {
 		.same_bytes = g->k.extra != 0,
-		.same_statement = g->tally[PERSISTED] != 0,
+		.same_statement = g->tally[PERSISTED] && is_one_statement(u->check, g),
 		.by_chance = g->tally[BY_CHANCE] || g->tally[STRAY],
 		.stray = g->tally[STRAY] && !g->tally[PERSISTED] && !g->tally[BY_CHANCE],
 		.lock = g->tally[TURNS] && g->tally[TURNS] >= g->tally[ONWARD],
+		.mark = check_takes_marks(u, statement),
 		.awaited = is_awaited(u, statement),
 		.beside = is_beside(u->check, &g->k),
 		.data = is_data(u, g),
 		.flushed = g->k.kind == FINDING_MISSING_FENCE && g->k.wanted,
 		.once = g->k.count >= SEVERAL && g->k.once * 2 > g->k.count,
-		.header = is_header(u->check, &g->k),
+		.header = is_header(u->check, &g->k) || is_field_of_header(u, g),
 		.covered = is_covered(u, statement),
-		.counter = check_counts(u, g, is_idle(u, g)),
+		.counter = check_counts(u, statement, g->tally[PERSISTED], idle),
+		.seldom = check_is_seldom(u, statement),
+		.idle = idle && check_is_repeated(u, statement),
 	};
-	f.seldom = check_is_seldom(u, statement);
-	f.idle = is_idle(u, g) && check_is_repeated(u, statement);
 	f.unasked = f.same_bytes && !f.seldom && g->tally[UNASKED] &&
 		    g->tally[UNASKED] >= g->tally[STRAY];
 	f.left = f.stray && g->tally[LEFT] * 2 > g->tally[STRAY];

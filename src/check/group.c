@@ -204,6 +204,14 @@ uint32_t *check_tallies(const struct oracle_state *o, const uint32_t *number, ui
 	return sum;
 }
 
+uint64_t check_tallied(const struct oracle_state *o, uint32_t statement, unsigned which)
+{
+	uint64_t sum = 0;
+	for (size_t w = 0; w < o->tally.n / TALLY; w++)
+		sum += o->check->statement.p[w] == statement ? o->tally.p[w * TALLY + which] : 0;
+	return sum;
+}
+
 /* Of a setter's statement only what its guilty callers did counts. */
 static void tally_users(const struct oracle_state *o, struct check_group *g)
 {

@@ -149,7 +149,20 @@ void check_pairs_free(struct pairs *);
  * program had forgotten them (chance.c); words that were changed as locks are, and otherwise; words that became persistent
  * by a flush that was for nothing else; words of STRAY that were left from an earlier round;
  * stores of what may lead to something that is persisted; words of STRAY that the flush was not asked for. */
-enum { PERSISTED, FENCED, UNFENCED, BY_CHANCE, STRAY, TURNS, ONWARD, ALONE, LEFT, LINKS, UNASKED };
+enum {
+	PERSISTED,
+	FENCED,
+	UNFENCED,
+	BY_CHANCE,
+	STRAY,
+	TURNS,
+	ONWARD,
+	ALONE,
+	LEFT,
+	LINKS,
+	UNASKED,
+	MARKS
+};
 /* chance.c, with the state of unpersisted.c: a store of the function of `at` that was made persistent
  * only together with something else; NULL: there is none. */
 const struct srcloc_frame *check_by_chance(struct oracle_state *, const struct srcloc_frame *at);
@@ -163,6 +176,7 @@ bool check_fenced_since(struct check *, const struct model_step *, int word);
 bool check_is_left(struct oracle_state *, const struct model_step *, unsigned word);
 /* chance.c: remembers a store. */
 void check_note_round(struct oracle_state *, const struct model_step *);
+uint64_t check_stores(const struct oracle_state *, uint32_t statement); /* how many it has made */
 /* Nearly all stores of the statement are to bytes of which the newest value was not persisted on purpose. */
 bool check_is_seldom(const struct oracle_state *, uint32_t statement);
 /* Most of what the author stores is persisted on purpose. */
@@ -178,19 +192,24 @@ struct check_group;
 bool check_was_forgotten(struct oracle_state *, const struct check_group *, bool awaited);
 /* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
 void check_note_replaced(struct oracle_state *, const struct model_step *);
-/* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not persisted;
+/* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not
+ * persisted;
  * idle: by code that persists nothing. */
 void check_note_count(struct oracle_state *, const struct model_step *);
-bool check_counts(const struct oracle_state *, const struct check_group *, bool idle);
+bool check_counts(const struct oracle_state *, uint32_t statement, uint64_t persisted, bool idle);
+/* The hash of a number, as model/values.c has it of what the step stores, if it had stored that. */
+uint16_t check_number_hash(const struct model_step *, uint64_t value);
 /* chance.c: remembers a fence. */
 void check_note_fence(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
 uint64_t check_was_replaced(struct oracle_state *, const struct check_group *, bool awaited);
 /* flush.c: that the flush found its line clean is chance: something else in the line was flushed. */
 bool check_flush_by_chance(struct check *, model_where);
-/* lock.c, likewise: counts TURNS and ONWARD, and notes what sort of values atomic instructions store. */
+/* lock.c, likewise: counts TURNS, ONWARD and MARKS, and notes what sort of values atomic instructions store. */
 enum { CHECK_WIDE = 1, CHECK_OFFSETS = 2, CHECK_SMALL = 4 };
 void check_note_lock(struct oracle_state *, const struct model_step *);
+/* Most stores of the statement take back a mark that said that the word was not persistent yet. */
+bool check_takes_marks(const struct oracle_state *, uint32_t statement);
 
 bool check_same_function(const struct srcloc_frame *, const struct srcloc_frame *);
 /* One of the two works for the other: both are in one function, or one's function is among the
@@ -231,7 +250,7 @@ struct check_fences {
 };
 
 /* What an oracle keeps: causes, and a few counters for every place, which it names itself. */
-#define TALLY 11
+#define TALLY 12
 struct oracle_state {
 	struct check *check;
 	struct causes causes;
@@ -339,6 +358,8 @@ typedef VEC(struct check_group) check_groups;
 check_groups check_group(struct oracle_state *);
 /* The TALLY counters of all places that have the same number, by that, up to `most`; to be freed. */
 uint32_t *check_tallies(const struct oracle_state *, const uint32_t *number, uint32_t most);
+/* One of them, of all places of a statement. */
+uint64_t check_tallied(const struct oracle_state *, uint32_t statement, unsigned which);
 void check_groups_free(check_groups *);
 /* check_cause_finding for a group, with all its call paths. */
 struct finding *check_group_finding(struct check *, const struct check_group *, const char *fmt,
@@ -405,14 +426,16 @@ struct check_facts {
 	bool pointer;   /* what is stored is a pointer to PM */
 	bool awaited;   /* a fence that has nothing to wait for follows it */
 	bool lock;      /* atomic instructions take turns with it, as with a lock */
+	bool mark;      /* they take back a bit of it, once it is persistent */
 	bool atomic;    /* an atomic instruction stores a small number, as into locks */
+	bool atomics;   /* … and the program persists what others store */
 	bool by_chance; /* some were persisted, but together with something else or by a library */
-	bool offset;    /* … nothing but what may be offsets in the file */
+	bool offset;    /* atomic instructions store nothing but what may be offsets in the file */
 	bool data;      /* blocks that are written once, by code that persists something else */
 	bool flushed;   /* it is flushed on purpose: only the fence is missing */
 	bool once;      /* each is written once */
 	bool followed;  /* … and what the same code stores next is persisted */
-	bool header; /* blocks in the first object of a file, of which something else is persisted */
+	bool header; /* blocks in the first object of a file, or a word in its first line, stored once, beside what is persisted */
 	bool stray;  /* … all of them, after fences, with what was stored since */
 	bool unasked; /* … by calls that name other bytes */
 	bool left;    /* … by the flush of a later round */

@@ -2,6 +2,7 @@
 /* Words that are used as locks: atomic instructions take turns with them. */
 #include "check/internal.h"
 
+#define MARK_BITS 4          /* what is aligned leaves so many free */
 #define LOCK_VALUE (1 << 22) /* a lock holds a small number: a count, a flag, a thread's id */
 
 /* What sort of value an atomic instruction stores; 0: it does not tell. */
@@ -51,15 +52,6 @@ static struct check_atom *atom_at(struct oracle_state *u, const struct model_ste
 	return &u->atoms.p[u->atoms.n - 1];
 }
 
-/* The hash of the number that is stored, less `by`. */
-static uint16_t number_before(const struct model_step *s, uint64_t value, uint64_t by)
-{
-	uint8_t bytes[sizeof value];
-	value -= by;
-	memcpy(bytes, &value, sizeof bytes);
-	return model_value_hash(s->mask, bytes, (unsigned)__builtin_ctzll(s->mask) / 8);
-}
-
 /*
  * A lock that has a version as well, a seqlock: an atomic instruction has made an even number odd, and another
  * statement makes it the next even one. A counter's steps are all made by one statement.
@@ -70,8 +62,8 @@ static bool is_version(const struct model_step *s, const struct check_atom *a)
 	if (s->ev->size > sizeof value || a->where == s->where || !a->was || a->is != a->now)
 		return false;
 	memcpy(&value, s->ev->data, s->ev->size);
-	return value && value % 2 == 0 && number_before(s, value, 1) == a->now &&
-	       number_before(s, value, 2) == a->was;
+	return value && value % 2 == 0 && check_number_hash(s, value - 1) == a->now &&
+	       check_number_hash(s, value - 2) == a->was;
 }
 
 /*
@@ -105,6 +97,35 @@ static void note_turn(struct oracle_state *u, const struct model_step *s, struct
 	a->where = s->where;
 }
 
+/*
+ * Lists without locks mark a link in a low bit until it is persistent: whoever meets the mark flushes the word, fences,
+ * and takes the mark back. That need not be persistent itself: after a crash somebody does it again. So an atomic
+ * instruction clears one bit of a word that nobody has changed since its own thread flushed it and fenced, and that
+ * thread has stored nothing else meanwhile.
+ */
+static bool is_mark(const struct model_step *s)
+{
+	const struct model_thread *t = s->thread;
+	const struct model_line *l = s->line;
+	unsigned w = (unsigned)__builtin_ctzll(s->mask) / 8;
+	uint64_t value = 0;
+	if (s->ev->size > sizeof value || l->open & s->mask || !l->flush_when ||
+	    model_when(l->flush_when, s->ev->num) + 1 != t->flush_num ||
+	    t->fence_num <= t->flush_num || t->store_num >= t->flush_num)
+		return false;
+	memcpy(&value, s->ev->data, s->ev->size);
+	for (unsigned bit = 0; bit < MARK_BITS; bit++)
+		if (!(value >> bit & 1) &&
+		    check_number_hash(s, value | 1ull << bit) == l->newest[w])
+			return true;
+	return false;
+}
+
+bool check_takes_marks(const struct oracle_state *u, uint32_t statement)
+{
+	return check_tallied(u, statement, MARKS) * 2 > check_stores(u, statement);
+}
+
 void check_note_lock(struct oracle_state *u, const struct model_step *s)
 {
 	unsigned byte = (unsigned)__builtin_ctzll(s->mask);
@@ -115,6 +136,7 @@ void check_note_lock(struct oracle_state *u, const struct model_step *s)
 	struct check_atom *a = atom_at(u, s, loc);
 	if (!a)
 		return;
+	oracle_tally(u, s->where)[MARKS] += s->ev->flags & TRACE_F_ATOMIC && is_mark(s);
 	unsigned sort = sort_of(u->check, s->ev);
 	note_sort(u, s->where, sort);
 	if (sort != CHECK_WIDE)

@@ -457,6 +457,8 @@ static struct finding *judge(struct oracle_state *u, const check_groups *groups,
 		return whole_file(u, groups, i); /* whatever recovery does with it */
 	check_recovery_look(u->check, &g->k, &facts);
 	enum check_verdict verdict = check_evidence(&facts);
+	if (facts.mark && verdict == CHECK_TRANSIENT)
+		return NULL; /* it need not be persistent, nor can it be elsewhere */
 	struct finding *f =
 		verdict == CHECK_TRANSIENT ? transient(u, g, facts.lock) : missing(u, g);
 	if (verdict == CHECK_SUSPICION)

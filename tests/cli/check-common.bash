@@ -44,6 +44,18 @@ check_json() {
 	report_json check "$@"
 }
 
+# is FILE LEVEL WORD…: these ways of the file's program, built plain and optimised, show what is marked, of this level, and
+# nothing graver than a note besides.
+is() {
+	local how file=$1 level=$2
+	shift 2
+	for how in plain optimised; do
+		check_json r.json -- "$BIN/$how" pool "$1"
+		same "marked $file $*" "found r.json '.level == \"$level\"'" || { echo "$how"; return 1; }
+		jq -e --arg level "$level" '[.findings[] | select(.level != $level and .level != "note")] == []' r.json
+	done
+}
+
 # What must be equal between a live run and a recording of the same program, which has events of names, too.
 essence() {
 	jq -S '[.findings[] | {id, kind, level, count, message, data,

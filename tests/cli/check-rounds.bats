@@ -9,42 +9,32 @@ setup_file() {
 	build "$BIN/optimised" "$PROGRAMS/rounds.c" -O2
 }
 
-# is WORD LEVEL: this way shows what is marked, of this level, and nothing graver than a note besides.
-is() {
-	local how
-	for how in plain optimised; do
-		check_json r.json -- "$BIN/$how" pool "$1"
-		same "marked rounds.c $1" "found r.json '.level == \"$2\"'" || { echo "$how"; return 1; }
-		jq -e --arg level "$2" '[.findings[] | select(.level != $level and .level != "note")] == []' r.json
-	done
-}
-
 @test "a store fence that waits for nothing shows a missing flush, also where the next flush always covers the line" {
-	is joined warning
+	is rounds.c warning joined
 }
 
 @test "a function that stores with atomic instructions only, and flushes, is no helper" {
-	is chained error
+	is rounds.c error chained
 }
 
 @test "what is flushed a round later, for something else, was forgotten" {
-	is left error
+	is rounds.c error left
 	jq -e '[.findings[].why[]?.row] | index("left")' r.json
 }
 
 @test "what leads to something that is persisted was forgotten, where the next call flushes the line before it" {
-	is sunk error
+	is rounds.c error sunk
 	jq -e '[.findings[].why[]?.row] | index("link")' r.json
 }
 
 @test "a lock is a note: it need not survive, and cannot be moved" {
-	is guarded note
+	is rounds.c note guarded
 	run -0 holdfast check -- "$BIN/plain" pool guarded
 	output_has "a lock that is not persisted: recovery must release it"
 }
 
 @test "what was persisted only when it was made, and is stored again and again, is no error" {
-	is drifted warning
+	is rounds.c warning drifted
 	jq -e '[.findings[].why[]?.row] | index("seldom")' r.json
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Programs in one, each named by a word: what lookups keep up, statistics, versions, setters, calls that end a function. A
+ * Programs in one, each named by a word: what lookups keep up, statistics, versions, marks, headers, setters, calls that end a function. A
  * line that is to be found bears @WORD KIND.
  *
  * usage: habits POOL WORD...
@@ -174,12 +174,75 @@ static void ended(struct leaf *l)
 		end(l);
 }
 
+/* A link is marked in its low bit until it is persistent; that the mark is gone need not be. */
+ALONE void chain(struct leaf *l, uint64_t to)
+{
+	uint64_t was = l->size, marked = to | 1;
+	if (!__atomic_compare_exchange_n(&l->size, &was, marked, 0, 5, 5))
+		return;
+	press(&l->size);
+	__atomic_compare_exchange_n(&l->size, &marked, to, 0, 5, 5);
+}
+
+static void linked(struct leaf *l)
+{
+	for (uint64_t i = 1; i < 9; i++)
+		chain(l + i % 3, i * 64);
+}
+
+/* Whose turn it is: an atomic instruction stores a small number, as into a lock, but this one is persisted … */
+ALONE void fill(struct leaf *l, uint64_t turn)
+{
+	l[8].name = turn * 1000;
+	press(&l[8].name);
+	__atomic_exchange_n(&l->count, turn, 5);
+	press(&l->count);
+}
+
+/* … and this one forgotten. */
+ALONE void drain(struct leaf *l, uint64_t turn)
+{
+	l[9].name = turn * 3000;
+	press(&l[9].name);
+	__atomic_exchange_n(&l->count, turn + 17, 5); /* @turned missing-flush-and-fence */
+}
+
+static void turned(struct leaf *l)
+{
+	for (uint64_t i = 1; i < 13; i++) {
+		fill(l + i % 4, i);
+		if (i > 4)
+			drain(l + (i + 1) % 4, i - 3);
+	}
+}
+
+/* What a file begins with is found without any pointer: it was forgotten … */
+static void sealed(struct leaf *l)
+{
+	tree->size = 1 << 16;
+	press(&tree->size);
+	memcpy(&tree->name, "shelf", sizeof "shelf"); /* @sealed missing-flush */
+	grow(l, 3);
+}
+
+/* … but for what is stored there again and again. */
+static void hinted(struct leaf *l)
+{
+	tree->size = 1 << 16;
+	press(&tree->size);
+	for (uint64_t i = 3; i < 9; i++) {
+		tree->name = i * i; /* @hinted transient-data */
+		grow(l + i, i);
+	}
+}
+
 static const struct {
 	const char *word;
 	void (*go)(struct leaf *);
 } ways[] = { { "leafed", leafed },   { "admired", admired },   { "tallied", tallied },
 	     { "revised", revised }, { "unmarked", unmarked }, { "plucked", plucked },
-	     { "ended", ended } };
+	     { "ended", ended },     { "linked", linked },     { "turned", turned },
+	     { "sealed", sealed },   { "hinted", hinted } };
 
 int main(int argc, char **argv)
 {
