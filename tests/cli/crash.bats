@@ -61,6 +61,16 @@ check() {
 	done
 }
 
+@test "without debug information, two stores are told apart by module and offset" {
+	strip -o stripped "$BIN/app"
+	run -1 holdfast crash -o t --recover "$PWD/stripped check $pool" -- ./stripped run "$pool" order
+	read -r later earlier <<<"$(grep -o 'stripped+0x[0-9a-f]*' <<<"$(grep 'if the store at' <<<"$output")" | paste -s)"
+	[ -n "$earlier" ]
+	[ "$later" != "$earlier" ]
+	output_has "state       before event "
+	output_has "no debug information: compile with -g"
+}
+
 @test "what closes a window and is then never persistent is a cause of its own" {
 	crash_json r.json -o t --recover "$(check)" -- "$BIN/app" run "$pool" good forgets good good
 	diff <(cause r.json) <(
