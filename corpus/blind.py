@@ -175,7 +175,8 @@ class Tree(corpus.Tree):
         common = corpus.common()
         files = [p for name in corpus.load_programs() for p in corpus.files(name)] + common
         plus = [p for p in files if p.suffix in (".cc", ".hpp")]
-        kept = KEYWORDS | foreign([p for p in files if p not in plus], "gcc", ["-xc", "-std=gnu11"])
+        # Some programs define _GNU_SOURCE: what headers hide from the others keeps its name, too.
+        kept = KEYWORDS | foreign([p for p in files if p not in plus], "gcc", ["-xc", "-std=gnu11", "-D_GNU_SOURCE"])
         more = foreign(plus + common, "g++", ["-xc++", "-std=gnu++17"]) if plus else set()
         shared = set().union(*(words(p.read_text()) for p in common))
         # What both languages see has one name in both.
