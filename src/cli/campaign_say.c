@@ -185,7 +185,7 @@ char *campaign_say_incomplete(const struct campaign *c, bool *broken)
 	free(left);
 	char *unknown = crash_unknown(crash), *both = NULL;
 	if (n->cut) {
-		*broken = *broken || (n->unexplained && !n->causes);
+		*broken = *broken || !n->generated || (n->unexplained && !n->causes);
 		both = unknown ? xasprintf("%s; %s", text, unknown) : xstrdup(text);
 		free(unknown);
 	}

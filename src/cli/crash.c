@@ -50,8 +50,8 @@ const struct cli_verb verb_crash = {
 		"its findings.\n\n"
 		"The status is 1 if there is a finding of the level that --fail-on names or a graver "
 		"one, else 0; 3 if the program or its recovery cannot be run, recovery fails without a "
-		"crash, or nothing was found in a campaign that was interrupted or a recording that was "
-		"broken off.",
+		"crash, or nothing was found in a campaign that was interrupted, that ended before it had "
+		"tested a crash state, or of a recording that was broken off.",
 	.examples =
 		"holdfast crash --recover './app check pool' -- ./app run pool\tthe usual way\n"
 		"holdfast crash --recover './app check pool' --budget 10m app-0.hft\t"

@@ -25,7 +25,7 @@ struct crash_opts {
 	const char *const *only; /* globs: functions or files on the call path */
 	size_t nonly;
 	uint64_t after;         /* only points from this event on */
-	uint64_t budget_states; /* images to test; 0: no limit */
+	uint64_t budget_states; /* crash images to test; 0: no limit */
 	bool endless;           /* … or a time was asked for: strategies may go on for ever */
 	unsigned shards;        /* images belong to so many parts; 0: all is one campaign */
 	const uint8_t *mine;    /* … of which these are tested */

@@ -39,7 +39,7 @@ static bool wants_stop(struct crash *c)
 	uint64_t most = c->opts.budget_states;
 	if (!c->stopping)
 		c->stopping = (c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
-			      (most && c->counts.tested + c->inflight >= most) || is_late(c);
+			      (most && c->counts.tested - c->trials + c->inflight >= most) || is_late(c);
 	return c->stopping;
 }
 
@@ -442,6 +442,7 @@ int crash_run(struct crash *c, struct runner *r, const struct crash_hooks *hooks
 	int bad = 0;
 	c->runner = r;
 	c->hooks = hooks;
+	c->trials = c->counts.tested;
 	c->started = now_seconds();
 	crash_until(c, c->until);
 	world = crash_look(c);

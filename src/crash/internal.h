@@ -317,9 +317,9 @@ struct crash {
 	VEC(uint64_t) statement; /* per place: which source statement it is; 0: not looked up */
 	VEC(char *) also;        /* crash_also */
 	double started, until;   /* crash_until */
-	bool stopping;
+	uint64_t trials;         /* images tested before: of no crash, and in no budget */
 	double slowest; /* seconds: of the recoveries that succeeded */
-	bool patient;   /* a hasty verdict was wrong */
+	bool stopping, patient; /* patient: a hasty verdict was wrong */
 };
 
 /* crash.c: this runner has the cells from now on. */
