@@ -146,7 +146,7 @@ static int cmd_record(int argc, char **argv)
 			rmdir(dir);
 	} else {
 		say_result(&o, dir, &rec);
-		if (run_fault_missing(&o.run, rec.kind, &err))
+		if (run_wanted_missing(&o.run, &rec, &err))
 			msg_warn("%s", err.text);
 		bool lost = rec.died && rec.result.status && !rec.result.signal;
 		status = rec.result.stopped ? EXIT_INTERNAL

@@ -27,6 +27,8 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 		.argv = (const char *const *)argv,
 		.pm = o->pm.p,
 		.npm = o->pm.n,
+		.persist = o->persist.p,
+		.npersist = o->persist.n,
 		.watch = o->watch.p,
 		.nwatch = o->watch.n,
 		.cpu = o->cpu,
@@ -48,6 +50,7 @@ struct launch_opts run_launch_opts(struct run_opts *o, char **argv, const char *
 void run_opts_free(struct run_opts *o)
 {
 	free(o->pm.p);
+	free(o->persist.p);
 	free(o->watch.p);
 }
 
@@ -67,9 +70,15 @@ const char *run_misuse(const struct run_opts *o)
 	return NULL;
 }
 
-int run_fault_missing(const struct run_opts *o, const uint64_t kind[TRACE_KINDS], struct err *err)
+int run_wanted_missing(const struct run_opts *o, const struct launch_recording *rec,
+		       struct err *err)
 {
-	if (!o->fault || kind[TRACE_FAULT])
+	if (o->persist.n && !rec->files && !rec->beside)
+		return err_set(err, EXIT_PROGRAM,
+			       "--persist %s%s: the program changes no file that matches with its "
+			       "absolute path, or whose folder does",
+			       o->persist.p[0], o->persist.n > 1 ? " and others" : "");
+	if (!o->fault || rec->kind[TRACE_FAULT])
 		return 0;
 	return err_set(err, EXIT_PROGRAM, "--fault %s: the run has no such call, so nothing failed",
 		       o->fault);
@@ -81,6 +90,8 @@ void run_say_no_pm(const struct run_opts *o, const uint64_t kind[TRACE_KINDS])
 		 kind[TRACE_MAP] ? "" : ", and mapped none");
 	if (o->pm.n)
 		fprintf(stderr, "  Does --pm match the pool's absolute path?\n");
+	else if (o->persist.n)
+		fprintf(stderr, "  Does --persist match its absolute path?\n");
 	else if (!kind[TRACE_MAP])
 		fprintf(stderr,
 			"  Writable shared mappings of files count as persistent memory.\n");

@@ -10,7 +10,7 @@ struct run_opts {
 	const char *cpu, *stdin_path, *fault;
 	const char *client, *port, *ready, *stop; /* a server */
 	uint64_t ready_timeout;
-	struct cli_list pm, watch;
+	struct cli_list pm, persist, watch;
 	bool follow_forks, no_pmem_force, pmemcheck, lines;
 };
 
@@ -63,6 +63,14 @@ struct run_opts {
 
 #define RUN_OPTIONS(T)                                                                                          \
 	RUN_PROGRAM_OPTIONS(T),                                                                                 \
+		{ "persist",                                                                                    \
+		  0,                                                                                            \
+		  CLI_LIST,                                                                                     \
+		  "GLOB",                                                                                       \
+		  offsetof(T, run.persist),                                                                     \
+		  "only files whose path, or that of a folder above them, matches are recorded and are what "   \
+		  "a crash changes; may be given several times. Let it match temporary names, too. Without "    \
+		  "it all files that the program changes are" },                                                \
 		{ "line-buffered",                                                                              \
 		  0,                                                                                            \
 		  CLI_FLAG,                                                                                     \
@@ -116,8 +124,8 @@ struct launch_opts run_launch_opts(struct run_opts *, char **argv, const char *c
 void run_opts_free(struct run_opts *);
 /* What is wrong with the options about a server, or a fault, or NULL. */
 const char *run_misuse(const struct run_opts *);
-/* -1 and err: --fault was asked for, and the run has no such call. */
-int run_fault_missing(const struct run_opts *, const uint64_t kind[TRACE_KINDS], struct err *);
+/* -1 and err: --fault was asked for, and the run has no such call; or --persist matches no file that it changes. */
+int run_wanted_missing(const struct run_opts *, const struct launch_recording *, struct err *);
 /* What a run showed us, for the line "nothing found". Begins zeroed. */
 struct run_seen {
 	uint64_t events, kind[TRACE_KINDS]; /* how many, and of each kind */

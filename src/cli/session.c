@@ -54,7 +54,7 @@ static int record(struct session_work *w, char **argv, struct err *err)
 		rmdir(w->dir);
 	if (bad)
 		return -1;
-	if (run_fault_missing(s->run, w->rec.kind, err))
+	if (run_wanted_missing(s->run, &w->rec, err))
 		return -1;
 	if (!w->rec.kind[TRACE_STORE] && !msg_quiet && !session_is_about_files(s->crash->model))
 		run_say_no_pm(s->run, w->rec.kind);

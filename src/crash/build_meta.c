@@ -74,7 +74,7 @@ static void find_units(struct build *b)
 	const struct trace_entry *e;
 	size_t n = 0;
 	for (; (e = trace_tree_entry(b->h->tree, n)); n++)
-		for (size_t k = 1; k < e->at.n; k++)
+		for (size_t k = 1; k < e->at.n && !crash_scratch_only(b->h, e); k++)
 			VEC_PUSH(&m->change, ((struct renamed){ e->at.p[k].event, (uint32_t)n }));
 	m->unit = xmalloc((n + 1) * sizeof *m->unit);
 	m->last = xcalloc(n + 1, sizeof *m->last);
@@ -114,6 +114,7 @@ int crash_build_meta_start(struct build *b, struct err *err)
 	h->tree = trace_tree_read(h->reader, err);
 	if (!h->tree || trace_seek(h->reader, 0, err))
 		return -1;
+	crash_scratch_find(h);
 	b->meta = xcalloc(1, sizeof *b->meta);
 	b->meta->touch = xcalloc(trace_nodes(b->defs) + 1, sizeof *b->meta->touch);
 	find_nodes(b);

@@ -204,7 +204,7 @@ char *crash_unknown(const struct crash *c)
 		bool file = g->node != TRACE_NO_NODE && g->kind == TRACE_IS_FILE &&
 			    g->file == TRACE_NO_FILE;
 		uint32_t f = file ? h->of_node[g->node] : CRASH_NO_FILE;
-		if (!file || (f != CRASH_NO_FILE && !h->file.p[f].lost))
+		if (!file || (f != CRASH_NO_FILE && !h->file.p[f].lost) || crash_is_scratch(h, i))
 			continue;
 		one = one ? one : trace_node(trace_defs(h->reader), g->node)->path;
 		n++;

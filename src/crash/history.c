@@ -41,6 +41,7 @@ void crash_history_free(struct crash_history *h)
 	trace_image_free(h->initial);
 	trace_tree_free(h->tree);
 	free(h->of_node);
+	free(h->scratch);
 	crash_meta_free(h);
 	crash_pieces_free(h);
 	VEC_FREE(&h->renamed);

@@ -177,6 +177,7 @@ struct crash_history {
 	uint32_t npm;                /* … so many */
 	uint32_t *of_node;           /* file, or CRASH_NO_FILE */
 	struct trace_tree *tree;     /* names */
+	uint8_t *scratch;            /* by thing (scratch.c); NULL: none is */
 	VEC(uint64_t) renamed;       /* events at which some name changes, in order */
 	uint32_t
 		meta; /* the file that lines of sizes and names are in, behind all others; CRASH_NO_FILE */
@@ -207,6 +208,11 @@ struct crash_history {
 struct crash_history *crash_history_new(struct trace_reader *, const struct model_ops *,
 					struct srcloc_trace *src, struct err *);
 void crash_history_free(struct crash_history *);
+/* Files of no concern (scratch.c), and names that stand for nothing else. */
+void crash_scratch_find(struct crash_history *);
+bool crash_is_scratch(const struct crash_history *, uint32_t thing);
+bool crash_scratch_only(const struct crash_history *, const struct trace_entry *);
+
 size_t crash_history_memory(const struct crash_history *);
 /* Pieces are numbered from 0 in the order of events, and in each line from 1: number i of all, … */
 struct crash_piece crash_piece_at(const struct crash_history *, size_t i);

@@ -25,7 +25,7 @@ void crash_names_index(struct crash_history *h)
 	const struct trace_entry *e;
 	size_t n = 0;
 	for (size_t i = 0; (e = trace_tree_entry(h->tree, i)); i++)
-		for (size_t k = 1; k < e->at.n; k++)
+		for (size_t k = 1; k < e->at.n && !crash_scratch_only(h, e); k++)
 			VEC_PUSH(&h->renamed, e->at.p[k].event);
 	for (uint32_t i = 0; i < trace_tree_things(h->tree); i++) {
 		const struct trace_thing *g = trace_tree_thing(h->tree, i);
@@ -46,11 +46,12 @@ void crash_names_index(struct crash_history *h)
 void crash_names_add(const struct crash_history *h, uint64_t event, const struct trace_name *n,
 		     crash_names *names)
 {
-	struct crash_name out = { .file = CRASH_NO_FILE, .thing = n->thing, .moved = n->moved };
+	uint32_t thing = crash_is_scratch(h, n->thing) ? TRACE_NOTHING : n->thing;
+	struct crash_name out = { .file = CRASH_NO_FILE, .thing = thing, .moved = n->moved };
 	const struct trace_thing *g =
-		n->thing == TRACE_NOTHING ? NULL : trace_tree_thing(h->tree, n->thing);
+		thing == TRACE_NOTHING ? NULL : trace_tree_thing(h->tree, thing);
 	if (g && g->kind == TRACE_IS_FILE) {
-		out.file = file_of(h, n->thing, event);
+		out.file = file_of(h, thing, event);
 		if (out.file == CRASH_NO_FILE || h->file.p[out.file].lost)
 			return;
 	}

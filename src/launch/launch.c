@@ -202,6 +202,7 @@ char **launch_arguments(const char *valgrind, const struct launch_opts *o, const
 	if (o->cpu)
 		VEC_PUSH(&v, xasprintf("--hf-cpu=%s", o->cpu));
 	add_globs(&v, "--hf-pm", o->pm, o->npm);
+	add_globs(&v, "--hf-persist", o->persist, o->npersist);
 	add_globs(&v, "--hf-watch", o->watch, o->nwatch);
 	VEC_PUSH(&v, xstrdup("--"));
 	VEC_PUSH(&v, program_word(o->argv[0]));

@@ -19,6 +19,9 @@ struct launch_opts {
 	const char *const *argv; /* the program and its arguments, ended by NULL */
 	const char *const *pm;   /* globs: only these files are persistent memory */
 	size_t npm;
+	const char *const
+		*persist; /* globs: only these files are recorded at all; with none: all */
+	size_t npersist;
 	const char *const *watch; /* globs: functions whose calls are events */
 	size_t nwatch;
 	const char *cpu;        /* a name, see launch_cpu_at; NULL: the default */
@@ -80,7 +83,8 @@ struct launch_recording {
 	struct launch_result result;
 	uint64_t kind[TRACE_KINDS]; /* events of each kind */
 	uint64_t events;
-	uint32_t files; /* persistent ones */
+	uint32_t files;  /* persistent ones */
+	uint32_t beside; /* others that it changed; folders are none */
 	double seconds;
 	bool died; /* it did not end in order: the tracer was killed, or failed */
 };

@@ -20,6 +20,14 @@ bool launch_died(const struct trace_defs *defs)
 	return last && !last->ended;
 }
 
+static uint32_t beside(const struct trace_defs *defs)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < trace_nodes(defs); i++)
+		n += trace_node(defs, i)->kind != TRACE_IS_FOLDER;
+	return n;
+}
+
 /* Runs the program, its events into the writer; -1: it did not run. */
 static int run(struct launch *l, struct trace_writer *w, struct launch_recording *rec,
 	       struct err *err)
@@ -31,6 +39,7 @@ static int run(struct launch *l, struct trace_writer *w, struct launch_recording
 	int bad = launch_run(l, live, &rec->result, err);
 	rec->events = trace_live_events(live);
 	rec->files = trace_files(trace_live_defs(live));
+	rec->beside = beside(trace_live_defs(live));
 	rec->died = !bad && launch_died(trace_live_defs(live));
 	trace_live_free(live);
 	return bad;

@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers anything sizes many faults order; do
+	for name in syncs replace answers anything sizes many faults order narrow scratch; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -270,4 +270,56 @@ fault_json() {
 	done
 	run -3 holdfast crash --model posix --fault eio:fsync:99 --recover true -o t -- "$BIN/faults" stop run
 	output_has "the run has no such call"
+}
+
+# narrow_json REPORT OPTIONS…: the state needs the log, which is not synced.
+narrow_json() {
+	local report=$PWD/$1
+	shift
+	rm -rf n && mkdir n && cd n
+	crash_json "$report" --model posix -o t "$@" --recover 'test ! -e data/state || grep -qx begun logs/log' -- "$BIN/narrow"
+	cd ..
+}
+
+@test "--persist: only files that match, or lie in folders that do, are recorded and differ after a crash" {
+	narrow_json all.json
+	[ "$(kinds all.json)" != "" ]
+	for which in "--persist stage --persist */data/*" "--persist data --persist logs/stage --persist */logs/stage"; do
+		set -f
+		narrow_json r.json $which
+		set +f
+		[ "$(kinds r.json)" = "" ]
+		[ "$(jq .stats.tested r.json)" -lt "$(jq .stats.tested all.json)" ]
+		holdfast dump --events n/t >events
+		grep -q 'node-move' events && ! grep -q 'begun' events
+	done
+	narrow_json r.json --persist logs --persist data
+	[ "$(kinds r.json)" = "$(kinds all.json)" ]
+}
+
+@test "--persist: a file that only gets a name that matches, and no file that does, are said" {
+	mkdir w && cd w
+	run -0 holdfast crash --model posix --persist state -o t --recover 'test ! -e data/state || grep -q whole data/state' -- "$BIN/narrow"
+	output_has "--persist matches $PWD/data/state, but not its name before"
+	cd .. && mkdir v && cd v
+	run -3 holdfast crash --model posix --persist '*/other/*' -o t --recover true -- "$BIN/narrow"
+	output_has "--persist */other/*: the program changes no file that matches"
+	run -0 holdfast record --persist nowhere -o u -- "$BIN/narrow"
+	output_has "--persist nowhere: the program changes no file"
+}
+
+@test "what the program makes and removes in /tmp is no state, unless data lies there as well" {
+	local prefix
+	prefix=$(mktemp -u /tmp/holdfast-scratch.XXXXXX)
+	mkdir w v d && cd w
+	crash_json ../r.json --model posix -o t --recover "! test -e $prefix.work" -- "$BIN/scratch" "$prefix"
+	[ "$(kinds ../r.json)" = "" ]
+	jq -e '.incomplete == null' ../r.json
+	cd ../v
+	crash_json ../s.json --model posix --budget 100 -o t --recover "! test -e $prefix.work" -- "$BIN/scratch" "$prefix" keep
+	rm "$prefix.data"
+	[ "$(kinds ../s.json)" != "" ]
+	cd ../d
+	crash_json ../s.json --model posix --budget 100 -o t --recover "! test -e scratch.work" -- "$BIN/scratch" scratch
+	[ "$(kinds ../s.json)" != "" ]
 }

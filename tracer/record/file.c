@@ -157,7 +157,8 @@ Bool file_is_pm(const struct vg_stat *st, const HChar *path)
 	if ((st->nlink == 0 && !may_get_name(st)) || VG_(strncmp)(path, "/memfd:", 7) == 0 ||
 	    VG_(strncmp)(path, "/dev/shm/sem.", 13) == 0)
 		return False;
-	return VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path);
+	return (VG_(sizeXA)(opt.pm) == 0 || glob_any(opt.pm, path)) &&
+	       (dax || options_persist(path));
 }
 
 /*

@@ -267,6 +267,33 @@ static void renamed_pm(ThreadId tid, UInt id, const HChar *to)
 		event_at_syscall(tid, TRACE_FILE_RENAME, 0, 1, &arg, to, (UInt)VG_(strlen)(to));
 }
 
+/* Something new at a path. */
+static UInt made(ThreadId tid, const HChar *path)
+{
+	Int fd = path ? node_peek(VKI_AT_FDCWD, path, False) : -1;
+	UInt id = fd < 0 ? NO_FILE : node_created(tid, fd);
+	if (fd >= 0)
+		VG_(close)(fd);
+	return id;
+}
+
+/*
+ * What --hf-persist leaves out gets a name that it does not: from here on it is a file like others, which
+ * is there with all that it holds.
+ */
+static void renamed_into(ThreadId tid, const HChar *to)
+{
+	static Bool said;
+	if (VG_(sizeXA)(opt.persist) == 0 || !options_persist(to) || made(tid, to) == NO_FILE)
+		return;
+	if (!said)
+		VG_(umsg)
+		("holdfast: --persist matches %s, but not its name before: what was written "
+		 "to it then is taken to be on disk\n",
+		 to);
+	said = True;
+}
+
 static void after_rename(ThreadId tid, const struct notes *n, UInt flags)
 {
 	Bool exchange = !!(flags & RENAME_EXCHANGE_);
@@ -281,22 +308,14 @@ static void after_rename(ThreadId tid, const struct notes *n, UInt flags)
 		VG_(strcpy)(both + k, n->to);
 		event_at_syscall(tid, TRACE_NODE_MOVE, 0, 3, args, both, (UInt)len);
 		VG_(free)(both);
+	} else if (opt.files) {
+		renamed_into(tid, n->to);
 	}
 	if (!exchange)
 		gone(tid, n->replaced, n->replaced_last);
 	renamed_pm(tid, n->id, n->to);
 	if (exchange)
 		renamed_pm(tid, n->replaced, n->from);
-}
-
-/* Something new at a path. */
-static UInt made(ThreadId tid, const HChar *path)
-{
-	Int fd = path ? node_peek(VKI_AT_FDCWD, path, False) : -1;
-	UInt id = fd < 0 ? NO_FILE : node_created(tid, fd);
-	if (fd >= 0)
-		VG_(close)(fd);
-	return id;
 }
 
 static void after_link(ThreadId tid, const struct notes *n)

@@ -43,12 +43,14 @@ static Bool is_below(const HChar *path, const HChar *dir)
 	return VG_(strncmp)(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
-/* The kernel's own files, and what holdfast itself writes: the program's output where it was
- * redirected by whoever started holdfast. */
+/* The kernel's own files, those that are not asked for, and what holdfast itself writes: the program's
+ * output where it was redirected by whoever started holdfast. Folders are only what files lie in. */
 static Bool is_left_out(const struct vg_stat *st, const HChar *path)
 {
 	if (is_below(path, "/proc") || is_below(path, "/sys") || path[0] != '/' ||
 	    (is_below(path, "/dev") && !is_below(path, "/dev/shm")))
+		return True;
+	if ((st->mode & VKI_S_IFMT) != VKI_S_IFDIR && !options_persist(path))
 		return True;
 	return emit_is_output(st->dev, st->ino);
 }

@@ -7,6 +7,7 @@ struct options opt = { .cpu = TRACE_CPU_CLWB };
 void options_init(void)
 {
 	opt.pm = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
+	opt.persist = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
 	opt.watch = VG_(newXA)(VG_(malloc), "hf.opt", VG_(free), sizeof(HChar *));
 }
 
@@ -31,6 +32,8 @@ Bool options_take(const HChar *arg)
 	if (VG_STR_CLO(arg, "--hf-ring", opt.ring)) {
 	} else if (VG_STR_CLO(arg, "--hf-pm", text)) {
 		VG_(addToXA)(opt.pm, &text);
+	} else if (VG_STR_CLO(arg, "--hf-persist", text)) {
+		VG_(addToXA)(opt.persist, &text);
 	} else if (VG_STR_CLO(arg, "--hf-watch", text)) {
 		VG_(addToXA)(opt.watch, &text);
 	} else if (VG_STR_CLO(arg, "--hf-cpu", text)) {
@@ -54,6 +57,7 @@ void options_usage(void)
 	VG_(printf)
 	("    --hf-ring=PATH           shared memory to record into\n"
 	 "    --hf-pm=GLOB             files whose shared mappings are PM (repeatable)\n"
+	 "    --hf-persist=GLOB        the only files that are recorded, or folders of them (repeatable)\n"
 	 "    --hf-watch=GLOB          functions whose calls are recorded (repeatable)\n"
 	 "    --hf-cpu=NAME            the best flush instruction in CPUID\n"
 	 "    --hf-follow-forks=yes|no record children too\n"
@@ -76,4 +80,20 @@ Bool glob_any(XArray *globs, const HChar *text)
 			return True;
 	}
 	return False;
+}
+
+/* Is the file recorded, by its own name or that of a folder above it? */
+Bool options_persist(const HChar *path)
+{
+	Bool fits = VG_(sizeXA)(opt.persist) == 0;
+	HChar *up = fits ? NULL : VG_(strdup)("hf.persist", path);
+	for (HChar *end = up; end && !fits;) {
+		fits = glob_any(opt.persist, up);
+		end = VG_(strrchr)(up, '/');
+		if (end)
+			*end = 0;
+	}
+	if (up)
+		VG_(free)(up);
+	return fits;
 }

@@ -43,6 +43,7 @@
 extern struct options {
 	const HChar *ring; /* path of the shared memory */
 	XArray *pm;        /* const HChar *: globs; empty: every writable shared file mapping */
+	XArray *persist;   /* const HChar *: globs; empty: every file that is changed */
 	XArray *watch;     /* const HChar *: globs of function names */
 	enum trace_cpu cpu;
 	Bool follow_forks;
@@ -57,6 +58,7 @@ void options_init(void);
 Bool options_take(const HChar *arg); /* False: not one of these */
 void options_usage(void);
 Bool glob_any(XArray *globs, const HChar *text);
+Bool options_persist(const HChar *path); /* not left out by --hf-persist */
 
 /* ---- what these files share (emit.c) ---- */
 extern struct record {
