@@ -58,6 +58,7 @@ bench: all
 eval: all
 	@corpus/eval $(if $(QUICK)$(BLIND),--quick) $(if $(BLIND),--blind $(BLIND)) $(EVALFLAGS)
 	$(if $(BLIND),,@corpus/repair $(if $(QUICK),--quick))
+	$(if $(BLIND)$(QUICK),,@corpus/controls --markdown build/eval/controls.md)
 
 # Every corpus program with both compilers, unoptimised and optimised, and under sanitizers.
 corpus: all

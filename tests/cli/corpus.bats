@@ -312,3 +312,23 @@ pmemcheck_log() {
 		    assert got["verdict"] == "not available", got
 	END
 }
+
+@test "controls: a row that is as expected, one that is not, and one whose package is not there" {
+	dpkg-query -W sqlite3 >/dev/null 2>&1 || skip "sqlite3 is not installed as a package"
+	cp "$CORPUS/controls" .
+	head -1 "$CORPUS/controls.jsonl" >one
+	{
+		jq -c '.id = "good" | .expect = {posix: []}' one
+		jq -c '.id = "bad" | .expect = {posix: ["ordering"]}' one
+		jq -c '.id = "none" | .package = "no-such-package"' one
+	} >controls.jsonl
+	HOLDFAST=$HOLDFAST run -1 ./controls --budget 10 --markdown table.md
+	output_has '| `good` | `posix` | nothing | nothing |'
+	output_has '| `bad` | `posix` | `ordering` | nothing **!** |'
+	output_has "left out, since not all of these are installed: no-such-package"
+	output_has "controls: 1 of 2 are as expected"
+	grep -q 'Of sqlite3 [0-9]' table.md
+	run -0 ./controls --only none
+	output_has "controls: 0 of 0"
+	run -2 ./controls --only nothing
+}
