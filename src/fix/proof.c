@@ -15,7 +15,7 @@ struct proof {
 	struct fix *x;
 	struct fix_trial before;
 	char *said;    /* of the last trial that was good; NULL: none was */
-	char *also;    /* … errors that were there before and show only then; NULL: none */
+	char *also;    /* … errors that were there before under another name; NULL: none */
 	bool stronger; /* fixes have got a fence since the last trial */
 	bool unsteady; /* what the program prints differs from run to run */
 };
@@ -33,60 +33,18 @@ static bool known(const struct proof *p, const char *id)
 	return has(p->x->set, id) || has(&p->before.check.findings, id);
 }
 
-/* In the source without the patch, the store that is planned to be followed by something, at this frame or none. */
-static bool is_store(const struct proof *p, const struct repair_place *store,
-		     const struct srcloc_frame *m)
-{
-	struct source_place now = { m->file, m->line, m->column }, was;
-	const struct source_file *f, *of;
-	struct err none;
-	return m->file && store->file && !source_file_at(p->x->source, m->file, &f, &none) &&
-	       !source_file_at(p->x->source, store->file, &of, &none) && f == of &&
-	       !source_edits_origin(&p->x->edits, f, &now, &was) && was.line == store->line &&
-	       (!was.column || !store->column || was.column == store->column);
-}
-
-/* The error is of a store that a fix is for: it has not helped, though what is lacking has another name now. */
-static bool is_for(const struct proof *p, const struct finding *f, size_t entry)
-{
-	const struct srcloc_frame *m = finding_main_frame(&f->place);
-	for (size_t i = 0; m && i < p->x->bug.n; i++)
-		for (const struct srcloc_frame *k = f->place.frame;
-		     p->x->with.p[i].entry == entry && k <= m; k++)
-			if (is_store(p, &p->x->bug.p[i].site[0].at, k))
-				return true;
-	return false;
-}
-
-static bool only_adds(const struct fix *x)
-{
-	for (size_t i = 0; i < x->removal.n; i++)
-		if (!x->removal.p[i].out)
-			return false;
-	return true;
-}
-
-/*
- * What is added makes nothing less persistent. What check says of a store that no fix is for, it could have said before: only that it is sure of it,
- * or what is lacking, was not to be seen without the patch.
- */
-static bool was_there(const struct proof *p, const struct finding *f)
-{
-	const struct srcloc_frame *m = finding_main_frame(&f->place);
-	const struct source_file *file;
-	struct err none;
-	if (f->crash || !only_adds(p->x) || !m || !m->file ||
-	    source_file_at(p->x->source, m->file, &file, &none))
-		return false;
-	for (size_t i = 0; i < p->x->entry.n; i++)
-		if (p->x->entry.p[i].state == FIX_PLANNED && is_for(p, f, i))
-			return false;
-	return true;
-}
-
 static bool is_new(const struct proof *p, const struct finding *f)
 {
 	return f->level == FINDING_ERROR && !known(p, f->id);
+}
+
+/* No fix is for the store, and before the patch it lacked as much. */
+static bool was_there(const struct proof *p, const struct finding *f)
+{
+	for (size_t i = 0; i < p->x->entry.n; i++)
+		if (p->x->entry.p[i].state == FIX_PLANNED && fix_is_for(&p->lab, f, i))
+			return false;
+	return fix_was_there(&p->lab, &p->before.check.findings, f);
 }
 
 /* An error that was not there before; NULL: none. */
@@ -118,7 +76,7 @@ static bool remains(const struct proof *p, const struct fix_trial *t, size_t ent
 	const char *id = p->x->entry.p[entry].f->id;
 	bool any = has(set, id) || has(&t->crash.findings, id);
 	for (size_t i = 0; !any && i < set->v.n; i++)
-		any = is_new(p, set->v.p[i]) && is_for(p, set->v.p[i], entry);
+		any = is_new(p, set->v.p[i]) && fix_is_for(&p->lab, set->v.p[i], entry);
 	return any;
 }
 
@@ -254,7 +212,7 @@ static int trial(struct proof *p, struct fix_trial *t, size_t *remain, char **wh
 	return 0;
 }
 
-static char *shown_only_now(const struct proof *p, const struct finding_set *set)
+static char *renamed(const struct proof *p, const struct finding_set *set)
 {
 	struct buf b = { 0 };
 	char where[512];
@@ -263,8 +221,8 @@ static char *shown_only_now(const struct proof *p, const struct finding_set *set
 			buf_printf(&b, "%s%s at %s", b.n ? "; " : "", set->v.p[i]->kind->name,
 				   srcloc_text(finding_main_frame(&set->v.p[i]->place), where,
 					       sizeof where));
-	char *text = b.n ? xasprintf("proof: what was there before and shows only now is for "
-				     "another 'fix', when the patch is applied: %.*s",
+	char *text = b.n ? xasprintf("proof: what was there before and has another name now is "
+				     "for another 'fix', when the patch is applied: %.*s",
 				     (int)b.n, b.p)
 			 : NULL;
 	buf_free(&b);
@@ -274,7 +232,7 @@ static char *shown_only_now(const struct proof *p, const struct finding_set *set
 static void accept(struct proof *p, const struct fix_trial *t)
 {
 	free(p->also);
-	p->also = shown_only_now(p, &t->check.findings);
+	p->also = renamed(p, &t->check.findings);
 	for (size_t i = 0; i < p->x->entry.n; i++)
 		if (p->x->entry.p[i].state == FIX_PLANNED)
 			p->x->entry.p[i].state = FIX_PROVED;

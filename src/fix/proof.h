@@ -56,4 +56,10 @@ void fix_trial_free(struct fix_trial *);
 /* The copy is as the source is, or patched as it is planned now. */
 int fix_lab_restore(struct fix_lab *, struct err *);
 
+/* before.c: a finding of a run with the patch. An error of check that was said of the same store before, called in the same ways. */
+bool fix_was_there(const struct fix_lab *, const struct finding_set *before,
+		   const struct finding *);
+/* … that is of the store that the fixes of an entry are for: they have not helped, though what is lacking has another name now. */
+bool fix_is_for(const struct fix_lab *, const struct finding *, size_t entry);
+
 #endif
