@@ -34,6 +34,14 @@ void *fix_keep(struct fix *x, void *p)
 	return p;
 }
 
+/* How many bytes the flush behind a call is told, and why these are bytes. */
+static void tell_range(struct fix *x, size_t entry, const struct repair_fix *f)
+{
+	const struct fix_range *r = &x->with.p[f->bug].range[f->site];
+	if (f->form == REPAIR_RANGE && r->evidence)
+		fix_tell(x, entry, "  '%s' is a number of bytes: %s", r->size, r->evidence);
+}
+
 /* What the plan says of a bug, for its finding. */
 static void tell_plan(struct fix *x)
 {
@@ -59,6 +67,7 @@ static void tell_plan(struct fix *x)
 							   : "fence",
 				 repair_form_text(f->form), srcloc_text(&at, where, sizeof where),
 				 f->why);
+			tell_range(x, entry, f);
 			for (size_t r = 0; r < f->rejected.n; r++)
 				fix_tell(x, entry, "  not at %s:%u: %s",
 					 f->rejected.p[r].at.file ? f->rejected.p[r].at.file

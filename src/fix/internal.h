@@ -11,7 +11,8 @@
 
 struct fix_range {
 	const char *address, *size; /* NULL: not known */
-	uint64_t bytes; /* of the object that the store is to a part of; 0: it is none */
+	uint64_t bytes;       /* of the object that the store is to a part of; 0: it is none */
+	const char *evidence; /* that the call's number counts bytes; NULL: there is no number */
 };
 
 /* What a repair_bug does not say. */
@@ -25,7 +26,7 @@ struct fix_bug {
 	size_t frames;
 	uint64_t event, until; /* of the finding, and of I; UINT64_MAX: not known */
 	uint64_t stored;       /* … of the store, which it may come after */
-	uint64_t offset;       /* of what it stores to, in its file */
+	uint64_t offset;       /* of what it stores to, in its file; UINT64_MAX: not known */
 	const struct finding_place
 		*path;   /* of the store, where it may come before the event; else NULL */
 	uint64_t addr;   /* that the store wrote to */
@@ -114,6 +115,8 @@ bool fix_leaves_warnings(const struct fix *);
 void fix_find_sites(struct fix *, size_t bug, const struct finding_place *);
 /* Between the two a variable that the expression has is given a value, or its address is taken. */
 bool fix_is_changed(const char *from, const char *to, const char *expression);
+/* bytes.c: why the third argument of a call of a function that copies is a number of bytes; NULL: nothing says so, it may be words. */
+const char *fix_counts_bytes(struct fix *, const struct fix_bug *, size_t site);
 /* events.c: what the trace tells of the bugs, and how the program persists. */
 int fix_read_trace(struct fix *, struct err *);
 /* … what an event does for lines that are on their way. */

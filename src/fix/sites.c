@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A call path in the source: the statement that stores, and the calls that lead there. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,58 +35,9 @@ static bool find_store(struct fix *x, struct fix_bug *w, const struct srcloc_fra
 	return true;
 }
 
-/* The word stands there, and is followed by one of these signs. */
-static bool word_before(const struct source_function *fn, const char *word, const char *const *sign)
-{
-	const char *end = fn->file->text + fn->body.to;
-	size_t n = strlen(word);
-	for (const char *p = fn->file->text + fn->body.from; n && p + n < end; p++) {
-		if (strncmp(p, word, n) != 0 || isalnum((unsigned char)p[-1]) || p[-1] == '_' ||
-		    isalnum((unsigned char)p[n]) || p[n] == '_')
-			continue;
-		const char *next = p + n + strspn(p + n, " \t");
-		for (size_t i = 0; sign[i]; i++)
-			if (!strncmp(next, sign[i], strlen(sign[i])))
-				return true;
-	}
-	return false;
-}
-
-/* Cut into larger pieces than one: what is cut is a number of bytes. */
-static bool is_cut(const struct source_function *fn, const char *number)
-{
-	static const char *const signs[] = { "-=", "/", ">>", "&", "%", NULL };
-	static const char *const last[] = { ";", NULL }; /* of for (i = 0; i < n; i += 8) */
-	return word_before(fn, number, signs) ||
-	       (word_before(fn, number, last) &&
-		memmem(fn->file->text + fn->body.from, fn->body.to - fn->body.from, "+=", 2));
-}
-
-/*
- * Whether the third parameter of a function that copies is a number of bytes, as far as its source shows: it stores bytes, or passes the number on
- * to what takes bytes, or cuts it into pieces. Else it may be one of words.
- */
-static bool takes_bytes(struct fix *x, const struct fix_bug *w, size_t callee)
-{
-	struct source_place at = place_of(w->frame[callee]);
-	const struct source_store *s = &w->store;
-	struct source_function fn;
-	struct err none;
-	if (!at.file || source_function_at(x->source, &at, NULL, &fn, &none) || fn.parameters != 3)
-		return true; /* there is nothing to see */
-	const char *number = fn.parameter[2].name;
-	if (callee)
-		return w->call[callee].arguments == 3 &&
-		       !strcmp(w->call[callee].argument[2].text, number) &&
-		       takes_bytes(x, w, callee - 1);
-	if (w->stores == SIZE_MAX || s->form == SOURCE_COPY || s->form == SOURCE_STREAM)
-		return w->stores == SIZE_MAX || !strcmp(s->size, number) || is_cut(&fn, number);
-	return s->bytes <= 1 || is_cut(&fn, number);
-}
-
 /* A function that takes where to, what from and how much writes just that. A report does not have what a function takes, only that
  * it stores or flushes for others; then its declaration says it. */
-static bool writes_range(struct fix *x, const struct fix_bug *w, size_t site)
+static bool writes_range(struct fix *x, struct fix_bug *w, size_t site)
 {
 	const struct srcloc_frame *callee = w->frame[site - 1];
 	const struct source_call *c = &w->call[site];
@@ -97,9 +47,11 @@ static bool writes_range(struct fix *x, const struct fix_bug *w, size_t site)
 		       !strstr(c->argument[0].parameter, "const ") &&
 		       strstr(c->argument[1].parameter, "const ") &&
 		       strchr(c->argument[1].parameter, '*'));
-	return copies && c->arguments == 3 && c->argument[0].again && c->argument[0].pointer &&
-	       c->argument[2].again && !c->argument[2].pointer && !c->conditional &&
-	       takes_bytes(x, w, site - 1);
+	if (!copies || c->arguments != 3 || !c->argument[0].again || !c->argument[0].pointer ||
+	    !c->argument[2].again || c->argument[2].pointer || c->conditional)
+		return false;
+	w->range[site].evidence = fix_counts_bytes(x, w, site);
+	return w->range[site].evidence != NULL;
 }
 
 /* The parameter whose object the function stores to, and nothing else gives it another value; SIZE_MAX: none. */
@@ -121,12 +73,13 @@ static size_t stored_through(struct fix *x, const struct fix_bug *w,
 }
 
 /* What the call writes, if its arguments say so: a range, or an object of a few lines of which the function fills in parts. */
-static struct fix_range range_of(struct fix *x, const struct fix_bug *w, size_t site)
+static struct fix_range range_of(struct fix *x, struct fix_bug *w, size_t site)
 {
 	const struct source_call *c = &w->call[site];
 	size_t k = SIZE_MAX;
 	if (writes_range(x, w, site))
-		return (struct fix_range){ c->argument[0].text, c->argument[2].text };
+		return (struct fix_range){ c->argument[0].text, c->argument[2].text, 0,
+					   w->range[site].evidence };
 	if (site == 1 && !c->conditional)
 		k = stored_through(x, w, w->frame[0]);
 	if (k >= c->arguments || !c->argument[k].again || !c->argument[k].points_to ||
@@ -138,7 +91,7 @@ static struct fix_range range_of(struct fix *x, const struct fix_bug *w, size_t 
 						 : plain      ? "sizeof(*%s)"
 							      : "sizeof(*(%s))",
 						 text + (*text == '&')));
-	return (struct fix_range){ text, size, c->argument[k].points_to };
+	return (struct fix_range){ text, size, c->argument[k].points_to, NULL };
 }
 
 static const char *no_copy(struct fix *x, const struct srcloc_frame *callee)

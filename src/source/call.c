@@ -108,13 +108,20 @@ static enum CXChildVisitResult count_parameter(CXCursor c, CXCursor parent, CXCl
 	return nth->left-- ? CXChildVisit_Continue : CXChildVisit_Break;
 }
 
-static const char *parameter_type(const struct source_tree *t, uint32_t call, size_t n)
+static void find_parameter(const struct source_tree *t, uint32_t call, size_t n,
+			   struct source_argument *a)
 {
 	CXCursor d = source_lib.getCursorReferenced(NODE(t, call)->cursor);
 	struct nth nth = { .left = n };
+	a->parameter = "";
 	if (source_lib.Cursor_isNull(d) || !source_lib.visitChildren(d, count_parameter, &nth))
-		return "";
-	return source_type_text(t->source, nth.type);
+		return;
+	a->parameter = source_type_text(t->source, nth.type);
+	CXType type = source_lib.getCanonicalType(nth.type), to;
+	if (type.kind != CXType_Pointer)
+		return;
+	to = source_lib.getCanonicalType(source_lib.getPointeeType(type));
+	a->to_bytes = to.kind == CXType_Void || source_type_size(to) == 1;
 }
 
 void source_describe_argument(const struct source_tree *t, uint32_t i, struct source_argument *a)
@@ -148,7 +155,7 @@ static void find_arguments(const struct source_tree *t, uint32_t i, uint32_t sta
 		arg.again = arg.text && source_again(t, a, statement, i) == SOURCE_AGAIN;
 		arg.text = arg.text ? arg.text : "";
 		source_describe_argument(t, a, &arg);
-		arg.parameter = parameter_type(t, i, all.n);
+		find_parameter(t, i, all.n, &arg);
 		VEC_PUSH(&all, arg);
 	}
 	c->arguments = all.n;

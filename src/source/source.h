@@ -169,6 +169,7 @@ struct source_argument {
 	const char *type;
 	const char *parameter; /* type that the function has there; "": it is not known */
 	bool pointer;          /* a pointer, array or reference */
+	bool to_bytes;         /* the function takes a pointer to void or to single bytes there */
 	bool again;            /* evaluating it after the call is safe, and means the same */
 	uint64_t value;        /* of a number that the compiler knows; else 0 */
 	uint64_t points_to;    /* how many bytes a pointer points to, by its type; 0: unknown */
