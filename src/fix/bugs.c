@@ -5,6 +5,8 @@
 
 #include "fix/internal.h"
 
+#define PATHS 32u /* call paths of a finding that are looked at, as many as a report has */
+
 /* How the kinds of findings are repaired. Those that are not here are none of ours. */
 enum way {
 	BY_PLACE, /* the finding's place is the store */
@@ -170,21 +172,80 @@ static void set_holder(struct fix *x, size_t bug, const struct finding_place *un
 	x->bug.p[bug].holds = i ? i - 1 : 0;
 }
 
+static size_t by_path(struct fix *x, size_t entry, unsigned lacks, const struct finding_place *p)
+{
+	const struct finding_related *end = related(x->entry.p[entry].f, "end");
+	size_t bug = add(x, entry, lacks, p), frames = x->with.p[bug].frames;
+	if (end)
+		set_holder(x, bug, &end->place);
+	else /* it was lost when the program ended: after all calls */
+		x->bug.p[bug].holds = frames ? frames - 1 : 0;
+	return bug;
+}
+
+static bool same_frame(const struct srcloc_frame *a, const struct srcloc_frame *b)
+{
+	return a->function == b->function && a->file == b->file && a->line == b->line &&
+	       a->offset == b->offset;
+}
+
+/* The same statement; and, if asked, called in the same way. */
+static bool same_path(const struct finding_place *a, const struct finding_place *b, bool calls)
+{
+	size_t n = calls ? a->n : 1;
+	bool same = a->n && b->n && (!calls || a->n == b->n);
+	for (size_t i = 0; same && i < n; i++)
+		same = same_frame(&a->frame[i], &b->frame[i]);
+	return same;
+}
+
+/* Whether this path of a finding brings anything that those before it do not. */
+static bool is_other(const struct finding *f, size_t path, bool calls)
+{
+	const struct finding_place *p = &f->paths.p[path].place;
+	bool other = !same_path(p, &f->place, calls);
+	for (size_t i = 0; other && i < path; i++)
+		other = !same_path(p, &f->paths.p[i].place, calls);
+	return other;
+}
+
+/*
+ * The other paths to the statement, or to other stores of what it calls, each of which is a bug of its own: a fix at a call is for one of them. Where
+ * there are very many, all fixes are at the stores.
+ */
+static void by_other_paths(struct fix *x, size_t entry, unsigned lacks, size_t first)
+{
+	const struct finding *f = x->entry.p[entry].f;
+	bool calls = f->paths.n <= PATHS;
+	if (!calls && !x->bug.p[first].site[0].no_edit)
+		x->bug.p[first].n = 1;
+	for (size_t i = 0; i < f->paths.n; i++) {
+		if (!is_other(f, i, calls))
+			continue;
+		size_t bug = by_path(x, entry, lacks, &f->paths.p[i].place);
+		struct repair_bug *b = &x->bug.p[bug];
+		if (b->holds > x->bug.p[first].holds)
+			b->holds = x->bug.p[first].holds;
+		if (!calls && !b->site[0].no_edit)
+			b->n = 1;
+		x->with.p[bug].path = &f->paths.p[i].place;
+		x->with.p[bug].offset = UINT64_MAX;
+	}
+}
+
 static void by_place(struct fix *x, size_t entry, unsigned lacks)
 {
 	const struct finding *f = x->entry.p[entry].f;
-	const struct finding_related *flush = related(f, "last-flush"), *end = related(f, "end");
-	size_t bug = add(x, entry, lacks, &f->place);
+	const struct finding_related *flush = related(f, "last-flush");
+	size_t bug = by_path(x, entry, lacks, &f->place);
 	struct fix_bug *w = &x->with.p[bug];
 	w->event = f->event;
 	x->bug.p[bug].line = line_of(f->data, &w->bytes, &w->offset);
 	w->path = x->bug.p[bug].line ? &f->place : NULL;
 	if (lacks == REPAIR_FENCE) /* what bypasses the cache needs no flush: it is its own */
 		x->bug.p[bug].flush = flush ? main_place(&flush->place) : x->bug.p[bug].site[0].at;
-	if (end)
-		set_holder(x, bug, &end->place);
-	else /* it was lost when the program ended: after all calls */
-		x->bug.p[bug].holds = w->frames ? w->frames - 1 : 0;
+	else
+		by_other_paths(x, entry, lacks, bug);
 }
 
 static bool same_place(const struct repair_place *a, const struct repair_place *b)

@@ -174,7 +174,7 @@ static void open_bugs(struct scan *s, const struct trace_event *e, size_t seen)
 	for (size_t k = here ? i - 1 : 0; k < s->x->bug.n; k++) {
 		const struct fix_bug *w = &s->x->with.p[k];
 		bool before = s->seen.p[seen].wanted && w->path && e->num < w->event &&
-			      e->arg[0] % PAGE == w->offset % PAGE &&
+			      (w->offset == UINT64_MAX || e->arg[0] % PAGE == w->offset % PAGE) &&
 			      same_path(&s->seen.p[seen].place, w->path);
 		if (w->event == e->num || before)
 			open_bug(s, e, k);
@@ -261,8 +261,18 @@ static void note_persists(struct fix *x, const struct finding_place *p)
 								 p->frame[i].line }));
 }
 
+/* The finding's fence is that of another path: no fence of the thread follows here. */
+static void note_unfenced(struct fix *x)
+{
+	for (size_t i = 0; i < x->bug.n; i++)
+		if (x->bug.p[i].lacks == REPAIR_FLUSH && x->with.p[i].stored &&
+		    x->with.p[i].offset == UINT64_MAX && x->with.p[i].fenced == UINT64_MAX)
+			x->bug.p[i].lacks = FIX_BOTH;
+}
+
 static void conclude(struct scan *s)
 {
+	note_unfenced(s->x);
 	finding_helpers_decide(s->helpers);
 	for (size_t i = 0; i < s->seen.n; i++) {
 		struct seen *e = &s->seen.p[i];

@@ -89,6 +89,16 @@ patch_is_good() {
 	patch_is_good
 }
 
+@test "a fix that brings another error with it is thrown out, though no fix is for the store that it harms" {
+	recorded -DNO_PERSIST
+	printf '%s\n' 'more = $(shell test $$(grep -c "persist.&p->value.i" store.c) -lt 2 || echo -DNO_CLEAR)' \
+		'store: store.c' '	$(CC) -g -O1 -DNO_PERSIST $(more) -o $@ $<' >app/Makefile
+	run -1 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "taken out: with the patch there is another error: missing-flush at clear (store.c:"
+	output_has "0 repaired, 1 taken out"
+	[ ! -s p.patch ]
+}
+
 @test "a build that fails is shown, with the patch and without" {
 	recorded -DNO_PERSIST
 	run -3 holdfast fix --source app --build 'echo no compiler; false' --patch p.patch t
@@ -217,6 +227,20 @@ patch_is_good() {
 	[ "$(grep -c '^+.*flush(' p.patch)" = 1 ]
 }
 
+@test "hoisted: where several calls lead there, each of them" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE"/tests/cli/programs-fix/pool.h app/
+	sed 's/^	modify(pm_addr);/&\n	fence();\n	modify(pm_addr + 64);\n	fence();/' \
+		"$HOLDFAST_SOURCE"/tests/cli/programs-fix/listing35.c >app/store.c
+	printf 'store: store.c\n\t$(CC) -g -O1 -Wall -Wextra -Werror -o $@ $<\n' >app/Makefile
+	make -s -C app
+	holdfast record -q --profile-sites -o t -- app/store pool
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "2 flushes and 3 fences before, 4 and 3 after"
+	[ "$(grep -c '^+	modify_pm(pm_addr' p.patch)" = 2 ]
+	patch_is_good
+}
+
 @test "with libpmemobj: logged in a transaction, persisted outside, in the library's words" {
 	mkdir app
 	cp "$HOLDFAST_SOURCE/tests/cli/programs-check/tx.c" app/
@@ -332,6 +356,7 @@ built() {
 	built forms.c -DCOPY
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
 	output_has "after the call, of the range"
+	output_has "'sizeof(source)' is a number of bytes: the call passes a sizeof"
 	grep '^+	persist(p->word + 6, sizeof(source));$' p.patch
 	[ "$(grep -c '^+.*persist' p.patch)" = 1 ]
 	patch_is_good
@@ -342,6 +367,14 @@ built() {
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
 	output_has "repaired"
 	grep '^+.*persist(to, n \* sizeof(to\[0\]));$' p.patch
+	patch_is_good
+}
+
+@test "… also where it takes two at a time" {
+	built forms.c -DUNROLLED
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	run ! grep 'persist(.*, 10);$' p.patch
 	patch_is_good
 }
 
@@ -550,7 +583,8 @@ pairs() {
 	built gnu.c
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
 	output_has "3 repaired"
-	output_has "shows only now is for another 'fix', when the patch is applied: missing-flush at choose (gnu.c:"
+	output_has "8 flushes and 1 fences before, 12 and 5 after"
+	grep '^+.*flush_range_ (&node\[2\].value, sizeof (node\[2\].value)), _mm_sfence ()' p.patch
 	grep '^+  CLWB (&node\[i\]);$' p.patch
 	grep '^+  uint64_t result = (node\[3\].value = v);$' p.patch
 	grep '^+  if (result == 3)$' p.patch

@@ -88,6 +88,20 @@ static void change(struct pool *p)
 	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	copy(p->word + 6, source, 10);
 }
+#elif defined UNROLLED /* words, two at a time */
+static __attribute__((noinline)) void copy(uint64_t *to, const uint64_t *from, size_t n)
+{
+	for (; n >= 2; n -= 2, to += 2, from += 2) {
+		to[0] = from[0];
+		to[1] = from[1];
+	}
+}
+
+static void change(struct pool *p)
+{
+	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	copy(p->word, source, 10);
+}
 #elif defined PARTS
 static void change(struct pool *p)
 {
