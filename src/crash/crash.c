@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/span.h"
 
 /* How many states there are at all points, as a power of ten. */
 static double count_possible(const struct crash *c)
@@ -80,6 +81,8 @@ static int find_operations(struct crash *c, struct err *err)
 			     err);
 	int bad = !ops || (judged && crash_ops_take(c->h, ops, err)) ||
 		  (relied && find_breaches(c, ops, err));
+	if (!bad && o->listen && !o->ops_file)
+		crash_ops_narrow(c->h);
 	char *found = bad ? NULL : infer_ops_sentence(ops);
 	if (found)
 		c->h->ops_found = xasprintf("%s: %s", judged ? "judged" : "orders of", found);

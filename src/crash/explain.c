@@ -434,12 +434,24 @@ struct finding *crash_cause_finding(struct crash *c, const struct crash_cause *c
 
 void crash_report(struct crash *c, const char *dir, struct finding_set *set)
 {
+	size_t n = c->cause.n, *best = xcalloc(n + 1, sizeof *best);
+	struct finding **f = xcalloc(n + 1, sizeof *f);
 	c->told.n = 0;
-	for (size_t i = 0; i < c->cause.n; i++)
-		VEC_PUSH(&c->told, finding_add(set, crash_cause_finding(c, &c->cause.p[i])));
+	for (size_t i = 0; i < n; i++)
+		f[i] = crash_cause_finding(c, &c->cause.p[i]);
+	crash_join(c, f, best);
+	for (size_t i = 0; i < n; i++)
+		if (best[i] == i)
+			f[i] = finding_add(set, f[i]);
+		else
+			finding_free(f[i]);
+	for (size_t i = 0; i < n; i++)
+		VEC_PUSH(&c->told, f[best[i]]);
 	for (size_t i = 0; dir && i < c->told.n; i++) {
-		struct finding *f = c->told.p[i];
-		free(f->replay);
-		f->replay = xasprintf("holdfast replay %s %s", f->id, dir);
+		struct finding *t = c->told.p[i];
+		free(t->replay);
+		t->replay = xasprintf("holdfast replay %s %s", t->id, dir);
 	}
+	free(best);
+	free(f);
 }

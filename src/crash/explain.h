@@ -18,6 +18,9 @@ char *crash_files_message(const struct crash_history *, const struct crash_cause
 char *crash_files_advice(const struct crash_history *, const struct crash_cause *,
 			 enum finding_kind);
 
+/* explain_join.c: `best` of each cause is the cause whose finding it is told with, itself or another, which gets to say so. The
+ * findings are those of the causes. */
+void crash_join(struct crash *, struct finding **, size_t *best);
 /* explain.c: "save (save.c:12)" */
 char *crash_place_words(struct crash *, uint32_t place);
 /* explain_faults.c: the fault that led to it, or NULL; and the finding says so. */

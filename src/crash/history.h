@@ -75,10 +75,16 @@ struct crash_mark {
 struct crash_op {
 	uint64_t begin, end; /* events; UINT64_MAX: it has no end */
 	uint64_t id;         /* as it was marked, or its number */
-	uint64_t latest;     /* end of those that began before */
+	uint64_t latest;     /* end of those that began before … */
+	uint64_t solid;      /* … and the last of their stores, as far as it is known */
+	uint64_t stored;     /* its own last store; not known: its end */
+	uint64_t
+		answered; /* when it was acknowledged, if it is `said`: narrow.c may have put its end before it */
+	size_t number; /* from 1, as it was found */
 	uint32_t thread;
 	bool said;       /* it is acknowledged when it ends; if not, a crash may still lose it */
 	bool sure;       /* the program or its user says that it is one */
+	bool idle;       /* narrow.c: takes no part */
 	char *name;      /* "" if it has none */
 	char *input;     /* that it is the answer to; NULL: not known */
 	uint64_t *parts; /* see infer_op */

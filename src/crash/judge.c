@@ -21,6 +21,7 @@
 
 #include "crash/internal.h"
 #include "crash/shuffled.h"
+#include "crash/span.h"
 
 #define SHOWN_LINE 80 /* bytes of an operation's line */
 #define FAR                                                                                        \
@@ -44,52 +45,15 @@ const char *crash_judge_at(size_t i, const char **about)
 	return i < sizeof rows / sizeof *rows ? rows[i].name : NULL;
 }
 
-/* ---- operations ---- */
-
-size_t crash_ops_begun(const struct crash_history *h, uint64_t event)
-{
-	return BISECT(i, h->op.n, h->op.p[i].begin < event);
-}
-
-/* Between which two moments the operation in flight may or may not have happened. */
-struct span {
-	uint64_t from, to;
-	size_t ended; /* so many operations have ended before that */
-	size_t op;    /* in flight, or the last that ended; from 1, 0: none */
-	bool flying;
-};
-
-/* False: several are in flight, it never ended, or none has begun yet: how the program gets ready, over several
- * steps perhaps, is its own affair. */
-static bool span_of(const struct crash_history *h, uint64_t event, struct span *s)
-{
-	size_t n = crash_ops_begun(h, event);
-	const struct crash_op *op = n ? &h->op.p[n - 1] : NULL;
-	uint64_t next = n < h->op.n ? h->op.p[n].begin : h->events;
-	*s = (struct span){ .to = next, .ended = n, .op = n };
-	if (!op)
-		return false;
-	if (op->latest >= event || op->end == UINT64_MAX)
-		return false;
-	s->flying = event <= op->end;
-	if (!s->flying) {
-		uint64_t ended = op->end > op->latest ? op->end : op->latest;
-		s->from = ended + 1;
-		return true;
-	}
-	s->from = op->begin;
-	s->to = op->end + 1;
-	s->ended = n - 1;
-	return op->latest < op->begin && next > op->end;
-}
-
 uint64_t crash_judge_key(const struct crash *c, const struct crash_state *s, uint64_t hash)
 {
-	struct span span;
+	struct crash_span span;
 	if (!c->opts.listen)
 		return hash;
-	return hash_mix(hash, span_of(c->h, s->event, &span) ? span.from + 1
-							     : crash_overlap_key(c->h, s->event));
+	if (!crash_span_of(c->h, s->event, &span))
+		return hash_mix(hash, crash_overlap_key(c->h, s->event));
+	uint64_t due = crash_span_due(c->h, &span, FAR), key = hash_mix(hash, span.from + 1);
+	return due ? hash_mix(key, due) : key;
 }
 
 /* ---- what is said ---- */
@@ -113,15 +77,16 @@ int crash_said_at(struct crash *c, size_t op, uint64_t event, bool run, uint64_t
 
 /* The first of the operations that ended before the span without which the program would say this; from 1,
  * 0: there is none, -1. */
-static long gone_since(struct crash *c, const struct span *s, bool run, uint64_t said,
+static long gone_since(struct crash *c, const struct crash_span *s, bool run, uint64_t said,
 		       struct err *err)
 {
-	bool kept = s->ended && c->h->op.p[s->ended - 1].said; /* the last must not be gone */
+	/* the last must not be gone */
+	bool kept = s->ended && crash_op_owed(&c->h->op.p[s->ended - 1], s->event);
 	size_t far = c->suffix ? FAR_RUN : kept ? FAR_NAMED : FAR;
 	for (size_t i = s->ended, back = 0; i > 0 && back < far; i--, back++) {
 		const struct crash_op *op = &c->h->op.p[i - 1];
 		uint64_t before;
-		if (op->latest >= op->begin)
+		if (op->solid >= op->begin)
 			return 0; /* it overlaps with another */
 		int known = crash_said_at(c, s->op, op->begin, run, &before, err);
 		if (known < 0)
@@ -143,7 +108,8 @@ static void forget(struct said *s)
 	free(s->after);
 }
 
-static int look_up(struct crash *c, const struct span *span, struct said *out, struct err *err)
+static int look_up(struct crash *c, const struct crash_span *span, struct said *out,
+		   struct err *err)
 {
 	struct crash_state from = { .event = span->from }, to = { .event = span->to };
 	uint64_t before = 0, after = 0;
@@ -172,7 +138,7 @@ static int look_up_overlap(struct crash *c, const struct crash_state *s, struct 
 }
 
 /* In which line it differs, and in which way. */
-static int say_how(struct crash *c, const struct crash_state *s, const struct span *span,
+static int say_how(struct crash *c, const struct crash_state *s, const struct crash_span *span,
 		   struct crash_verdict *v, struct err *err)
 {
 	struct said all;
@@ -191,7 +157,7 @@ static int is_unsteady(struct crash *c, struct err *err)
 {
 	for (size_t i = 1; !c->order && i <= c->h->op.n && i <= MOST_ORDERS; i++) {
 		const struct crash_op *op = &c->h->op.p[i - 1];
-		struct span span = { .from = op->begin, .to = op->end + 1, .op = i };
+		struct crash_span span = { .from = op->begin, .to = op->end + 1, .op = i };
 		struct said all;
 		if (op->end == UINT64_MAX || op->latest >= op->begin)
 			continue;
@@ -206,12 +172,12 @@ static int is_unsteady(struct crash *c, struct err *err)
 }
 
 /* Is the order all that the operation in flight changes, or the one that has ended last? */
-static int is_sorting(struct crash *c, const struct span *span, struct err *err)
+static int is_sorting(struct crash *c, const struct crash_span *span, struct err *err)
 {
 	const struct crash_op *op = &c->h->op.p[span->op - 1];
-	struct span last = { .from = op->begin,
-			     .to = span->flying ? span->to : span->from,
-			     .op = span->op };
+	struct crash_span last = { .from = op->begin,
+				   .to = span->flying ? span->to : span->from,
+				   .op = span->op };
 	struct said all;
 	if (op->latest >= op->begin)
 		return 0;
@@ -224,7 +190,7 @@ static int is_sorting(struct crash *c, const struct span *span, struct err *err)
 }
 
 /* 1: the same entries in another order, which nobody was promised; 0: not, as far as is known; -1. `old`: so it was before. */
-static int is_shuffled(struct crash *c, const struct crash_state *s, const struct span *span,
+static int is_shuffled(struct crash *c, const struct crash_state *s, const struct crash_span *span,
 		       bool run, uint64_t said, bool old, struct err *err)
 {
 	uint64_t key = hash_mix(said, span->from + old), known = 0;
@@ -248,8 +214,8 @@ static int is_shuffled(struct crash *c, const struct crash_state *s, const struc
 }
 
 /* 1: it is fine when asked again, and the first time had only messages more; 0: not, as far as is known; -1. */
-static int is_calm(struct crash *c, const struct crash_state *s, const struct span *span, bool run,
-		   uint64_t said, const uint64_t fine[2], struct err *err)
+static int is_calm(struct crash *c, const struct crash_state *s, const struct crash_span *span,
+		   bool run, uint64_t said, const uint64_t fine[2], struct err *err)
 {
 	crash_cursor_move(&c->judging, s->event);
 	uint64_t key = crash_judge_key(c, s, crash_state_hash(s, &c->judging)), known = 0, again;
@@ -275,8 +241,8 @@ static int is_calm(struct crash *c, const struct crash_state *s, const struct sp
  * A request that was answered once and does the same thing again and again, as a rehash does: is it a batch, whose parts leave alone
  * what they are not about? 1: yes, as far as is known; 0: entries are missing that are there before and after; -1.
  */
-static int is_batch(struct crash *c, const struct crash_state *s, const struct span *span, bool run,
-		    uint64_t said, struct err *err)
+static int is_batch(struct crash *c, const struct crash_state *s, const struct crash_span *span,
+		    bool run, uint64_t said, struct err *err)
 {
 	uint64_t key = hash_mix(said, span->from), known = 0;
 	struct said all;
@@ -294,28 +260,14 @@ static int is_batch(struct crash *c, const struct crash_state *s, const struct s
 	return !drops;
 }
 
-/* Must what is said have the operations from `gone` on? One that is in flight, and those before it that were
- * not acknowledged, may be lost together; if nobody knows how far back that goes, nothing is known. */
-static bool promised(const struct crash *c, const struct span *s, long gone)
-{
-	size_t far = c->suffix ? FAR_RUN : FAR;
-	size_t from = gone > 0 ? (size_t)gone - 1 : s->ended > far ? s->ended - far : 0;
-	if (gone == 0 && from == 0)
-		return true; /* it is none of the states that there were */
-	for (size_t i = from; i < s->ended; i++)
-		if (c->h->op.p[i].said)
-			return true;
-	return false;
-}
-
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
 	uint64_t at[2]; /* what is said before, and after */
-	struct span span;
+	struct crash_span span;
 	if (!c->opts.listen || v->verdict != RUNNER_OK || crash_has_failed(c->h, s->event))
 		return 0;
-	if (!span_of(c->h, s->event, &span))
+	if (!crash_span_of(c->h, s->event, &span))
 		return crash_overlap_judge(c, s, run, v, err);
 	int a = crash_said_at(c, span.op, span.from, run, &at[0], err);
 	int b = a < 0 ? -1 : crash_said_at(c, span.op, span.to, run, &at[1], err);
@@ -324,7 +276,7 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	if (!a || !b || v->said == at[0] || v->said == at[1])
 		return 0;
 	long gone = gone_since(c, &span, run, v->said, err);
-	if (gone >= 0 && !promised(c, &span, gone))
+	if (gone >= 0 && !crash_span_promised(c->h, &span, gone, c->suffix ? FAR_RUN : FAR))
 		return 0;
 	int fine = gone == 0 ? crash_unborn(c, span.op, span.ended, run, v->said, err) : 0;
 	if (fine)
@@ -367,8 +319,9 @@ static char *name_of(const struct crash *c, size_t op)
 	char *name = op_name(c, op), *asked = op_input(c, op);
 	if (!name)
 		name = xasprintf("id %" PRIu64, c->h->op.p[op - 1].id);
-	char *text = xasprintf("%zu (%s%s%.*s%s)", op, name, asked ? ", '" : "", SHOWN_LINE,
-			       asked ? asked : "", asked ? "'" : "");
+	char *text =
+		xasprintf("%zu (%s%s%.*s%s)", c->h->op.p[op - 1].number, name, asked ? ", '" : "",
+			  SHOWN_LINE, asked ? asked : "", asked ? "'" : "");
 	free(asked);
 	free(name);
 	return text;
@@ -376,13 +329,14 @@ static char *name_of(const struct crash *c, size_t op)
 
 char *crash_judge_what(struct crash *c, const struct crash_state *s, struct crash_verdict v)
 {
-	struct span span;
-	if (!span_of(c->h, s->event, &span))
+	struct crash_span span;
+	if (!crash_span_of(c->h, s->event, &span))
 		return crash_overlap_what(c->h, s->event);
 	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
-	if (gone > 0 && (size_t)gone < span.ended)
-		return xasprintf("operations %ld to %zu, which had ended, are gone", gone,
-				 span.ended);
+	if (gone > 0 && (size_t)gone < span.ended &&
+	    crash_ops_follow(c->h, (size_t)gone, span.ended))
+		return xasprintf("operations %zu to %zu, which had ended, are gone",
+				 c->h->op.p[gone - 1].number, c->h->op.p[span.ended - 1].number);
 	char *op = name_of(c, gone > 0 ? (size_t)gone : span.op);
 	char *text = gone > 0 ? xasprintf("operation %s, which had ended, is gone", op)
 		     : span.flying
@@ -395,9 +349,9 @@ char *crash_judge_what(struct crash *c, const struct crash_state *s, struct cras
 void crash_judge_operation(struct crash *c, const struct crash_state *s, struct crash_verdict v,
 			   struct finding_operation *out)
 {
-	struct span span;
+	struct crash_span span;
 	size_t first, last;
-	if (!span_of(c->h, s->event, &span)) {
+	if (!crash_span_of(c->h, s->event, &span)) {
 		if (crash_overlap_which(c->h, s->event, &first, &last))
 			*out = (struct finding_operation){ .index = first,
 							   .id = c->h->op.p[first - 1].id,
@@ -411,7 +365,7 @@ void crash_judge_operation(struct crash *c, const struct crash_state *s, struct 
 		return;
 	long gone = v.status == CRASH_LOST ? gone_since(c, &span, false, v.said, NULL) : 0;
 	size_t op = gone > 0 ? (size_t)gone : span.op;
-	*out = (struct finding_operation){ .index = op,
+	*out = (struct finding_operation){ .index = c->h->op.p[op - 1].number,
 					   .id = c->h->op.p[op - 1].id,
 					   .name = op_name(c, op),
 					   .input = op_input(c, op),
@@ -422,17 +376,17 @@ void crash_judge_operation(struct crash *c, const struct crash_state *s, struct 
 
 bool crash_judge_can(const struct crash *c, const struct crash_state *s)
 {
-	struct span span;
+	struct crash_span span;
 	return !c->opts.listen || !crash_ops_begun(c->h, s->event) ||
-	       span_of(c->h, s->event, &span) || crash_overlap_can(c, s->event);
+	       crash_span_of(c->h, s->event, &span) || crash_overlap_can(c, s->event);
 }
 
 int crash_judge_explain(struct crash *c, const struct crash_state *s, char **output,
 			struct err *err)
 {
 	struct said all;
-	struct span span;
-	bool one = span_of(c->h, s->event, &span);
+	struct crash_span span;
+	bool one = crash_span_of(c->h, s->event, &span);
 	if (one ? look_up(c, &span, &all, err) : look_up_overlap(c, s, &all, err))
 		return -1;
 	char *text = crash_said_compare(*output ? *output : "", all.before, all.after,

@@ -60,7 +60,7 @@ static void add_flights(const struct crash_history *h, uint64_t event, struct fi
 		VEC_PUSH(&s->flight,
 			 ((struct finding_flight){ .name = *op->name ? xstrdup(op->name) : NULL,
 						   .input = op->input ? xstrdup(op->input) : NULL,
-						   .index = i + 1,
+						   .index = op->number,
 						   .id = op->id,
 						   .begin = op->begin,
 						   .thread = thread_number(h, op->thread) }));

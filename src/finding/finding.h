@@ -148,7 +148,7 @@ struct finding_related {
 	 * Of a misuse: "last-store", "last-flush", "last-fence", "end", …
 	 * Of a crash: "persisted", a store that survives; "lost", one that does not;
 	 * "also-persisted" and "also-lost", others of the same line that share their fate and are
-	 * not part of the identity.
+	 * not part of the identity; "also-shows", another way in which the same bug shows, likewise.
 	 */
 	const char *role;
 	char *message;

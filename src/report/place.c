@@ -58,6 +58,7 @@ char *report_role(const char *role)
 	static const char *const words[][2] = {
 		{ "persisted", "persistent" },
 		{ "also-persisted", "also persistent" },
+		{ "also-shows", "shows as well" },
 	};
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (!strcmp(role, words[i][0]))

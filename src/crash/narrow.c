@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations of threads overlap longer than what they do to PM.
+ *
+ *	thread 1    begin ──lock── ■ ── ■ ── fence ── unlock ── end       ■ a store
+ *	                           ├──────────────┤
+ *	thread 2       begin ──── waits ─────────────────── ■ ── fence ── end
+ *	                                                    ├─────────┤
+ *
+ * Before its first store no crash leaves anything of an operation; and where all that it stores is guaranteed, every crash leaves
+ * all of it, whether it has been acknowledged or not. So its span is cut to this, where it overlaps with others, and what
+ * is left apart from others is judged like operations that come one after the other. What is still in one another stays so.
+ *
+ * This holds where it is known whose stores are whose, of a chain of operations that overlap:
+ *
+ *	evidence                                       if not
+ *	each store is by a thread that has one         the chain stays as it is: a worker does it for others
+ *	no thread has two at a time                    the chain stays as it is
+ *	one that stores nothing is of a kind           it stays as long as it is, if another stores meanwhile:
+ *	(name) of which none ever stores, a reader     that one may have done it on its behalf
+ *
+ * One that was cut may do what another has asked for, by the way (a leader that commits for all): that it may be several is believed
+ * of it as of those that nobody has marked (coarse.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "crash/internal.h"
+#include "crash/order.h"
+#include "crash/span.h"
+
+struct own {
+	uint64_t first, last, cover; /* stores, and what guarantees all of them; first 0: none */
+	bool known;                  /* of the first of a chain: whose stores are whose */
+};
+
+struct narrow {
+	struct crash_history *h;
+	struct crash_order order;
+	struct own *own;    /* by operation */
+	struct hmap at;     /* thread -> its operation, and 1 */
+	struct hmap stores; /* name -> 1: some of that name store */
+	size_t record;      /* read so far */
+};
+
+/* ---- whose stores are whose ---- */
+
+static void take_record(struct narrow *n, const struct crash_record *r, struct own *own)
+{
+	own->first = own->first ? own->first : r->event;
+	own->last = r->event;
+	for (uint32_t k = 0; k < r->pieces; k++) {
+		uint64_t cover = crash_persisted_at(&n->order, r->piece + k);
+		own->cover = cover > own->cover ? cover : own->cover;
+	}
+}
+
+/* The operation of a thread that is in flight at an event; SIZE_MAX: none. */
+static size_t op_of(const struct narrow *n, uint32_t thread, uint64_t event)
+{
+	uint64_t i;
+	if (!hmap_get(&n->at, thread, &i) || n->h->op.p[i - 1].end < event)
+		return SIZE_MAX;
+	return i - 1;
+}
+
+/* All that is stored before an event; false: by somebody who has no operation. */
+static bool take_until(struct narrow *n, uint64_t event)
+{
+	bool known = true;
+	for (; n->record < n->h->store.n; n->record++) {
+		const struct crash_record *r = crash_record_at(&n->h->store, n->record);
+		if (r->event >= event)
+			break;
+		if (!crash_line_counts(n->h, r->line))
+			continue;
+		size_t i = op_of(n, r->thread, r->event);
+		known = known && i != SIZE_MAX;
+		if (i != SIZE_MAX)
+			take_record(n, r, &n->own[i]);
+	}
+	return known;
+}
+
+/* Operations [from, to) overlap, one with the next; false: it is not known whose stores are whose. */
+static bool take_ops(struct narrow *n, size_t from, size_t to, uint64_t end)
+{
+	const struct crash_op *op = n->h->op.p;
+	const struct crash_records *r = &n->h->store;
+	bool known = true;
+	n->record = BISECT(k, r->n, crash_record_at(r, k)->event < op[from].begin);
+	for (size_t i = from; i < to; i++) {
+		known = take_until(n, op[i].begin) && known;
+		known = known && op_of(n, op[i].thread, op[i].begin) == SIZE_MAX;
+		hmap_put(&n->at, op[i].thread, i + 1);
+	}
+	return take_until(n, end == UINT64_MAX ? end : end + 1) && known;
+}
+
+static uint64_t kind_of(const struct crash_op *op)
+{
+	return hash_bytes(op->name, strlen(op->name));
+}
+
+static void take_chain(struct narrow *n, size_t from, size_t to, uint64_t end)
+{
+	n->own[from].known = take_ops(n, from, to, end);
+	for (size_t i = from; i < to; i++)
+		if (n->own[i].first || !n->own[from].known)
+			hmap_put(&n->stores, kind_of(&n->h->op.p[i]), 1);
+}
+
+/* ---- cutting ---- */
+
+/* Somebody stores while this one is in flight, which stores nothing. */
+static bool others_store(const struct narrow *n, const struct crash_op *op)
+{
+	const struct crash_records *r = &n->h->store;
+	size_t i = BISECT(k, r->n, crash_record_at(r, k)->event < op->begin);
+	return i < r->n && crash_record_at(r, i)->event <= op->end;
+}
+
+/* False: it takes no part. */
+static bool cut(const struct narrow *n, struct crash_op *op, const struct own *own)
+{
+	if (!own->first) {
+		bool reads = *op->name && !hmap_get(&n->stores, kind_of(op), NULL);
+		return !reads && others_store(n, op);
+	}
+	op->begin = own->first;
+	op->stored = own->last;
+	op->end = own->cover < op->end ? own->cover : op->end;
+	op->sure = false;
+	return true;
+}
+
+static void cut_chain(struct narrow *n, size_t from, size_t to, uint64_t end)
+{
+	struct crash_op *op = n->h->op.p;
+	(void)end;
+	for (size_t i = from; to - from > 1 && n->own[from].known && i < to; i++)
+		op[i].idle = !cut(n, &op[i], &n->own[i]);
+}
+
+/* Calls it for every chain of operations that overlap, one with the next. */
+static void chains(struct narrow *n, void (*each)(struct narrow *, size_t, size_t, uint64_t))
+{
+	const struct crash_op *op = n->h->op.p;
+	for (size_t from = 0, to; from < n->h->op.n; from = to) {
+		uint64_t end = op[from].end;
+		for (to = from + 1; to < n->h->op.n && op[to].begin <= end; to++)
+			end = op[to].end > end ? op[to].end : end;
+		each(n, from, to, end);
+	}
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct crash_op *x = a, *y = b;
+	if (x->idle != y->idle)
+		return x->idle - y->idle;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Those that take no part are left out, and the others put in order. */
+static void sort(struct crash_history *h)
+{
+	qsort(h->op.p, h->op.n, sizeof *h->op.p, by_begin);
+	while (h->op.n && h->op.p[h->op.n - 1].idle)
+		crash_op_free(&h->op.p[--h->op.n]);
+	crash_ops_chain(h);
+}
+
+void crash_ops_narrow(struct crash_history *h)
+{
+	struct narrow n = { .h = h };
+	bool overlap = false;
+	for (size_t i = 0; i < h->op.n; i++)
+		overlap = overlap || (i && h->op.p[i].latest >= h->op.p[i].begin);
+	if (!overlap)
+		return;
+	crash_order_init(&n.order, h);
+	n.own = xcalloc(h->op.n, sizeof *n.own);
+	chains(&n, take_chain);
+	chains(&n, cut_chain);
+	sort(h);
+	crash_order_free(&n.order);
+	hmap_free(&n.at);
+	hmap_free(&n.stores);
+	free(n.own);
+}
