@@ -262,6 +262,13 @@ static void describe(struct crash_verdict v, const char *output, char *buf, size
 		snprintf(buf + strlen(buf), size - strlen(buf), ": %s", line);
 }
 
+/* Who it is that judges, as far as is known here. */
+static const char *judging(const struct crash *c)
+{
+	return c->opts.listen ? "what judges (--probe, --continue, or --recover before them)"
+			      : "the recovery command";
+}
+
 /* The image with everything persistent before an event, with all operations that follow; `where` is its name. */
 static int check_at(struct crash *c, uint64_t event, const char *where, struct err *err)
 {
@@ -282,17 +289,17 @@ static int check_at(struct crash *c, uint64_t event, const char *where, struct e
 		return -1;
 	if (first.verdict != again.verdict || first.status != again.status)
 		return err_set(err, EXIT_PROGRAM,
-			       "the recovery command is not reliable: on the image of %s it gave "
+			       "%s is not reliable: on the image of %s it gave "
 			       "different verdicts (%s, then %s); a crash test would mean nothing",
-			       where, runner_verdict_name(first.verdict),
+			       judging(c), where, runner_verdict_name(first.verdict),
 			       runner_verdict_name(again.verdict));
 	if (first.verdict == RUNNER_OK ||
 	    c->h->fault.n) /* the disk has failed: that is a finding */
 		return 0;
 	return err_set(err, EXIT_PROGRAM,
-		       "the recovery command %s on the image of %s, without any crash; "
+		       "%s %s on the image of %s, without any crash; "
 		       "a crash test would mean nothing%s",
-		       what, where,
+		       judging(c), what, where,
 		       first.verdict == RUNNER_CRASHED
 			       ? " (does the program keep addresses in the pool? --same-address)"
 			       : "");

@@ -13,7 +13,8 @@
  *
  * With --continue, what is said includes what later operations print (suffix.c): the same ones on all three
  * images. Where operations of several threads overlap, an image with one of them and without the other is fine as
- * well, and cannot be made from the history; overlap.c makes it where it can.
+ * well, and cannot be made from the history; overlap.c makes it where it can. With --probe alone narrow.c makes them shorter, so
+ * that fewer overlap.
  */
 #include <inttypes.h>
 #include <stdlib.h>

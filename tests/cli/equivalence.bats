@@ -157,6 +157,12 @@ expected() {
 	jq -e '[.findings[] | .kind] == ["half-operation"]' r.json
 }
 
+@test "a bug that shows as one lost operation and one half is told once, with both" {
+	said r.json --probe "$(probe)" -- lopsided
+	diff <(found r.json) <(expected lopsided)
+	jq -e 'any(.findings[0].related[]; .role == "also-shows" and (.message | startswith("half-operation: ")))' r.json
+}
+
 @test "operations that overlap are judged where only one of them has stored something that a crash may lose" {
 	said r.json --probe "$(probe)" -- overlap
 	jq -e 'all(.findings[]; .location.function == "other")' r.json

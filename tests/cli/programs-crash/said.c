@@ -215,5 +215,14 @@ int main(int argc, char **argv)
 			if (strcmp(word, "unmarked") != 0)
 				HOLDFAST_OP_END(10 * i);
 		}
+	for (uint64_t i = 1; !strcmp(argv[2], "lopsided") && i <= 3; i++) {
+		HOLDFAST_OP_BEGIN(10 * i);
+		list->number[0][0] = i + 40; /* @lopsided lost-operation */
+		if (i != 2) {
+			list->n = 1;
+			persist(&list->n);
+		}
+		HOLDFAST_OP_END(10 * i);
+	}
 	return 0;
 }
