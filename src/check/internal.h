@@ -174,8 +174,9 @@ uint64_t check_purpose(struct oracle_state *, const struct model_step *);
 bool check_fenced_since(struct check *, const struct model_step *, int word);
 /* The word is left from an earlier round: its statement has stored to another line since, and a fence has passed. */
 bool check_is_left(struct oracle_state *, const struct model_step *, unsigned word);
-/* chance.c: remembers a store. */
+/* chance.c: remembers a store; a fence. */
 void check_note_round(struct oracle_state *, const struct model_step *);
+void check_note_fence(struct oracle_state *, const struct model_step *);
 uint64_t check_stores(const struct oracle_state *, uint32_t statement); /* how many it has made */
 /* Nearly all stores of the statement are to bytes of which the newest value was not persisted on purpose. */
 bool check_is_seldom(const struct oracle_state *, uint32_t statement);
@@ -193,14 +194,11 @@ bool check_was_forgotten(struct oracle_state *, const struct check_group *, bool
 /* replaced.c, with the state of unpersisted.c: stores that are overwritten before they are persistent. */
 void check_note_replaced(struct oracle_state *, const struct model_step *);
 /* counter.c, likewise: what the store does to the number; the statement counts, and is mostly not
- * persisted;
- * idle: by code that persists nothing. */
+ * persisted; idle: by code that persists nothing. */
 void check_note_count(struct oracle_state *, const struct model_step *);
 bool check_counts(const struct oracle_state *, uint32_t statement, uint64_t persisted, bool idle);
 /* The hash of a number, as model/values.c has it of what the step stores, if it had stored that. */
 uint16_t check_number_hash(const struct model_step *, uint64_t value);
-/* chance.c: remembers a fence. */
-void check_note_fence(struct oracle_state *, const struct model_step *);
 /* They were, on all call paths of the group, by others who persist what they store: the place of one, + 1; or 0. */
 uint64_t check_was_replaced(struct oracle_state *, const struct check_group *, bool awaited);
 /* flush.c: that the flush found its line clean is chance: something else in the line was flushed. */
@@ -260,8 +258,7 @@ struct oracle_state {
 	struct pairs kin;      /* two stores to one line: chance.c */
 	struct pairs inside;   /* a store, a fence on the way to which its function may be */
 	struct pairs replaced; /* a store, the one that overwrites it before it is persistent */
-	struct hmap
-		atomics; /* places of atomic instructions -> what sort of values they stored: lock.c */
+	struct hmap atomics;    /* places of atomic instructions -> sort of values: lock.c */
 	uint64_t newest;        /* the line of the newest store */
 	struct hmap persisting; /* functions on the way to flushes and fences: facts.c */
 	struct hmap storing;    /* functions that store to PM, as far as places were looked at */
