@@ -58,12 +58,11 @@ urllib.request.urlopen(sys.argv[1].rstrip("/") + "/dists/bookworm/Release", time
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	needs debootstrap
 	mkdir mounted
-	mount -t tmpfs tmpfs mounted 2>/dev/null || skip "cannot mount"
-	umount mounted
+	unshare -m mount -t tmpfs tmpfs mounted 2>/dev/null || skip "cannot mount"
 	needs_mirror
 	package
 	run "$HOLDFAST_SOURCE/scripts/deb-test" "$DEB"
-	[ "$status" != 3 ] || skip "debootstrap did not work"
+	[ "$status" != 75 ] || skip "no packages could be had"
 	[ "$status" = 0 ] || {
 		echo "$output"
 		return 1
