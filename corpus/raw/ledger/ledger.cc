@@ -42,6 +42,16 @@ constexpr std::size_t Late = 1;
 constexpr std::size_t Late = 0;
 #endif
 
+// Memos lie in pages of twelve. Those of later pages are written back only together with the journal.
+constexpr std::size_t LateOf([[maybe_unused]] std::size_t memo)
+{
+#ifdef BUG_LEDGER_LATER_PAGE
+    return memo / 12 ? 2 : 0;
+#else
+    return Late;
+#endif
+}
+
 // Owners, which nobody writes back.
 #if defined(BUG_LEDGER_OWNERS) || defined(BUG_LEDGER_MEMO_BEHIND_OWNERS) || defined(BUG_LEDGER_WIPE_BEHIND_OWNERS) || \
     defined(BUG_LEDGER_COPIES_BEHIND_OWNERS)
@@ -242,11 +252,11 @@ private:
             pm_store64(&l->owners[number].key, key); // BUG(ledger-owners)
         for (auto & copy : l->memos[number]) {
             pm_store64(&copy.key, key);
-            pm_store64(&copy.amount, amount); // TRAP(ledger-second-copy) BUG(ledger-memo-in-window) BUG(ledger-memo-behind-owners) BUG(ledger-copies-behind-owners)
+            pm_store64(&copy.amount, amount); // TRAP(ledger-second-copy) BUG(ledger-memo-in-window) BUG(ledger-memo-behind-owners) BUG(ledger-copies-behind-owners) BUG(ledger-later-page)
             pm_store64(&copy.sum, MemoSum(copy));
         }
-        if (Late < 2) {
-            for (std::size_t i = 0; i < 2 - Late; i++)
+        if (LateOf(number) < 2) {
+            for (std::size_t i = 0; i < 2 - LateOf(number); i++)
                 WriteBack(l->memos[number][i]);
             pm_fence();
         }
@@ -259,8 +269,9 @@ private:
     {
         if (rows.empty() || !(rows.front().amount & IsMemo) || rows.front().key != changed)
             return;
-        for (std::size_t i = 2 - Late; i < 2; i++)
-            WriteBack(l->memos[rows.front().amount & ~IsMemo][i]);
+        std::size_t number = rows.front().amount & ~IsMemo;
+        for (std::size_t i = 2 - LateOf(number); i < 2; i++)
+            WriteBack(l->memos[number][i]);
     }
 
     void Wipe(std::uint64_t wipe)
