@@ -57,7 +57,7 @@ id_of() {
 	id=$(id_of lost)
 	rm "$pool"
 	prove "forget $pool" good lost
-	report_json test r2.json --fresh --budget 1 --recover "$BIN/suspect check $pool" t
+	report_json test r2.json --fresh --budget 1ms --recover "$BIN/suspect check $pool" t
 	jq -e --arg id "$id" '.findings[] | select(.id == $id).verdict.state == "open"' r2.json
 }
 
@@ -110,13 +110,13 @@ id_of() {
 	prove blind good note
 	has note '.level == "error" and .verdict.state == "open" and (.verdict.text | contains("reads nothing of the files"))'
 	rm -rf t "$pool"
-	report_json test r.json -o t --budget 1 --recover "$BIN/suspect check $pool" -- "$BIN/suspect" run "$pool" good note
+	report_json test r.json -o t --budget 1ms --recover "$BIN/suspect check $pool" -- "$BIN/suspect" run "$pool" good note
 	has note '.level == "error" and .verdict.state == "open" and (.verdict.text | contains("0 of 1 crash states"))'
 }
 
 @test "status counts the verdicts, and a resumed campaign keeps them" {
 	rm -rf t "$pool"
-	report_json test r.json -o t --budget 1 --recover "$BIN/suspect check $pool" -- "$BIN/suspect" run "$pool" good lost note
+	report_json test r.json -o t --budget 1ms --recover "$BIN/suspect check $pool" -- "$BIN/suspect" run "$pool" good lost note
 	run -0 holdfast status t
 	output_has "misuse of stores: 0 proved, 0 harmless for this recovery, 2 open"
 	output_has "go on with: holdfast test --resume t"
