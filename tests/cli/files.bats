@@ -301,6 +301,9 @@ narrow_json() {
 	mkdir w && cd w
 	run -0 holdfast crash --model posix --persist state -o t --recover 'test ! -e data/state || grep -q whole data/state' -- "$BIN/narrow"
 	output_has "--persist matches $PWD/data/state, but not its name before"
+	cd .. && mkdir l && cd l
+	run -0 holdfast crash --model posix --persist state -o t --recover 'test ! -e data/state || grep -q whole data/state' -- "$BIN/narrow" link
+	output_has "--persist matches $PWD/data/state, but not its name before"
 	cd .. && mkdir v && cd v
 	run -3 holdfast crash --model posix --persist '*/other/*' -o t --recover true -- "$BIN/narrow"
 	output_has "--persist */other/*: the program changes no file that matches"

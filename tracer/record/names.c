@@ -278,13 +278,13 @@ static UInt made(ThreadId tid, const HChar *path)
 }
 
 /*
- * What --hf-persist leaves out gets a name that it does not: from here on it is a file like others, which
+ * What --hf-persist left out has got a name that it does not: from here on it is a file like others, which
  * is there with all that it holds.
  */
-static void renamed_into(ThreadId tid, const HChar *to)
+static void late(ThreadId tid, const HChar *to)
 {
 	static Bool said;
-	if (VG_(sizeXA)(opt.persist) == 0 || !options_persist(to) || made(tid, to) == NO_FILE)
+	if (made(tid, to) == NO_FILE || VG_(sizeXA)(opt.persist) == 0)
 		return;
 	if (!said)
 		VG_(umsg)
@@ -308,8 +308,8 @@ static void after_rename(ThreadId tid, const struct notes *n, UInt flags)
 		VG_(strcpy)(both + k, n->to);
 		event_at_syscall(tid, TRACE_NODE_MOVE, 0, 3, args, both, (UInt)len);
 		VG_(free)(both);
-	} else if (opt.files) {
-		renamed_into(tid, n->to);
+	} else if (opt.files && VG_(sizeXA)(opt.persist) > 0 && options_persist(n->to)) {
+		late(tid, n->to);
 	}
 	if (!exchange)
 		gone(tid, n->replaced, n->replaced_last);
@@ -325,7 +325,7 @@ static void after_link(ThreadId tid, const struct notes *n)
 	if (is_node(n->id))
 		node_event(tid, TRACE_NODE_LINK, n->id, n->to);
 	else
-		made(tid, n->to); /* it had no name (O_TMPFILE) */
+		late(tid, n->to); /* it had no name (O_TMPFILE), or another one */
 }
 
 void names_post(ThreadId tid, UInt no, const UWord *a, UWord r)

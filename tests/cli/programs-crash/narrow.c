@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program of whose files only some matter: data/state, which is written as out/stage and replaced in order, and a
- * log beside that, which is never synced.
+ * log beside that, which is never synced. With a word, it gets its name by a link.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,14 +25,18 @@ static void sync_folder(const char *path)
 	close(fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
 	mkdir("data", 0700);
 	mkdir("logs", 0700);
 	sync_folder(".");
 	append("logs/log", "begun\n", 0);
 	append("logs/stage", "a state that is whole\n", 1);
-	rename("logs/stage", "data/state");
+	if (argc > 1)
+		(void)!link("logs/stage", "data/state");
+	else
+		rename("logs/stage", "data/state");
 	sync_folder("data");
 	return 0;
 }
