@@ -39,7 +39,8 @@ static bool wants_stop(struct crash *c)
 	uint64_t most = c->opts.budget_states;
 	if (!c->stopping)
 		c->stopping = (c->hooks->stop && c->hooks->stop(c->hooks->arg)) ||
-			      (most && c->counts.tested - c->trials + c->inflight >= most) || is_late(c);
+			      (most && c->counts.tested - c->trials + c->inflight >= most) ||
+			      is_late(c);
 	return c->stopping;
 }
 

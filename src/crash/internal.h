@@ -318,8 +318,8 @@ struct crash {
 	VEC(char *) also;        /* crash_also */
 	double started, until;   /* crash_until */
 	uint64_t trials;         /* images tested before: of no crash, and in no budget */
-	double slowest; /* seconds: of the recoveries that succeeded */
-	bool stopping, patient; /* patient: a hasty verdict was wrong */
+	double slowest;          /* seconds: of the recoveries that succeeded */
+	bool stopping, patient;  /* patient: a hasty verdict was wrong */
 };
 
 /* crash.c: this runner has the cells from now on. */

@@ -288,9 +288,9 @@ static void late(ThreadId tid, const HChar *to)
 		return;
 	if (!said)
 		VG_(umsg)
-		("holdfast: --persist matches %s, but not its name before: what was written "
-		 "to it then is taken to be on disk\n",
-		 to);
+	("holdfast: --persist matches %s, but not its name before: what was written "
+	 "to it then is taken to be on disk\n",
+	 to);
 	said = True;
 }
 
