@@ -13,6 +13,16 @@ holdfast() {
 	"$HOLDFAST" "$@"
 }
 
+# jq 1.6 with -e takes it for a success that there was no input: what failed to print would pass.
+jq() {
+	local out status=0
+	[[ $1 == -e || $1 == -se ]] || { command jq "$@"; return; }
+	out=$(command jq "$@") || status=$?
+	[ -n "$out" ] || return 4
+	printf '%s\n' "$out"
+	return $status
+}
+
 # campaign_setting DIR KEY: as the campaign in this folder was started with.
 campaign_setting() {
 	python3 -c 'import sqlite3, sys
