@@ -2,7 +2,7 @@
 /*
  * Stores that change nothing: bytes that get the very value that is guaranteed already lose nothing in a crash.
  *
- * For whole words that is told by a hash of the newest store to each: 16 bits, so one changed word in 65,536
+ * For whole words that is told by a hash of the newest store to each: 15 bits, so one changed word in 32,768
  * may be taken for unchanged. A word that is stored to in pieces (bytes of a string, a record that straddles words)
  * gets a copy of what is stored there from then on, and is compared byte by byte; a line's copies are a list.
  * What a file held before the run is not known.
