@@ -314,6 +314,8 @@ void finding_add_store(struct finding *, struct finding_store); /* one that is t
 void finding_judge(struct finding *, const struct finding_verdict *);
 struct finding_place finding_place_copy(struct srcloc_where path);
 struct finding_place finding_place_clone(const struct finding_place *);
+/* Do the call paths read the same to people? With `exact`, they are the same instructions, whatever a report calls their files. */
+bool finding_same_path(const struct finding_place *, const struct finding_place *, bool exact);
 /* The frame that people think of as the place: the first with a source file that is neither a
  * helper nor in a library (place.c has the rule). NULL if the place has no frames. */
 const struct srcloc_frame *finding_main_frame(const struct finding_place *);

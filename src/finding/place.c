@@ -125,6 +125,24 @@ bool finding_is_library(const struct srcloc_frame *f)
 	       finding_match_any(library_modules, finding_basename(f->module));
 }
 
+static bool is_same(const struct srcloc_frame *a, const struct srcloc_frame *b, bool exact)
+{
+	if (a->line != b->line)
+		return false;
+	if (exact)
+		return a->offset == b->offset;
+	return a->function == b->function && a->file == b->file &&
+	       (a->file || a->offset == b->offset);
+}
+
+bool finding_same_path(const struct finding_place *a, const struct finding_place *b, bool exact)
+{
+	bool same = a->n == b->n;
+	for (size_t i = 0; same && i < a->n; i++)
+		same = is_same(&a->frame[i], &b->frame[i], exact);
+	return same;
+}
+
 const struct srcloc_frame *finding_main_frame(const struct finding_place *place)
 {
 	struct srcloc_where path =

@@ -96,24 +96,10 @@ void finding_free(struct finding *f)
 	free(f);
 }
 
-/* Does the path read the same to people? */
-static bool same_path(const struct finding_place *a, const struct finding_place *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct srcloc_frame *x = &a->frame[i], *y = &b->frame[i];
-		if (x->function != y->function || x->file != y->file || x->line != y->line ||
-		    (!x->file && x->offset != y->offset))
-			return false;
-	}
-	return true;
-}
-
 void finding_add_path(struct finding *f, const struct finding_place *place, uint64_t count)
 {
 	size_t i = 0;
-	while (i < f->paths.n && !same_path(&f->paths.p[i].place, place))
+	while (i < f->paths.n && !finding_same_path(&f->paths.p[i].place, place, false))
 		i++;
 	if (i == f->paths.n) {
 		struct finding_path new = { finding_place_clone(place), 0 };

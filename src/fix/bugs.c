@@ -183,20 +183,12 @@ static size_t by_path(struct fix *x, size_t entry, unsigned lacks, const struct 
 	return bug;
 }
 
-static bool same_frame(const struct srcloc_frame *a, const struct srcloc_frame *b)
-{
-	return a->function == b->function && a->file == b->file && a->line == b->line &&
-	       a->offset == b->offset;
-}
-
 /* The same statement; and, if asked, called in the same way. */
 static bool same_path(const struct finding_place *a, const struct finding_place *b, bool calls)
 {
-	size_t n = calls ? a->n : 1;
-	bool same = a->n && b->n && (!calls || a->n == b->n);
-	for (size_t i = 0; same && i < n; i++)
-		same = same_frame(&a->frame[i], &b->frame[i]);
-	return same;
+	struct finding_place x = { a->frame, calls || !a->n ? a->n : 1 };
+	struct finding_place y = { b->frame, calls || !b->n ? b->n : 1 };
+	return a->n && b->n && finding_same_path(&x, &y, true);
 }
 
 /* Whether this path of a finding brings anything that those before it do not. */

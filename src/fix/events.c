@@ -75,20 +75,11 @@ static void follow_run(struct scan *s, const struct trace_event *e, size_t seen)
 	s->next = line + 1;
 }
 
-static bool same_path(const struct finding_place *a, const struct finding_place *b)
-{
-	bool same = a->n == b->n;
-	for (size_t i = 0; same && i < a->n; i++)
-		same = a->frame[i].offset == b->frame[i].offset &&
-		       a->frame[i].line == b->frame[i].line;
-	return same;
-}
-
 /* A finding may have come after its store: when others persisted the line. */
 static bool is_wanted(const struct scan *s, const struct finding_place *p)
 {
 	for (size_t i = 0; i < s->x->bug.n; i++)
-		if (s->x->with.p[i].path && same_path(p, s->x->with.p[i].path))
+		if (s->x->with.p[i].path && finding_same_path(p, s->x->with.p[i].path, true))
 			return true;
 	return false;
 }
@@ -175,7 +166,7 @@ static void open_bugs(struct scan *s, const struct trace_event *e, size_t seen)
 		const struct fix_bug *w = &s->x->with.p[k];
 		bool before = s->seen.p[seen].wanted && w->path && e->num < w->event &&
 			      (w->offset == UINT64_MAX || e->arg[0] % PAGE == w->offset % PAGE) &&
-			      same_path(&s->seen.p[seen].place, w->path);
+			      finding_same_path(&s->seen.p[seen].place, w->path, true);
 		if (w->event == e->num || before)
 			open_bug(s, e, k);
 	}
