@@ -6,6 +6,7 @@
  * proof: with a flush that is too short the finding remains.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fix/internal.h"
@@ -21,27 +22,26 @@ struct counted {
 	const char *number; /* what it calls the number */
 };
 
-/* The word stands there, and one of these signs follows. */
-static bool is_followed(const struct source_function *fn, const char *word, const char *const *sign)
+static bool in_word(char c)
 {
-	const char *end = fn->file->text + fn->body.to;
-	size_t n = strlen(word);
-	for (const char *p = fn->file->text + fn->body.from; n && p + n < end; p++) {
-		if (strncmp(p, word, n) != 0 || isalnum((unsigned char)p[-1]) || p[-1] == '_' ||
-		    isalnum((unsigned char)p[n]) || p[n] == '_')
-			continue;
-		const char *next = p + n + strspn(p + n, " \t");
-		for (size_t i = 0; sign[i]; i++)
-			if (!strncmp(next, sign[i], strlen(sign[i])))
-				return true;
-	}
-	return false;
+	return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool has(const struct counted *c, const char *sign)
+/* Behind the next place of the number in the function; NULL: no more. */
+static const char *next_number(const struct counted *c, const char *after)
 {
-	return memmem(c->fn.file->text + c->fn.body.from, c->fn.body.to - c->fn.body.from, sign,
-		      strlen(sign)) != NULL;
+	const char *begin = c->fn.file->text + c->fn.body.from;
+	const char *end = c->fn.file->text + c->fn.body.to;
+	size_t n = strlen(c->number);
+	for (const char *p = after ? after : begin; n && p + n < end; p++)
+		if (!strncmp(p, c->number, n) && !in_word(p[-1]) && !in_word(p[n]))
+			return p + n;
+	return NULL;
+}
+
+static const char *skip(const char *p)
+{
+	return p + strspn(p, " \t");
 }
 
 static bool is_kept(const struct counted *c)
@@ -65,13 +65,23 @@ static bool passed_on(const struct counted *c)
 	       (s->form == SOURCE_COPY || s->form == SOURCE_STREAM);
 }
 
+/* The text has the number of an expression that counts something else: of several bytes each. */
+static bool is_multiplied(const struct counted *c, const char *behind)
+{
+	const char *before = behind - strlen(c->number) - 1;
+	while (before > c->fn.file->text && strchr(" \t(", *before))
+		before--;
+	return *before == '*' || *skip(behind) == '*' || !strncmp(skip(behind), "<<", 2);
+}
+
 static bool byte_by_byte(const struct counted *c)
 {
-	static const char *const larger[] = { "*", "<<", NULL };
 	const struct source_store *s = &c->w->store;
-	return c->seen && c->site == 1 && c->w->stores != SIZE_MAX && s->bytes == 1 &&
-	       s->form != SOURCE_COPY && s->form != SOURCE_STREAM &&
-	       !is_followed(&c->fn, c->number, larger);
+	bool plain = c->seen && c->site == 1 && c->w->stores != SIZE_MAX && s->bytes == 1 &&
+		     s->form != SOURCE_COPY && s->form != SOURCE_STREAM;
+	for (const char *p = NULL; plain && (p = next_number(c, p));)
+		plain = !is_multiplied(c, p);
+	return plain;
 }
 
 static bool is_size(const struct counted *c)
@@ -81,13 +91,44 @@ static bool is_size(const struct counted *c)
 	       strspn(text + 6, " (");
 }
 
+/* A constant of so many bytes, or the size of a type. */
+static bool says(const char *text, uint64_t bytes)
+{
+	char *end;
+	text = skip(text);
+	return !strncmp(text, "sizeof", 6) ||
+	       (strtoull(text, &end, 0) == bytes && end > text && !in_word(*end));
+}
+
+/* for (i = 0; i < number; i += bytes) */
+static bool is_stepped(const char *behind, uint64_t bytes)
+{
+	const char *step = *skip(behind) == ';' ? skip(behind) + 1 : "";
+	step += strcspn(step, "+;{");
+	return !strncmp(step, "+=", 2) && says(step + 2, bytes);
+}
+
+/* A larger piece: what one of its stores writes. Any other number could be one of words that are stored in groups. */
+static bool is_piece(const char *behind, uint64_t bytes)
+{
+	const char *p = skip(behind);
+	return ((!strncmp(p, "-=", 2) && says(p + 2, bytes)) ||
+		(*p && strchr("/%", *p) && says(p + 1, bytes)) ||
+		(*p == '&' && p[1] != '&' && says(p + 1, bytes - 1)) ||
+		(!strncmp(p, ">>", 2) && says(p + 2, (uint64_t)__builtin_ctzll(bytes)))) ||
+	       is_stepped(behind, bytes);
+}
+
 static bool is_cut(const struct counted *c)
 {
-	static const char *const signs[] = { "-=", "/", ">>", "&", "%", NULL };
-	static const char *const last[] = { ";", NULL }; /* of for (i = 0; i < n; i += 8) */
-	return c->seen && c->site == 1 && c->call->argument[0].to_bytes &&
-	       (is_followed(&c->fn, c->number, signs) ||
-		(is_followed(&c->fn, c->number, last) && has(c, "+=")));
+	uint64_t bytes = c->w->store.bytes;
+	bool found = false;
+	if (!c->seen || c->site != 1 || c->w->stores == SIZE_MAX || bytes < 2 ||
+	    !c->call->argument[0].to_bytes)
+		return false;
+	for (const char *p = NULL; !found && (p = next_number(c, p));)
+		found = is_piece(p, bytes);
+	return found;
 }
 
 static bool is_unseen(const struct counted *c)
@@ -102,7 +143,8 @@ static const struct {
 	{ passed_on, "the function passes it on, as it is, to one that takes bytes" },
 	{ byte_by_byte, "the function stores single bytes" },
 	{ is_size, "the call passes a sizeof" },
-	{ is_cut, "the function cuts it into larger pieces, and takes a pointer to bytes" },
+	{ is_cut,
+	  "the function takes a pointer to bytes, and cuts it into pieces of as many as it stores at once" },
 	{ is_unseen, "the function, whose source is not there, takes a pointer to bytes" },
 };
 

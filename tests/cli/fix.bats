@@ -378,6 +378,17 @@ built() {
 	patch_is_good
 }
 
+@test "… through pointers to bytes, in groups or byte by byte" {
+	for form in GROUPS SINGLES; do
+		built forms.c -D$form
+		run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+		output_has "repaired"
+		run ! grep 'persist(.*, 10);$' p.patch
+		patch_is_good
+		rm -rf app t pool
+	done
+}
+
 @test "parts of a struct that is not aligned are flushed as a whole" {
 	built forms.c -DPARTS
 	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t

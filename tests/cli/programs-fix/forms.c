@@ -102,6 +102,33 @@ static void change(struct pool *p)
 	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	copy(p->word, source, 10);
 }
+#elif defined GROUPS   /* words, two at a time, through pointers to bytes */
+static __attribute__((noinline)) void copy(char *to, const char *from, size_t n)
+{
+	uint64_t *word = (uint64_t *)to;
+	for (const uint64_t *next = (const uint64_t *)from; n >= 2; n -= 2) {
+		*word++ = *next++;
+		*word++ = *next++;
+	}
+}
+
+static void change(struct pool *p)
+{
+	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	copy((char *)p->word, (const char *)source, 10);
+}
+#elif defined SINGLES  /* words, byte by byte */
+static __attribute__((noinline)) void copy(char *to, const char *from, size_t n)
+{
+	for (size_t i = 0; i < 8 * n; i++)
+		*to++ = *from++;
+}
+
+static void change(struct pool *p)
+{
+	const uint64_t source[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	copy((char *)p->word, (const char *)source, 10);
+}
 #elif defined PARTS
 static void change(struct pool *p)
 {
