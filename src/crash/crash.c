@@ -83,6 +83,8 @@ static int find_operations(struct crash *c, struct err *err)
 		  (relied && find_breaches(c, ops, err));
 	if (!bad && o->listen && !o->ops_file)
 		crash_ops_narrow(c->h);
+	if (!bad && o->listen)
+		crash_ops_settle(c->h);
 	char *found = bad ? NULL : infer_ops_sentence(ops);
 	if (found)
 		c->h->ops_found = xasprintf("%s: %s", judged ? "judged" : "orders of", found);

@@ -80,7 +80,9 @@ struct crash_op {
 	uint64_t stored;     /* its own last store; not known: its end */
 	uint64_t
 		answered; /* when it was acknowledged, if it is `said`: narrow.c may have put its end before it */
-	size_t number; /* from 1, as it was found */
+	uint64_t
+		settled; /* behind it, all that was ever stored is guaranteed; 0: that is not known */
+	size_t number;   /* from 1, as it was found */
 	uint32_t thread;
 	bool said;       /* it is acknowledged when it ends; if not, a crash may still lose it */
 	bool sure;       /* the program or its user says that it is one */

@@ -33,7 +33,7 @@ bool crash_span_of(const struct crash_history *h, uint64_t event, struct crash_s
 
 bool crash_op_owed(const struct crash_op *op, uint64_t event)
 {
-	return op->said && op->answered < event;
+	return (op->said && op->answered < event) || (op->settled && op->settled < event);
 }
 
 uint64_t crash_span_due(const struct crash_history *h, const struct crash_span *s, size_t far)

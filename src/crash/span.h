@@ -32,5 +32,7 @@ void crash_ops_chain(struct crash_history *);
 void crash_op_free(struct crash_op *);
 /* narrow.c: those that overlap last only as long as a crash may leave part of what they store. */
 void crash_ops_narrow(struct crash_history *);
+/* settled.c: sets `settled` of all. */
+void crash_ops_settle(struct crash_history *);
 
 #endif

@@ -157,6 +157,16 @@ expected() {
 	jq -e '[.findings[] | .kind] == ["half-operation"]' r.json
 }
 
+@test "what was persistent already must stay, though nobody has acknowledged it" {
+	said r.json --probe "$(probe)" -- renew unmarked
+	diff <(found r.json) <(expected renew)
+	jq -e '.findings[0].message | endswith("operations 1 to 2, which had ended, are gone")' r.json
+	for way in good batch; do
+		said r.json --probe "$(probe)" -- "$way" unmarked
+		jq -e '.findings == []' r.json
+	done
+}
+
 @test "a bug that shows as one lost operation and one half is told once, with both" {
 	said r.json --probe "$(probe)" -- lopsided
 	diff <(found r.json) <(expected lopsided)
