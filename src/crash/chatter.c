@@ -84,9 +84,20 @@ const char *crash_chatter_in(const char *was, const char *before, const char *af
 	return more;
 }
 
+static size_t lines_in(const char *text)
+{
+	size_t n = 0;
+	for (; *text; text = next_line(text))
+		n++;
+	return n;
+}
+
 /* The first message, malloc'ed; entries may be in another order. NULL: there is none. */
 static char *message_in(const char *was, const char *before, const char *after)
 {
+	size_t n = lines_in(was);
+	if (n <= lines_in(before) && n <= lines_in(after))
+		return NULL; /* not one line more */
 	char *line = NULL, *w = NULL, *b = NULL, *a = NULL;
 	const char *more = crash_chatter_in(was, before, after);
 	if (!more) {

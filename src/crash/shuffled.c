@@ -45,6 +45,8 @@ static uint64_t look_of(const char *word)
 /* Puts words in order if there are several, all of which look alike. */
 static bool sort_words(char *line)
 {
+	if (!line[strcspn(line, BETWEEN)])
+		return false; /* one word: most lines of long outputs */
 	VEC(char *) word = { 0 };
 	char *copy = xstrdup(line), *rest = copy, *to = line;
 	bool alike = true;
@@ -70,13 +72,21 @@ static bool sort_words(char *line)
 	return alike;
 }
 
+static char *copy_of(const char *text, size_t n)
+{
+	char *copy = xmalloc(n + 1);
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return copy;
+}
+
 char *crash_in_order(const char *text)
 {
 	const char *then = strstr(text, RUNNER_THEN);
 	size_t n = then ? (size_t)(then - text) : strlen(text);
 	VEC(char *) line = { 0 };
 	struct buf out = { 0 };
-	char *copy = xasprintf("%.*s", (int)n, text), *rest = copy;
+	char *copy = copy_of(text, n), *rest = copy;
 	for (char *l; (l = strsep(&rest, "\n"));) {
 		(void)sort_words(l);
 		if (*l ||
@@ -85,8 +95,10 @@ char *crash_in_order(const char *text)
 	}
 	if (line.n)
 		qsort(line.p, line.n, sizeof *line.p, by_text);
-	for (size_t i = 0; i < line.n; i++)
-		buf_printf(&out, "%s\n", line.p[i]);
+	for (size_t i = 0; i < line.n; i++) {
+		buf_puts(&out, line.p[i]);
+		buf_puts(&out, "\n");
+	}
 	buf_puts(&out, then ? then : "");
 	buf_add(&out, "", 1);
 	VEC_FREE(&line);
@@ -94,9 +106,21 @@ char *crash_in_order(const char *text)
 	return out.p;
 }
 
+/* So many bytes of whole lines have both in common at their begin, in front of what --continue prints. */
+static size_t same_begin(const char *a, const char *b)
+{
+	const char *then = strstr(a, RUNNER_THEN);
+	size_t most = then ? (size_t)(then - a) : SIZE_MAX, same = 0;
+	for (size_t i = 0; i < most && a[i] && a[i] == b[i]; i++)
+		if (a[i] == '\n')
+			same = i + 1;
+	return same;
+}
+
 bool crash_same_but_order(const char *a, const char *b)
 {
-	char *x = crash_in_order(a), *y = crash_in_order(b);
+	size_t skip = same_begin(a, b); /* of megabytes, all but a few lines */
+	char *x = crash_in_order(a + skip), *y = crash_in_order(b + skip);
 	bool same = !strcmp(x, y);
 	free(x);
 	free(y);
@@ -130,7 +154,7 @@ static void take_entries(struct entries *e, const char *text)
 	for (size_t n; *text; text += n + (text[n] == '\n')) {
 		char *line, *sorted;
 		n = strcspn(text, "\n");
-		line = xasprintf("%.*s", (int)n, text);
+		line = copy_of(text, n);
 		sorted = xstrdup(line);
 		if (!sort_words(sorted))
 			add_entry(e, text, n);

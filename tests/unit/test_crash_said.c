@@ -154,6 +154,8 @@ static void the_order_of_entries_is_no_promise(void **state)
 		{ "3 5 5 40\n", "3 5 40\n", "3 5 40 17\n", false, false }, /* one is there twice */
 		{ "\nb\n", "a\nb\n", "b\n", false, false }, /* one has lost its text */
 		{ "b\na", "a\nb\n", "a\nb\nc\n", false, true },
+		{ "1\n2\nb\na\n", "1\n2\na\nb\n", "1\n2\n", false, true }, /* the same begin */
+		{ "12\n3\n", "1\n32\n", "1\n2\n", false, false },
 		{ "11\n10\n", "10\n11\n", "10\n12\n", true, false }, /* answers */
 		{ "2\n1\n" RUNNER_THEN "7\n8\n", "1\n2\n" RUNNER_THEN "7\n8\n", "1\n", true, true },
 		{ "1\n2\n" RUNNER_THEN "8\n7\n", "1\n2\n" RUNNER_THEN "7\n8\n", "1\n", true,
