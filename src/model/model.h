@@ -170,8 +170,8 @@ uint64_t model_location(struct model *, uint32_t process, uint64_t addr);
 /* The place of an event. */
 model_where model_where_of(struct model *, const struct trace_event *);
 /*
- * The places that wrote open bytes of the line, in the order of writing: a byte belongs to the last that
- * has it, and those before have written it as well. Very long lists lack the oldest.
+ * The places that wrote open bytes of the line: a byte belongs to the last that has it, and those before have
+ * written it as well, in whatever order. Very long lists lack some of these.
  */
 struct model_writer {
 	uint64_t mask;

@@ -2,25 +2,28 @@
 /*
  * Who wrote the bytes of a line that are still open.
  *
- * A line remembers one number: that of a set of (place, bytes), in the order of writing. Sets never
+ * A line remembers one number: that of a set of (place, bytes). Sets never
  * change; adding a writer, or taking away bytes that have become persistent, leads to another
  * set. Lines that hold objects of one type go through the same few sets, so there are far fewer sets than
  * lines, and the step from one to the next is nearly always found among the recent ones.
  *
  *     line 17 ──┐                    ┌──────────────────────────┐
- *     line 23 ──┼──▶ set 5: ────────▶│ init:12  bytes 0-15      │  the first writer
- *     line 99 ──┘                    │ link:40  bytes 8-15      │  … whose bytes 8-15 it overwrote
+ *     line 23 ──┼──▶ set 5: ────────▶│ init:12  bytes 8-15      │  overwritten …
+ *     line 99 ──┘                    │ init:12  bytes 0-7       │
+ *                                    │ link:40  bytes 8-15      │  … by this one
  *                                    └──────────────────────────┘
  *
- * Sets are bounded: the oldest writers are forgotten when there are too many, of a line or in all.
+ * A set has what was overwritten first, by the numbers of the places, then what belongs to each, by
+ * theirs: in what order the former came does not matter. So places that take turns come to a few sets again and again.
+ * Sets are bounded: of those that were overwritten some are forgotten when there are too many, of a line or in all.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/internal.h"
 
-#define MOST 12u           /* writers of one set */
-#define ENTRIES_FREE 4096u /* writers of all sets: so many in any case … */
+#define MOST 32u           /* entries of one set */
+#define ENTRIES_FREE 4096u /* entries of all sets: so many in any case … */
 #define PER_LINE 1u        /* … and so many for each line */
 #define RECENT_HASH 0x9e3779b97f4a7c15ull
 
@@ -66,35 +69,74 @@ static uint32_t intern(struct model *m, const struct model_writer *e, size_t n)
 	return (uint32_t)(w->set.n - 1);
 }
 
-/* What is left of a set without these bytes; the place `again` writes them once more. */
-static size_t without(const struct model *m, uint32_t set, uint64_t mask, model_where again,
-		      struct model_writer out[MOST])
+/* Whose bytes are how many of a line, and which it wrote before another did. */
+struct author {
+	model_where where;
+	uint64_t own, old;
+};
+struct authors {
+	struct author a[MOST + 1]; /* by place */
+	size_t n;
+};
+
+static struct author *author_of(struct authors *all, model_where where)
 {
-	const struct writer_set *s = set ? &m->writers.set.p[set] : NULL;
-	size_t n = 0;
-	for (size_t i = 0; s && i < s->n; i++) {
-		const struct model_writer *e = &m->writers.entry.p[s->first + i];
-		bool less = again == MODEL_NOBODY || e->where == again;
-		uint64_t left = less ? e->mask & ~mask : e->mask;
-		if (left)
-			out[n++] = (struct model_writer){ .mask = left, .where = e->where };
+	size_t i = 0;
+	while (i < all->n && all->a[i].where < where)
+		i++;
+	if (i == all->n || all->a[i].where != where) {
+		memmove(all->a + i + 1, all->a + i, (all->n - i) * sizeof *all->a);
+		all->a[i] = (struct author){ .where = where };
+		all->n++;
 	}
-	return n;
+	return &all->a[i];
 }
 
-/* The step from one set to another; `where` MODEL_NOBODY: the bytes are persistent. */
+static void take_apart(const struct model *m, uint32_t set, struct authors *out)
+{
+	const struct writer_set *s = &m->writers.set.p[set];
+	uint64_t taken = 0;
+	for (uint32_t i = s->n; i-- > 0;) {
+		const struct model_writer *e = &m->writers.entry.p[s->first + i];
+		struct author *a = author_of(out, e->where);
+		a->own |= e->mask & ~taken;
+		a->old |= e->mask & taken;
+		taken |= e->mask;
+	}
+}
+
+/* The place writes these bytes, or, if it is MODEL_NOBODY, they are persistent. */
+static void pass_on(struct authors *all, uint64_t mask, model_where where)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct author *a = &all->a[i];
+		uint64_t lost = where == MODEL_NOBODY || a->where == where ? 0 : a->own & mask;
+		a->old = (a->where == where || where == MODEL_NOBODY ? a->old & ~mask : a->old) |
+			 lost;
+		a->own &= ~mask;
+	}
+	if (where != MODEL_NOBODY)
+		author_of(all, where)->own |= mask;
+}
+
+/* The step from one set to another. */
 static uint32_t step(struct model *m, uint32_t set, uint64_t mask, model_where where)
 {
-	struct model_writer e[MOST + 1];
-	size_t n = without(m, set, mask, where, e);
-	if (where == MODEL_NOBODY)
-		return intern(m, e, n);
-	if (n && e[n - 1].where == where) {
-		e[n - 1].mask |= mask;
-	} else {
-		e[n++] = (struct model_writer){ .mask = mask, .where = where };
-	}
-	return n > MOST ? intern(m, e + 1, n - 1) : intern(m, e, n);
+	struct authors all = { .n = 0 };
+	struct model_writer e[2 * (MOST + 1)];
+	size_t n = 0;
+	if (set)
+		take_apart(m, set, &all);
+	pass_on(&all, mask, where);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.a[i].old)
+			e[n++] = (struct model_writer){ .mask = all.a[i].old,
+							.where = all.a[i].where };
+	for (size_t i = 0; i < all.n; i++)
+		if (all.a[i].own)
+			e[n++] = (struct model_writer){ .mask = all.a[i].own,
+							.where = all.a[i].where };
+	return n > MOST ? intern(m, e + (n - MOST), MOST) : intern(m, e, n);
 }
 
 static void change(struct model *m, struct model_flight *f, uint64_t mask, model_where where)

@@ -395,6 +395,31 @@ static void equal_writers_are_one_set(void **state)
 	model_free(m);
 }
 
+#define AUTHORS 24u
+
+/* A line to which many places store by turns, without any flush, keeps all of them, however long that goes on. */
+static void all_that_take_turns_are_kept(void **state)
+{
+	(void)state;
+	struct model *m = model_new(model_find("adr"), &defs, NULL);
+	uint32_t random = 1;
+	counter = 0;
+	struct trace_event e = map_event();
+	model_feed(m, &e);
+	for (uint32_t i = 0; i < 60000; i++) {
+		e = store_event(1, 8, 8, false);
+		random = random * 1664525u + 1013904223u;
+		e.ctx = i < 1000 || i % 1000 == 0 ? 1 + (random >> 16) % AUTHORS : 1 + i % 2;
+		model_feed(m, &e);
+	}
+	size_t n;
+	const struct model_writer *w = model_writers(m, model_line_at(m, 0, BASE + 8), &n);
+	assert_int_equal(n, AUTHORS);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(w[i].mask, 0xff00);
+	model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +433,7 @@ int main(void)
 		cmocka_unit_test(an_unlinked_file_has_nothing_to_lose),
 		cmocka_unit_test(bytes_that_stay_the_same_are_told_from_others),
 		cmocka_unit_test(equal_writers_are_one_set),
+		cmocka_unit_test(all_that_take_turns_are_kept),
 		cmocka_unit_test(a_line_costs_less_than_100_bytes),
 	};
 	return cmocka_run_group_tests_name("model", tests, setup, teardown);
