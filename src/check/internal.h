@@ -60,17 +60,17 @@ struct check_listener {
 };
 
 /* targets.c: which places in PM pointers lead to, and which places store such pointers. */
-#define TARGETS_WAITING 16u
+enum { TARGETS_WAITING = 16, TARGETS_RECENT = 256 };
 struct target_chunk {
 	uint64_t number, *bits;
 };
 struct targets {
 	struct hmap chunk;  /* location / CHUNK -> bits, one for 16 bytes */
 	struct hmap offset; /* the same for numbers that may be offsets in the file */
-	struct target_chunk last_chunk, last_offset; /* of each, the one used last */
-	uint64_t lo, hi;                             /* where PM is mapped, roughly */
-	VEC(uint8_t) pointers;                       /* by model_where: it has stored one */
-	struct target_bit { /* yet to be set: their memory was asked for, and comes meanwhile */
+	struct target_chunk chunks[TARGETS_RECENT], offsets[TARGETS_RECENT]; /* … used of late */
+	uint64_t lo, hi;       /* where PM is mapped, roughly */
+	VEC(uint8_t) pointers; /* by model_where: it has stored one */
+	struct target_bit {    /* yet to be set: their memory was asked for, and comes meanwhile */
 		uint64_t *word, bit;
 	} waiting[TARGETS_WAITING];
 	uint32_t nwaiting; /* … so far */

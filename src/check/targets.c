@@ -55,8 +55,9 @@ static uint64_t *bits_of(struct hmap *map, uint64_t loc, bool make)
 	return bits;
 }
 
-static void set(struct targets *t, struct hmap *map, struct target_chunk *last, uint64_t loc)
+static void set(struct targets *t, struct hmap *map, struct target_chunk *recent, uint64_t loc)
 {
+	struct target_chunk *last = &recent[loc / CHUNK % TARGETS_RECENT];
 	unsigned bit = (unsigned)(loc % CHUNK / GRAIN);
 	if (!last->bits || last->number != loc / CHUNK)
 		*last = (struct target_chunk){ loc / CHUNK, bits_of(map, loc, true) };
@@ -80,7 +81,7 @@ static void add(struct check *c, const struct trace_event *e, uint64_t target)
 	uint64_t loc = model_location(c->model, e->process, target);
 	if (!loc)
 		return;
-	set(t, &t->chunk, &t->last_chunk, loc);
+	set(t, &t->chunk, t->chunks, loc);
 	model_where w = model_where_of(c->model, e);
 	while (t->pointers.n <= w)
 		VEC_PUSH(&t->pointers, 0);
@@ -110,7 +111,7 @@ void check_targets_store(struct check *c, const struct trace_event *e)
 		if (value >= t->lo && value < t->hi)
 			add(c, e, value);
 		else if (check_targets_may_be_offset(c, value))
-			set(t, &t->offset, &t->last_offset, base_of(c, e) + value);
+			set(t, &t->offset, t->offsets, base_of(c, e) + value);
 	}
 }
 
