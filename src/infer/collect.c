@@ -31,6 +31,8 @@ void infer_collect_op(struct infer_collect *c, const struct infer_thread *t,
 				     .said = k->said,
 				     .process = t->process,
 				     .thread = t->thread,
+				     .site = k->site,
+				     .target = k->target,
 				     .name = infer_collect_name(c, t->process, k->target) }));
 }
 

@@ -31,6 +31,8 @@ struct infer_op {
 	uint32_t process; /* whose thread it is … */
 	uint32_t thread;  /* … as in struct trace_event */
 	uint32_t name;    /* for infer_op_name */
+	uint64_t site;    /* of a call: the instruction that makes it; otherwise 0 */
+	uint64_t target;  /* … and what it calls */
 	char *input;      /* what the program had read for it, or NULL: it is not known */
 	char *output;     /* what it said, likewise */
 	/* It may be several, the others beginning with these events; in order, NULL: it is one. */

@@ -25,6 +25,10 @@ struct infer_covered {
 };
 struct infer_covered infer_ops_covered(struct trace_reader *);
 
+/* steps.c: are the calls that would be taken otherwise only steps of these operations? -1: err. */
+int infer_ops_are_steps(const struct infer_ops *calls, const struct infer_ops *of,
+			struct trace_reader *, struct err *);
+
 #define INFER_NAMES 64u /* kinds of requests that are told apart by name */
 
 /* collect.c: walks through a trace (walk.h) and takes calls as operations. */

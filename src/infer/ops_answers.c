@@ -11,7 +11,10 @@
  *	}
  *
  * Evidence: the same statement says something again and again, each time after a change, so often that it says so more often than
- * not without any call that would be taken otherwise (ops_inferred.c). Who only says how far it is does that in several statements.
+ * not without any call that would be taken otherwise (ops_inferred.c), or these calls are only steps on the way to it (steps.c). Who
+ * only says how far it is does that in several statements.
+ *
+ * Whoever forks a child for each piece of work has it answer at the same addresses each time: which process that is plays no part.
  *
  * Nothing tells opening from the first operation where it is in the same stretch: where a file is made, or PM is mapped, before the first
  * answer, that one is none.
@@ -31,16 +34,25 @@ struct speaker {
 
 struct answers {
 	struct infer_ops *ops;
-	struct hmap at; /* process, site and call path -> speaker */
+	const struct trace_defs *defs;
+	struct hmap at; /* call path -> speaker */
 	VEC(struct speaker) speaker;
 	bool changes; /* since anything was said */
 	bool opens;   /* before the first answer */
 	uint64_t begin, end;
 };
 
-static uint64_t speaks(const struct trace_event *e)
+/* Numbers of sites and of calls are those of a process; addresses are the same in those that it forks. */
+static uint64_t speaks(const struct answers *a, const struct trace_event *e)
 {
-	return hash_mix((uint64_t)e->process << 32 | e->site, e->ctx);
+	const struct trace_site_def *site = trace_site(a->defs, e->process, e->site);
+	uint64_t path = site ? site->ip : e->site;
+	for (uint32_t at = e->ctx; at >= TRACE_CTX_FIRST;) {
+		const struct trace_ctx_def *d = trace_ctx(a->defs, e->process, at);
+		path = hash_mix(path, d ? d->call_ip : at);
+		at = d ? d->parent : 0;
+	}
+	return path;
 }
 
 static void look(struct answers *a, const struct trace_event *e)
@@ -49,8 +61,9 @@ static void look(struct answers *a, const struct trace_event *e)
 	a->changes |= infer_changes(e);
 	if (e->kind != TRACE_OUTPUT || !a->changes)
 		return;
-	if (!hmap_get(&a->at, speaks(e), &i)) {
-		hmap_put(&a->at, speaks(e), i = a->speaker.n);
+	uint64_t path = speaks(a, e);
+	if (!hmap_get(&a->at, path, &i)) {
+		hmap_put(&a->at, path, i = a->speaker.n);
 		VEC_PUSH(&a->speaker, ((struct speaker){ 0 }));
 	}
 	a->speaker.p[i].answers++;
@@ -77,7 +90,7 @@ static void take(struct answers *a, size_t speaker, const struct trace_event *e)
 	}
 	if (!a->ops->op.n && (e->kind == TRACE_NODE_NEW || e->kind == TRACE_MAP))
 		a->opens = true;
-	if (e->kind != TRACE_OUTPUT || !a->changes || !hmap_get(&a->at, speaks(e), &i) ||
+	if (e->kind != TRACE_OUTPUT || !a->changes || !hmap_get(&a->at, speaks(a, e), &i) ||
 	    i != speaker)
 		return;
 	VEC_PUSH(&a->ops->op, ((struct infer_op){ .begin = a->begin,
@@ -128,8 +141,12 @@ static int better(struct infer_ops *ops, struct trace_reader *reader,
 	VEC_PUSH(&calls.name, xstrdup(""));
 	if (!failed)
 		failed = infer_ops_inferred(&calls, reader, opts, err);
-	if (!failed && !most_without(ops, &calls))
+	int good = failed ? -1 : most_without(ops, &calls);
+	if (!good)
+		good = infer_ops_are_steps(&calls, ops, reader, err);
+	if (!good)
 		infer_ops_forget(ops);
+	failed = failed || good < 0 ? -1 : 0;
 	infer_ops_forget(&calls);
 	for (size_t i = 0; i < calls.name.n; i++)
 		free(calls.name.p[i]);
@@ -141,7 +158,7 @@ static int better(struct infer_ops *ops, struct trace_reader *reader,
 int infer_ops_answers(struct infer_ops *ops, struct trace_reader *reader,
 		      const struct infer_ops_opts *opts, struct err *err)
 {
-	struct answers a = { .ops = ops };
+	struct answers a = { .ops = ops, .defs = trace_defs(reader) };
 	struct trace_event e;
 	struct err ignored = { 0 };
 	int failed;
