@@ -69,7 +69,8 @@ uint64_t crash_gen_event(const struct crash_gen *);
 const uint32_t *crash_gen_open(struct crash_gen *, size_t *n);
 /*
  * Some of them, if there are many: a program that fills an area has thousands of open lines, and
- * losing any one of them is like losing any other. A few for each place that stored to them.
+ * losing any one of them is like losing any other. A few for each place that stored to them; first one of each event, then the
+ * second ones, and so on.
  */
 const uint32_t *crash_gen_some(struct crash_gen *, size_t *n);
 uint32_t crash_gen_lo(const struct crash_gen *, uint32_t line);
@@ -98,6 +99,9 @@ struct crash_walk {
 enum crash_walk_kind { CRASH_WALK_NOT_LO, CRASH_WALK_NOT_HI };
 bool crash_gen_walk(struct crash_gen *, struct crash_walk *, enum crash_walk_kind, uint32_t *line,
 		    uint32_t *version);
+/* What one system call has written to several lines, as a whole: it alone is there, the newest first; or it alone is not, the oldest
+ * first. False: there are no more than k. */
+bool crash_gen_whole(struct crash_gen *, enum crash_walk_kind, size_t k, struct crash_state *);
 
 /* Puts a line at a version; all open lines at lo. */
 void crash_gen_set(struct crash_gen *, struct crash_state *, uint32_t line, uint32_t version);

@@ -2,8 +2,8 @@
 /*
  * Everything that is not guaranteed is lost, except that one line has run ahead, or two.
  *
- * First each open line by itself, at some of its versions (see crash_gen_pick); then pairs of
- * lines, both at hi. There may be very many pairs, so the lines are put in the order in which
+ * First all that one write has stored to several lines; then each open line by itself, at some of its versions (see crash_gen_pick);
+ * then pairs of lines, both at hi. There may be very many pairs, so the lines are put in the order in which
  * they became open, and neighbours come first, then next neighbours, and so on:
  *
  *      a b c d    ab bc cd   ac bd   ad
@@ -20,6 +20,7 @@ struct since {
 };
 struct ahead {
 	struct crash_walk walk;
+	bool alone;      /* whole writes are done */
 	bool pairs;      /* the walk is over */
 	size_t i, apart; /* the next pair: since[i] and since[i + apart] */
 	size_t made;
@@ -83,6 +84,9 @@ static bool at_point(struct crash_gen *gen, void *own, uint64_t step, struct cra
 	uint32_t line, version;
 	if (step == 0)
 		reset(a);
+	if (!a->alone && crash_gen_whole(gen, CRASH_WALK_NOT_LO, step, out))
+		return true;
+	a->alone = true;
 	if (!a->pairs && crash_gen_walk(gen, &a->walk, CRASH_WALK_NOT_LO, &line, &version)) {
 		crash_gen_lost(gen, out);
 		crash_gen_set(gen, out, line, version);
@@ -113,7 +117,7 @@ static void stop(void *own)
 
 const struct crash_strategy crash_strategy_ahead = {
 	.name = "ahead",
-	.about = "what is guaranteed, and one line or two that ran ahead",
+	.about = "what is guaranteed, and one write, one line or two that ran ahead",
 	.start = start,
 	.next = next,
 	.stop = stop,
