@@ -13,6 +13,7 @@
 
 struct touch {
 	uint32_t line, upto;
+	uint32_t data; /* … as of the newest change of the file's size: what fdatasync brings */
 };
 typedef VEC(struct touch) touches;
 struct renamed {
@@ -74,7 +75,7 @@ static void find_units(struct build *b)
 	const struct trace_entry *e;
 	size_t n = 0;
 	for (; (e = trace_tree_entry(b->h->tree, n)); n++)
-		for (size_t k = 1; k < e->at.n && !crash_scratch_only(b->h, e); k++)
+		for (size_t k = crash_scratch_only(b->h, e) ? e->at.n : 1; k < e->at.n; k++)
 			VEC_PUSH(&m->change, ((struct renamed){ e->at.p[k].event, (uint32_t)n }));
 	m->unit = xmalloc((n + 1) * sizeof *m->unit);
 	m->last = xcalloc(n + 1, sizeof *m->last);
@@ -152,23 +153,37 @@ static uint32_t add_change(struct build *b, uint64_t unit)
 	return crash_build_find_line(b->h, b->h->meta, unit * 8);
 }
 
-static void touch(struct build *b, uint32_t node, uint32_t line)
+static struct touch *touch(struct build *b, uint32_t node, uint32_t line)
 {
 	struct meta *m = b->meta;
 	uint64_t key = (uint64_t)node << 32 | line, at;
 	if (node >= trace_nodes(b->defs))
-		return;
+		return NULL;
 	if (!hmap_get(&m->touch_at, key, &at)) {
 		hmap_put(&m->touch_at, key, at = m->touch[node].n);
-		VEC_PUSH(&m->touch[node], ((struct touch){ line, 0 }));
+		VEC_PUSH(&m->touch[node], ((struct touch){ .line = line }));
 	}
 	m->touch[node].p[at].upto = b->unit.p[line].hi;
+	return &m->touch[node].p[at];
 }
 
+/* A size has changed: that is data, and the journal has it behind all that touched the node so far. */
+static void touch_data(struct build *b, uint32_t node)
+{
+	touches *t = &b->meta->touch[node];
+	for (size_t i = 0; i < t->n; i++)
+		t->p[i].data = t->p[i].upto;
+}
+
+/* That a file was made is data, too: without that there is none. */
 static void touch_thing(struct build *b, uint32_t thing, uint32_t line)
 {
+	struct touch *t = NULL;
 	if (thing != TRACE_NOTHING)
-		touch(b, trace_tree_thing(b->h->tree, thing)->node, line);
+		t = touch(b, trace_tree_thing(b->h->tree, thing)->node, line);
+	if (t && (b->ev->kind == TRACE_NODE_NEW ||
+		  trace_tree_thing(b->h->tree, thing)->kind != TRACE_IS_FILE))
+		t->data = t->upto;
 }
 
 static void change_name(struct build *b, uint32_t entry)
@@ -211,6 +226,7 @@ void crash_build_meta_size(struct build *b, uint32_t file, bool cut)
 		return;
 	uint32_t line = b->h->size_line[file] = add_change(b, file);
 	touch(b, m->node[file], line);
+	touch_data(b, m->node[file]);
 	if (cut && b->h->model->appended)
 		crash_build_raise(b, line, b->unit.p[line].hi);
 }
@@ -220,8 +236,10 @@ void crash_build_meta_size(struct build *b, uint32_t file, bool cut)
 static void raise_touched(struct build *b, uint32_t node)
 {
 	const touches *t = &b->meta->touch[node];
+	bool data = b->h->model->datasync && b->ev->kind == TRACE_NODE_SYNC &&
+		    b->ev->arg[1] == TRACE_SYNC_DATA;
 	for (size_t i = 0; i < t->n; i++)
-		crash_build_raise(b, t->p[i].line, t->p[i].upto);
+		crash_build_raise(b, t->p[i].line, data ? t->p[i].data : t->p[i].upto);
 	crash_build_logged_sync(b, node);
 }
 

@@ -60,6 +60,8 @@ struct model_ops {
 	uint8_t files;              /* enum model_files; if it is not AT_ONCE: */
 	bool appended; /* what is appended is there with the size that shows it; a cut is, at once */
 	bool replaces; /* what replaces another file by rename is there before it does */
+	/* fdatasync of a file brings its names only as they were when it was made, or its size last changed. */
+	bool datasync;
 };
 /* By name; the name NULL stands for the default, the first. NULL: no such model. */
 const struct model_ops *model_find(const char *name);

@@ -34,7 +34,7 @@ static const struct model_ops models[] = {
 	  .effect = { WRITTEN_BACK }, .files = MODEL_FILES_APART },
 	{ "ext4", "files on ext4, data=ordered: names in order, data before its size",
 	  .unit = MODEL_PAGE, .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL,
-	  .appended = true, .replaces = true },
+	  .appended = true, .replaces = true, .datasync = true },
 	{ "xfs", "files on XFS: like ext4, but a rename does not wait for data", .unit = MODEL_PAGE,
 	  .effect = { WRITTEN_BACK }, .files = MODEL_FILES_JOURNAL, .appended = true },
 	{ "btrfs", "files on Btrfs: names in order, but those that are synced come first",
