@@ -86,20 +86,34 @@ static void bring(struct build *b, const struct named *n)
 	VEC_PUSH(l, ((struct crash_logged){ b->ev->num, upto }));
 }
 
-/* The node's own names, and those of the folders that they are in. */
-static void bring_own(struct build *b, uint32_t node)
+/* The node is reached by this sync for the first time. */
+static bool reach(struct build *b, uint32_t node)
 {
 	struct logged *l = b->logged;
 	if (node == TRACE_NO_NODE || l->done[node] == b->ev->num + 1)
-		return;
+		return false;
 	l->done[node] = b->ev->num + 1;
-	for (size_t i = 0; i < l->node[node].n; i++) {
-		const struct named *n = &l->node[node].p[i];
-		if (n->own) {
+	return true;
+}
+
+/* The node's own names, and those of the folders that they are in. */
+static void bring_own(struct build *b, uint32_t node)
+{
+	VEC(uint32_t) left = { 0 };
+	if (reach(b, node))
+		VEC_PUSH(&left, node);
+	while (left.n) {
+		node = left.p[--left.n];
+		for (size_t i = 0; i < b->logged->node[node].n; i++) {
+			const struct named *n = &b->logged->node[node].p[i];
+			if (!n->own)
+				continue;
 			bring(b, n);
-			bring_own(b, n->folder);
+			if (reach(b, n->folder))
+				VEC_PUSH(&left, n->folder);
 		}
 	}
+	VEC_FREE(&left);
 }
 
 void crash_build_logged_sync(struct build *b, uint32_t node)

@@ -25,7 +25,7 @@ void crash_names_index(struct crash_history *h)
 	const struct trace_entry *e;
 	size_t n = 0;
 	for (size_t i = 0; (e = trace_tree_entry(h->tree, i)); i++)
-		for (size_t k = 1; k < e->at.n && !crash_scratch_only(h, e); k++)
+		for (size_t k = crash_scratch_only(h, e) ? e->at.n : 1; k < e->at.n; k++)
 			VEC_PUSH(&h->renamed, e->at.p[k].event);
 	for (uint32_t i = 0; i < trace_tree_things(h->tree); i++) {
 		const struct trace_thing *g = trace_tree_thing(h->tree, i);

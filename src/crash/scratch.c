@@ -21,29 +21,37 @@ struct scratch {
 	struct crash_history *h;
 	uint8_t *lies,
 		*stays; /* by thing: in such folders only; elsewhere too, before, or at the end */
-	bool used[FOLDERS]; /* … for data */
+	uint32_t folder[FOLDERS]; /* things; TRACE_NOTHING: it does not occur */
+	bool used[FOLDERS];       /* … for data */
 };
 
-/* Is it the folder of this path? */
-static bool is_at(const struct crash_history *h, uint32_t folder, const char *path)
+/* What is in a folder at the end, by name. */
+static uint32_t find_in(const struct crash_history *h, uint32_t folder, const char *name,
+			size_t len)
 {
 	const struct trace_entry *e;
-	const char *name = strrchr(path, '/');
-	if (name == NULL)
-		return folder == 0;
-	char *above = xasprintf("%.*s", (int)(name - path), path);
-	bool found = false;
-	for (size_t i = 0; !found && (e = trace_tree_entry(h->tree, i)); i++)
-		found = e->at.p[e->at.n - 1].thing == folder && !strcmp(e->name, name + 1) &&
-			is_at(h, e->folder, above);
-	free(above);
-	return found;
+	for (size_t i = 0; (e = trace_tree_entry(h->tree, i)); i++)
+		if (e->folder == folder && strlen(e->name) == len && !memcmp(e->name, name, len))
+			return e->at.p[e->at.n - 1].thing;
+	return TRACE_NOTHING;
 }
 
-static size_t folder_of(const struct crash_history *h, uint32_t folder)
+/* What is at an absolute path at the end; the root is 0. */
+static uint32_t find_path(const struct crash_history *h, const char *path)
+{
+	uint32_t thing = 0;
+	while (*path && thing != TRACE_NOTHING) {
+		size_t len = strcspn(++path, "/");
+		thing = find_in(h, thing, path, len);
+		path += len;
+	}
+	return thing;
+}
+
+static size_t folder_of(const struct scratch *s, uint32_t folder)
 {
 	size_t i = 0;
-	while (i < FOLDERS && !is_at(h, folder, folders[i]))
+	while (i < FOLDERS && s->folder[i] != folder)
 		i++;
 	return i;
 }
@@ -68,21 +76,20 @@ static void look_at(struct scratch *s, const struct trace_entry *e, size_t folde
 	}
 }
 
-/* The folder of each entry is looked up once. */
-static void look(struct scratch *s, size_t *at)
+static void look(struct scratch *s)
 {
 	const struct trace_entry *e;
-	for (size_t i = 0; (e = trace_tree_entry(s->h->tree, i)); i++) {
-		size_t *folder = &at[e->folder];
-		if (!*folder)
-			*folder = folder_of(s->h, e->folder) + 1;
-		look_at(s, e, *folder - 1);
-	}
+	for (size_t i = 0; i < FOLDERS; i++)
+		s->folder[i] = find_path(s->h, folders[i]);
 	for (size_t i = 0; (e = trace_tree_entry(s->h->tree, i)); i++)
+		look_at(s, e, folder_of(s, e->folder));
+	for (size_t i = 0; (e = trace_tree_entry(s->h->tree, i)); i++) {
+		size_t folder = folder_of(s, e->folder);
 		for (size_t k = 0; k < e->at.n; k++)
-			if (is_file(s->h, e->at.p[k].thing) && at[e->folder] <= FOLDERS &&
-			    s->used[at[e->folder] - 1])
+			if (is_file(s->h, e->at.p[k].thing) && folder != NO_FOLDER &&
+			    s->used[folder])
 				s->stays[e->at.p[k].thing] = 1;
+	}
 }
 
 /* What is mapped has lines of its own: it stays. */
@@ -115,13 +122,11 @@ static void take(struct scratch *s, size_t things)
 void crash_scratch_find(struct crash_history *h)
 {
 	size_t things = trace_tree_things(h->tree);
-	size_t *at = xcalloc(things, sizeof *at);
 	struct scratch s = { .h = h, .lies = xcalloc(things, 1), .stays = xcalloc(things, 1) };
-	look(&s, at);
+	look(&s);
 	take(&s, things);
 	free(s.lies);
 	free(s.stays);
-	free(at);
 }
 
 bool crash_is_scratch(const struct crash_history *h, uint32_t thing)
