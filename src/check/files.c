@@ -3,7 +3,8 @@
  * Files that are written, renamed and synced, under a model of file systems:
  *
  *   missing-fsync     what replaces a file by rename was written and not synced before
- *   late-persist      what is synced before the program answers, mostly, is not before some of its answers
+ *   late-persist      what is synced before the program answers, mostly, is not before some of its answers; where several
+ *                     threads answer, each for what it has written itself, and for those who never answer
  *   redundant-fsync   nothing was written, and no name changed, since the last sync of the same file or folder
  *
  * A suspicion each: programs have files that they can do without. Files that are mapped are for the others.
@@ -19,14 +20,25 @@ struct node {
 	uint64_t written;  /* event + 1 of the newest write that is not synced; 0: none */
 	model_where where; /* … its place */
 	model_where asked; /* the place of the newest write, … */
-	bool fresh;        /* … which is newer than the last answer */
+	uint64_t writer;   /* … its process and thread, … */
+	bool fresh;        /* … is newer than the writer's last answer, … */
+	bool told;         /* … and somebody else has answered since */
 	bool synced;       /* once, at least, … */
 	bool touched;      /* … and something has changed since */
 	bool mapped;
 };
+/* Answers of others than the writer: they count if it turns out that this one never answers. */
+struct doubt {
+	uint64_t writer;
+	model_where where;
+	uint32_t count[2]; /* IN_TIME, LATE */
+};
 struct check_disk {
 	VEC(struct node) node;
-	struct hmap folder; /* hash of its path -> node */
+	VEC(struct doubt) doubt;
+	struct hmap doubt_at; /* where and writer -> doubt */
+	struct hmap answers;  /* process and thread -> 1 */
+	struct hmap folder;   /* hash of its path -> node */
 };
 
 struct check_disk *check_disk_new(void)
@@ -39,6 +51,9 @@ void check_disk_free(struct check_disk *f)
 	if (!f)
 		return;
 	VEC_FREE(&f->node);
+	VEC_FREE(&f->doubt);
+	hmap_free(&f->doubt_at);
+	hmap_free(&f->answers);
 	hmap_free(&f->folder);
 	free(f);
 }
@@ -62,6 +77,11 @@ static void hit(struct oracle_state *o, enum finding_kind kind, model_where wher
 	k->extra = (uint64_t)with + 1;
 	VEC_PUSH(&o->check->wanted, where);
 	VEC_PUSH(&o->check->wanted, with);
+}
+
+static uint64_t who(const struct trace_event *e)
+{
+	return (uint64_t)e->process << 32 | e->thread;
 }
 
 /* ---- events ---- */
@@ -101,6 +121,8 @@ static void write_event(struct oracle_state *o, struct node *n, const struct tra
 	n->where = n->asked = model_where_of(o->check->model, e);
 	n->written = e->num + 1;
 	n->touched = n->fresh = true;
+	n->told = false;
+	n->writer = who(e);
 }
 
 static void clean(struct node *n)
@@ -125,19 +147,50 @@ static void sync_event(struct oracle_state *o, struct check_disk *f, const struc
 	clean(n);
 }
 
+static void doubt(struct check_disk *f, const struct node *n)
+{
+	uint64_t key = hash_mix(n->asked, n->writer), i;
+	if (!hmap_get(&f->doubt_at, key, &i)) {
+		hmap_put(&f->doubt_at, key, i = f->doubt.n);
+		VEC_PUSH(&f->doubt, ((struct doubt){ .writer = n->writer, .where = n->asked }));
+	}
+	f->doubt.p[i].count[n->written ? LATE : IN_TIME]++;
+}
+
 /* What was written since the last answer, before this one. */
 static void answer(struct oracle_state *o, struct check_disk *f, const struct trace_event *e)
 {
+	uint64_t known;
+	hmap_put(&f->answers, who(e), 1);
 	for (size_t i = 0; i < f->node.n; i++) {
 		struct node *n = &f->node.p[i];
-		if (!n->fresh || n->mapped)
+		bool own = n->writer == who(e);
+		if (!n->fresh || n->mapped ||
+		    (!own && (n->told || hmap_get(&f->answers, n->writer, &known))))
 			continue;
-		n->fresh = false;
-		oracle_tally(o, n->asked)[n->written ? LATE : IN_TIME]++;
+		n->fresh = !own;
+		n->told = true;
+		if (own)
+			oracle_tally(o, n->asked)[n->written ? LATE : IN_TIME]++;
+		else
+			doubt(f, n);
 		if (n->written)
 			hit(o, FINDING_LATE_PERSIST, n->asked, model_where_of(o->check->model, e),
 			    e);
 	}
+}
+
+/* Who never answers has worked for those who do. */
+static void settle_doubts(struct oracle_state *o, struct check_disk *f)
+{
+	uint64_t known;
+	for (size_t i = 0; f && i < f->doubt.n; i++) {
+		const struct doubt *d = &f->doubt.p[i];
+		for (unsigned k = 0; k < 2 && !hmap_get(&f->answers, d->writer, &known); k++)
+			oracle_tally(o, d->where)[k] += d->count[k];
+	}
+	if (f)
+		f->doubt.n = 0;
 }
 
 void check_disk_event(struct oracle_state *o, struct check_disk *f, const struct trace_event *e)
@@ -181,7 +234,7 @@ static struct finding *replaced(struct check *c, const struct cause *k)
 
 static struct finding *late(struct check *c, const struct cause *k, const uint32_t *tally)
 {
-	if (tally[IN_TIME] <= tally[LATE])
+	if (!tally[LATE] || tally[IN_TIME] <= tally[LATE])
 		return NULL;
 	struct finding *f =
 		check_cause_finding(c, k,
@@ -210,6 +263,7 @@ static struct finding *redundant(struct check *c, const struct cause *k, const u
 static void report(struct oracle_state *o, struct finding_set *out)
 {
 	struct check *c = o->check;
+	settle_doubts(o, c->files);
 	for (size_t i = 0; i < o->causes.v.n; i++) {
 		const struct cause *k = o->causes.v.p[i];
 		const uint32_t *tally = oracle_tally(o, k->where);
