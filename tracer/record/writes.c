@@ -72,12 +72,39 @@ static void crowd(ThreadId tid, struct writing *w)
 			writings[i].crowded = w->crowded = True;
 }
 
+struct iocb { /* linux/aio_abi.h */
+	ULong data;
+	UInt key, flags;
+	UShort op;
+	Short priority;
+	UInt fd;
+	ULong buf, bytes;
+	Long off;
+};
+enum { AIO_PWRITE = 1, AIO_PWRITEV = 8 };
+
+static Bool readable(const void *p, SizeT len)
+{
+	return VG_(am_is_valid_for_client)((Addr)p, len, VKI_PROT_READ);
+}
+
+/* What was in files before asynchronous writes. */
+static void submitting(ThreadId tid, const struct iocb *const *cb, Word n)
+{
+	for (Word i = 0; i < n && readable(cb + i, sizeof *cb); i++)
+		if (readable(cb[i], sizeof **cb) &&
+		    (cb[i]->op == AIO_PWRITE || cb[i]->op == AIO_PWRITEV))
+			node_touched(tid, (Int)cb[i]->fd);
+}
+
 void writes_pre(ThreadId tid, UInt no, const UWord *a)
 {
 	Int fd = target(no, a);
 	struct writing *w = writing_of(tid);
 	struct vg_stat st;
 	*w = (struct writing){ .file = NO_FILE };
+	if (no == __NR_io_submit)
+		submitting(tid, (const struct iocb *const *)a[2], (Word)a[1]);
 	if (fd < 0 || VG_(fstat)(fd, &st) != 0)
 		return;
 	node_touched(tid, fd);
@@ -172,15 +199,6 @@ static void copied(ThreadId tid, Int fd, const ULong *off_after, SizeT done)
 
 /* ---- asynchronous writes ---- */
 
-struct iocb { /* linux/aio_abi.h */
-	ULong data;
-	UInt key, flags;
-	UShort op;
-	Short priority;
-	UInt fd;
-	ULong buf, bytes;
-	Long off;
-};
 struct io_event {
 	ULong data;
 	const struct iocb *cb;
@@ -189,9 +207,8 @@ struct io_event {
 
 static void completed(ThreadId tid, const struct iocb *cb, Long done)
 {
-	enum { PWRITE = 1, PWRITEV = 8 };
 	UInt file = NO_FILE;
-	if (done > 0 && (cb->op == PWRITE || cb->op == PWRITEV))
+	if (done > 0 && (cb->op == AIO_PWRITE || cb->op == AIO_PWRITEV))
 		file = file_changed((Int)cb->fd);
 	if (file != NO_FILE)
 		read_back(tid, file, (Int)cb->fd, cb->off, (SizeT)done);
