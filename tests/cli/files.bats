@@ -6,7 +6,7 @@ load crash-common
 setup_file() {
 	export BIN=$BATS_FILE_TMPDIR/bin
 	mkdir -p "$BIN"
-	for name in syncs replace answers anything sizes many faults order narrow scratch; do
+	for name in syncs replace answers anything sizes many faults order narrow scratch blocks; do
 		${CC:-cc} -D_GNU_SOURCE -g -O0 -o "$BIN/$name" "$PROGRAMS/$name.c"
 	done
 }
@@ -100,6 +100,54 @@ END
 	cd o && holdfast dump t --ops | grep -q '^3 operations: what is done from one answer to the next'
 }
 
+@test "operations that a child does and answers by itself; what it answers before it syncs" {
+	for way in workers: early:lost-operation; do
+		order_json r.json posix "${way%:*}" --follow-forks --probe "$BIN/order ${way%:*} check"
+		grep -qx "${way#*:}" <<<"$(jq -r '.findings[].kind' r.json)"
+		holdfast dump o/t --ops | grep -q '^3 operations: what is done from one answer to the next'
+	done
+}
+
+@test "what one function does from answer to answer is an operation, not each of its system calls" {
+	for way in save: removes:half-operation; do
+		order_json r.json posix "${way%:*}" --budget 150 --probe "$BIN/order ${way%:*} check"
+		[ "$(kinds r.json)" = "${way#*:}" ]
+		holdfast dump o/t --ops | grep -q '^3 operations: what is done from one answer to the next'
+	done
+	jq -e ".findings[0].location.line == $(grep -n @removes "$PROGRAMS/order.c" | cut -d: -f1) or any(.findings[0].related[]; .location.line == $(grep -n @removes "$PROGRAMS/order.c" | cut -d: -f1))" r.json
+}
+
+@test "a head of many blocks that is there before its data: one write is ahead as a whole" {
+	for way in good: early:ordering; do
+		rm -rf b && mkdir b && cd b && head -c 40960 /dev/zero >blocks
+		crash_json ../r.json --model posix --strategy ahead --budget 40 -o t --recover "$BIN/blocks ${way%:*} check" -- "$BIN/blocks" "${way%:*}" run
+		cd ..
+		[ "$(kinds r.json)" = "${way#*:}" ]
+	done
+	for what in head blocks; do
+		jq -e "[.. | .line? // empty] | index($(grep -n "/\* @$what" "$PROGRAMS/blocks.c" | cut -d: -f1))" r.json
+	done
+}
+
+@test "asynchronous writes, and splice: what was there before them is known" {
+	for way in aio splice; do
+		mkdir $way && cd $way && head -c 8192 /dev/urandom >blocks && cp blocks ../before
+		holdfast record -q -o ../t-$way -- "$BIN/blocks" $way run
+		holdfast dump ../t-$way --image ../i-$way --at 0 && holdfast dump ../t-$way --image ../j-$way
+		cmp ../before "$(find ../i-$way -name blocks)" && cmp blocks "$(find ../j-$way -name blocks)"
+		run -1 cmp -s ../before blocks
+		cd ..
+	done
+}
+
+@test "fdatasync brings a rename on XFS, and not on ext4, unless the size has changed since" {
+	for case in ext4:own: ext4:data:lost-operation xfs:data: ext4:save:; do
+		IFS=: read -r model way kind <<<"$case"
+		order_json r.json "$model" "$way" --probe "$BIN/order $way check"
+		[ "$(kinds r.json)" = "$kind" ]
+	done
+}
+
 @test "a rename without fsync: found, in words about files, with both calls" {
 	for model in posix ext4; do
 		files_json r.json "$model" no-fsync
@@ -168,6 +216,8 @@ check_files_json() {
 	[ "$(kinds r.json)" = redundant-fsync ]
 	jq -e ".findings[0].level == \"performance\" and .findings[0].location.line == $(grep -n @twice "$PROGRAMS/answers.c" | cut -d: -f1)" r.json
 	check_files_json r.json answers scratch
+	[ "$(kinds r.json)" = "" ]
+	check_files_json r.json answers threads # each answers for itself
 	[ "$(kinds r.json)" = "" ]
 }
 
