@@ -205,6 +205,21 @@ static void name_stores(struct crash *c, const struct crash_cause *cause, char *
 	*b = exact_place(c, cause->lost.p[0]);
 }
 
+/* The one that is persistent came before all that are lost: no order of the two is missing. */
+static void forget_older(struct crash *c, const struct crash_cause *cause, char **a, char **b)
+{
+	uint64_t event = *a ? crash_piece_at(c->h, cause->persisted).event : UINT64_MAX;
+	bool older = *a && !cause->prefix && cause->lost.n && c->h->meta == CRASH_NO_FILE;
+	for (size_t i = 0; older && i < cause->lost.n; i++)
+		older = event < crash_piece_at(c->h, cause->lost.p[i]).event;
+	if (!older)
+		return;
+	free(*a);
+	free(*b);
+	*a = NULL;
+	*b = short_place(c, cause->lost.p[0]);
+}
+
 static char *what_recovery_does(struct crash *c, const struct crash_cause *cause)
 {
 	switch (cause->verdict.verdict) {
@@ -260,6 +275,7 @@ static char *message(struct crash *c, const struct crash_cause *cause)
 {
 	char *does = what_recovery_does(c, cause), *a, *b, *text;
 	name_stores(c, cause, &a, &b);
+	forget_older(c, cause, &a, &b);
 	if (c->h->meta != CRASH_NO_FILE)
 		text = crash_files_message(c->h, cause, a, b, does);
 	else if (cause->prefix && a && b)
@@ -273,7 +289,8 @@ static char *message(struct crash *c, const struct crash_cause *cause)
 				 a, cause->lost.n > 1 ? "stores" : "earlier store", b,
 				 cause->lost.n > 1 ? "and others are" : "is", does);
 	else if (b)
-		text = xasprintf("if the store at %s is lost, %s", b, does);
+		text = xasprintf("if the store%s at %s %s lost, %s", cause->lost.n > 1 ? "s" : "",
+				 b, cause->lost.n > 1 ? "and others are" : "is", does);
 	else
 		text = xasprintf("%s on a crash state", does);
 	free(does);
@@ -289,6 +306,8 @@ static char *advice(struct crash *c, const struct crash_cause *cause, enum findi
 	if (c->h->meta != CRASH_NO_FILE)
 		return crash_files_advice(c->h, cause, kind);
 	name_stores(c, cause, &a, &b);
+	if (kind != FINDING_ATOMICITY)
+		forget_older(c, cause, &a, &b);
 	uint64_t before = a ? crash_piece_at(c->h, cause->persisted).event : 0;
 
 	if (kind == FINDING_ATOMICITY)

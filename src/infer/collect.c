@@ -16,8 +16,7 @@ uint32_t infer_collect_name(struct infer_collect *c, uint32_t process, uint64_t 
 	const struct srcloc_frame *f = &w.frame[w.n - 1];
 	const char *text = f->function ? srcloc_short_name(f->function, buf, sizeof buf)
 				       : srcloc_text(f, buf, sizeof buf);
-	id = c->ops->name.n;
-	VEC_PUSH(&c->ops->name, xstrdup(text));
+	id = infer_ops_name(c->ops, text, SIZE_MAX);
 	hmap_put(&c->name, key, id);
 	return (uint32_t)id;
 }

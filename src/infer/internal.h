@@ -12,12 +12,18 @@ struct infer_ops {
 	const struct infer_way *way;
 };
 
-/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_rounds.c, ops_answers.c, ops_inferred.c. The reader stands at the beginning. */
+/* The ways: ops_marks.c, ops_calls.c, ops_requests.c, ops_rounds.c, ops_answers.c, ops_inferred.c, ops_commands.c. The reader stands at the beginning. */
 typedef int infer_find_fn(struct infer_ops *, struct trace_reader *, const struct infer_ops_opts *,
 			  struct err *);
 infer_find_fn infer_ops_marks, infer_ops_calls, infer_ops_requests, infer_ops_rounds,
-	infer_ops_answers, infer_ops_inferred;
+	infer_ops_answers, infer_ops_inferred, infer_ops_commands;
 void infer_ops_forget(struct infer_ops *); /* those that were found */
+/* The number of a name, a new one if need be; 0, which is none: there are `most` others already. */
+uint32_t infer_ops_name(struct infer_ops *, const char *, size_t most);
+/* By one way, from the beginning. Whoever asks for others' operations drops what they have found. */
+int infer_ops_by(infer_find_fn *, struct infer_ops *, struct trace_reader *,
+		 const struct infer_ops_opts *, struct err *);
+void infer_ops_drop(struct infer_ops *);
 
 /* ops_inferred.c: which calls would be taken: who makes them, how many, how many stores they cover, and where the last begins. */
 struct infer_covered {

@@ -14,6 +14,8 @@ static const struct row {
 	{ { "calls", "calls of the functions that --ops-calls names", true }, infer_ops_calls },
 	{ { "requests", "from what it reads, a line or a packet, until it answers", false },
 	  infer_ops_requests },
+	{ { "commands", "whole commands that are run one after the other", false },
+	  infer_ops_commands },
 	{ { "rounds", "rounds of a loop that stores by itself, not only in calls", false },
 	  infer_ops_rounds },
 	{ { "answers", "what is done from one answer to the next, where no call is that", false },
@@ -55,15 +57,41 @@ static void forget_names(struct infer_ops *ops)
 	ops->name.n = 0;
 }
 
-void infer_ops_free(struct infer_ops *ops)
+void infer_ops_drop(struct infer_ops *ops)
 {
-	if (!ops)
-		return;
 	infer_ops_forget(ops);
 	forget_names(ops);
 	VEC_FREE(&ops->op);
 	VEC_FREE(&ops->name);
+}
+
+void infer_ops_free(struct infer_ops *ops)
+{
+	if (!ops)
+		return;
+	infer_ops_drop(ops);
 	free(ops);
+}
+
+int infer_ops_by(infer_find_fn *find, struct infer_ops *ops, struct trace_reader *reader,
+		 const struct infer_ops_opts *opts, struct err *err)
+{
+	infer_ops_forget(ops);
+	forget_names(ops);
+	VEC_PUSH(&ops->name, xstrdup(""));
+	return trace_seek(reader, 0, err) || find(ops, reader, opts, err) ? -1 : 0;
+}
+
+uint32_t infer_ops_name(struct infer_ops *ops, const char *text, size_t most)
+{
+	size_t i = 0;
+	while (i < ops->name.n && strcmp(ops->name.p[i], text))
+		i++;
+	if (i == ops->name.n && i >= most)
+		return 0;
+	if (i == ops->name.n)
+		VEC_PUSH(&ops->name, xstrdup(text));
+	return (uint32_t)i;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -83,11 +111,8 @@ static void number(struct infer_op *op, size_t i, bool unmarked)
 static int try(struct infer_ops *ops, const struct row *row, struct trace_reader *reader,
 	       const struct infer_ops_opts *opts, struct err *err)
 {
-	infer_ops_forget(ops);
-	forget_names(ops);
-	VEC_PUSH(&ops->name, xstrdup(""));
 	ops->way = &row->way;
-	if (trace_seek(reader, 0, err) || row->find(ops, reader, opts, err))
+	if (infer_ops_by(row->find, ops, reader, opts, err))
 		return -1;
 	if (ops->op.n)
 		qsort(ops->op.p, ops->op.n, sizeof *ops->op.p, by_begin);

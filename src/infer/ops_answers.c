@@ -137,21 +137,14 @@ static int better(struct infer_ops *ops, struct trace_reader *reader,
 		  const struct infer_ops_opts *opts, struct err *err)
 {
 	struct infer_ops calls = { 0 };
-	int failed = trace_seek(reader, 0, err);
-	VEC_PUSH(&calls.name, xstrdup(""));
-	if (!failed)
-		failed = infer_ops_inferred(&calls, reader, opts, err);
+	int failed = infer_ops_by(infer_ops_inferred, &calls, reader, opts, err);
 	int good = failed ? -1 : most_without(ops, &calls);
 	if (!good)
 		good = infer_ops_are_steps(&calls, ops, reader, err);
 	if (!good)
 		infer_ops_forget(ops);
 	failed = failed || good < 0 ? -1 : 0;
-	infer_ops_forget(&calls);
-	for (size_t i = 0; i < calls.name.n; i++)
-		free(calls.name.p[i]);
-	VEC_FREE(&calls.name);
-	VEC_FREE(&calls.op);
+	infer_ops_drop(&calls);
 	return failed;
 }
 

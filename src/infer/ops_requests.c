@@ -157,13 +157,7 @@ static void give_names(struct infer_ops *ops)
 		struct infer_op *op = &ops->op.p[i];
 		char *word = xasprintf("%.*s", op->input ? (int)strcspn(op->input, " \t") : 0,
 				       op->input ? op->input : "");
-		for (op->name = 0; op->name < ops->name.n; op->name++)
-			if (!strcmp(ops->name.p[op->name], word))
-				break;
-		if (op->name == ops->name.n && ops->name.n < INFER_NAMES)
-			VEC_PUSH(&ops->name, xstrdup(word));
-		else if (op->name == ops->name.n)
-			op->name = 0; /* no words, but data */
+		op->name = infer_ops_name(ops, word, INFER_NAMES); /* many are no words, but data */
 		free(word);
 	}
 }

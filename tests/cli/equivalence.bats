@@ -502,3 +502,30 @@ finds() {
 	finds shuffle 2 # what the last was, or one before it
 	jq -e 'any(.findings[]; .kind == "half-operation")' r.json
 }
+
+# A script of commands. In this order: they begin the pool, three set something each, …
+commands() {
+	rm -rf t "$pool"
+	printf '%s\n' "$1 $pool set a 1" "$1 $pool set b 2" "$1 $pool set c 3" "$1 $pool set d 4" >script
+}
+
+@test "commands that a script runs one after the other are operations, if each does one thing" {
+	for way in fine HASTY FORGETS; do
+		${CC:-cc} -g -O1 -mclflushopt -D$way -o "$BIN/$way" "$PROGRAMS/command.c"
+		commands "$BIN/$way"
+		crash_json $way.json -o t --follow-forks --probe "$BIN/$way $pool dump" -- /bin/sh script
+		holdfast dump --ops t | grep -q "^3 operations: whole commands that are run one after the other ($way 3)"
+	done
+	jq -e '.findings == [] and .stats.tested > 4' fine.json
+	line=$(grep -n @hasty "$PROGRAMS/command.c" | cut -d: -f1)
+	jq -e --argjson line "$line" '[.findings[] | [.kind, .location.line]] | unique == [["half-operation", $line]]' HASTY.json
+	jq -e '.findings[0].message | test("set b 2")' HASTY.json
+	line=$(grep -n @forgets "$PROGRAMS/command.c" | cut -d: -f1)
+	jq -e --argjson line "$line" '[.findings[] | [.kind, .location.line]] == [["lost-operation", $line]]' FORGETS.json
+	jq -e '.findings[0].message | startswith("if the store at set (command.c:'"$line"') is lost, operation ")' FORGETS.json
+	printf '%s\n' "$BIN/fine $pool many 5" "$BIN/fine $pool many 6" "$BIN/fine $pool many 7" >script
+	rm -rf t "$pool"
+	holdfast record -q -o t --follow-forks -- /bin/sh script
+	run -0 holdfast dump --ops t
+	output_lacks "whole commands"
+}
