@@ -34,6 +34,12 @@ struct own {
 	bool known;                  /* of the first of a chain: whose stores are whose */
 };
 
+/* Operations [from, to) overlap, one with the next; the last of them ends with event `end`. */
+struct chain {
+	size_t from, to;
+	uint64_t end;
+};
+
 struct narrow {
 	struct crash_history *h;
 	struct crash_order order;
@@ -82,19 +88,19 @@ static bool take_until(struct narrow *n, uint64_t event)
 	return known;
 }
 
-/* Operations [from, to) overlap, one with the next; false: it is not known whose stores are whose. */
-static bool take_ops(struct narrow *n, size_t from, size_t to, uint64_t end)
+/* False: it is not known whose stores are whose. */
+static bool take_ops(struct narrow *n, const struct chain *c)
 {
 	const struct crash_op *op = n->h->op.p;
 	const struct crash_records *r = &n->h->store;
 	bool known = true;
-	n->record = BISECT(k, r->n, crash_record_at(r, k)->event < op[from].begin);
-	for (size_t i = from; i < to; i++) {
+	n->record = BISECT(k, r->n, crash_record_at(r, k)->event < op[c->from].begin);
+	for (size_t i = c->from; i < c->to; i++) {
 		known = take_until(n, op[i].begin) && known;
 		known = known && op_of(n, op[i].thread, op[i].begin) == SIZE_MAX;
 		hmap_put(&n->at, op[i].thread, i + 1);
 	}
-	return take_until(n, end == UINT64_MAX ? end : end + 1) && known;
+	return take_until(n, c->end == UINT64_MAX ? c->end : c->end + 1) && known;
 }
 
 static uint64_t kind_of(const struct crash_op *op)
@@ -102,11 +108,11 @@ static uint64_t kind_of(const struct crash_op *op)
 	return hash_bytes(op->name, strlen(op->name));
 }
 
-static void take_chain(struct narrow *n, size_t from, size_t to, uint64_t end)
+static void take_chain(struct narrow *n, const struct chain *c)
 {
-	n->own[from].known = take_ops(n, from, to, end);
-	for (size_t i = from; i < to; i++)
-		if (n->own[i].first || !n->own[from].known)
+	n->own[c->from].known = take_ops(n, c);
+	for (size_t i = c->from; i < c->to; i++)
+		if (n->own[i].first || !n->own[c->from].known)
 			hmap_put(&n->stores, kind_of(&n->h->op.p[i]), 1);
 }
 
@@ -134,23 +140,22 @@ static bool cut(const struct narrow *n, struct crash_op *op, const struct own *o
 	return true;
 }
 
-static void cut_chain(struct narrow *n, size_t from, size_t to, uint64_t end)
+static void cut_chain(struct narrow *n, const struct chain *c)
 {
 	struct crash_op *op = n->h->op.p;
-	(void)end;
-	for (size_t i = from; to - from > 1 && n->own[from].known && i < to; i++)
+	for (size_t i = c->from; c->to - c->from > 1 && n->own[c->from].known && i < c->to; i++)
 		op[i].idle = !cut(n, &op[i], &n->own[i]);
 }
 
 /* Calls it for every chain of operations that overlap, one with the next. */
-static void chains(struct narrow *n, void (*each)(struct narrow *, size_t, size_t, uint64_t))
+static void chains(struct narrow *n, void (*each)(struct narrow *, const struct chain *))
 {
 	const struct crash_op *op = n->h->op.p;
-	for (size_t from = 0, to; from < n->h->op.n; from = to) {
-		uint64_t end = op[from].end;
-		for (to = from + 1; to < n->h->op.n && op[to].begin <= end; to++)
-			end = op[to].end > end ? op[to].end : end;
-		each(n, from, to, end);
+	for (struct chain c = { 0 }; c.from < n->h->op.n; c.from = c.to) {
+		c.end = op[c.from].end;
+		for (c.to = c.from + 1; c.to < n->h->op.n && op[c.to].begin <= c.end; c.to++)
+			c.end = op[c.to].end > c.end ? op[c.to].end : c.end;
+		each(n, &c);
 	}
 }
 
