@@ -19,7 +19,8 @@ const char *const cli_statuses[][2] = {
 	{ "1", "findings" },
 	{ "2", "wrong usage" },
 	{ "3",
-	  "the program under test could not be run, or nothing was found in a run that was broken off" },
+	  "the program under test or its recovery could not be run, or nothing was found in what was "
+	  "broken off, or in a campaign that ended before its first crash state" },
 	{ "4", "internal error" },
 	{ NULL },
 };
