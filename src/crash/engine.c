@@ -327,11 +327,19 @@ static int take_state(struct crash *c, const struct crash_state *s, uint64_t has
 	return add_job(c, s, hash, ticket, err) || drain(c, CRASH_WINDOW, err) ? -1 : 0;
 }
 
+/* All verdicts are there, and what they told counts from now on, however quick recovery was. */
+static int drain_all(struct crash *c, struct err *err)
+{
+	int bad = drain(c, 0, err);
+	c->certain = c->seq;
+	return bad;
+}
+
 /* For crash_gen_settle. */
 static bool wait_for_all(void *arg)
 {
 	struct crash *c = arg;
-	c->failed = drain(c, 0, c->err);
+	c->failed = drain_all(c, c->err);
 	if (!c->failed)
 		crash_feedback_give(c, true);
 	return !c->failed && !wants_stop(c);
@@ -343,12 +351,12 @@ static int make_state(struct crash *c, struct crash_gen *gen, struct crash_state
 {
 	do {
 		s->at.n = 0;
-		if (crash_feedback_full(c) && drain(c, 0, err))
+		if (crash_feedback_full(c) && drain_all(c, err))
 			return -1;
 		crash_feedback_give(c, crash_feedback_full(c));
 		if (crash_gen_next(gen, s))
 			return 1;
-		if (c->failed || drain(c, 0, err))
+		if (c->failed || drain_all(c, err))
 			return -1;
 	} while (crash_feedback_give(c, true));
 	return 0;

@@ -297,11 +297,11 @@ struct crash {
 	struct hmap said;    /* … by what is said */
 	struct hmap
 		window; /* by window and the store that opens it: the job that proved it, and 1 */
-	struct hmap asked;           /* crash_asked */
-	struct hmap made;            /* image hashes that strategies made */
-	uint64_t seq;                /* jobs so far */
-	uint64_t inflight;           /* … that were started and have no verdict yet */
-	uint64_t settling;           /* the one whose verdict is being dealt with */
+	struct hmap asked;     /* crash_asked */
+	struct hmap made;      /* image hashes that strategies made */
+	uint64_t seq, certain; /* jobs so far; those that have been waited for and dealt with */
+	uint64_t inflight;     /* … that were started and have no verdict yet */
+	uint64_t settling;     /* the one whose verdict is being dealt with */
 	VEC(struct crash_job *) job; /* in the order of generation, from `head` on */
 	size_t head;
 	VEC(struct crash_heard) heard; /* states whose makers want to know, from `hearing` on */

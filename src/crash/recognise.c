@@ -92,17 +92,23 @@ size_t crash_cause_add(struct crash *c, struct crash_cause *cause)
 
 /* ---- before a state is tested ---- */
 
-/* Whatever was settled by the time that state `seq` is made, however quick recovery was. */
-static bool is_sure(const struct crash_cause *cause, uint64_t seq)
+/* Whatever was settled by the time that state `seq` is made, however quick recovery was; `when` is the number of the state
+ * that settled it, and 1. */
+static bool is_certain(const struct crash *c, uint64_t when, uint64_t seq)
 {
-	return cause->sure && cause->sure + CRASH_WINDOW < seq;
+	return when <= c->certain || when + CRASH_WINDOW < seq;
+}
+
+static bool is_sure(const struct crash *c, const struct crash_cause *cause, uint64_t seq)
+{
+	return cause->sure && is_certain(c, cause->sure, seq);
 }
 
 bool crash_contains_hang(struct crash *c, const struct crash_state *s, uint64_t seq)
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
 		const struct crash_cause *cause = &c->cause.p[i];
-		if (cause->verdict.verdict == RUNNER_HUNG && is_sure(cause, seq) &&
+		if (cause->verdict.verdict == RUNNER_HUNG && is_sure(c, cause, seq) &&
 		    (crash_cause_in(c, cause, s) || crash_has_opened(c, cause, s)))
 			return true;
 	}
@@ -169,7 +175,7 @@ static bool heal_window(struct crash *c, size_t window, struct crash_state *s, u
 	healed->event = 0;
 	if (!crash_window_open(c, &c->cause.p[window], s, &opens) ||
 	    !hmap_get(&c->window, window_key(window, opens), &proved) ||
-	    proved + CRASH_WINDOW >= seq)
+	    !is_certain(c, proved, seq))
 		return false;
 	return crash_leave_window(c, &c->cause.p[window], s, healed) || healed->event;
 }
@@ -182,7 +188,7 @@ static bool heal_one(struct crash *c, size_t i, struct crash_state *s, uint64_t 
 		return false;
 	if (cause->prefix)
 		return heal_window(c, i, s, seq, healed);
-	return s->at.n && is_sure(cause, seq) && crash_cause_in(c, cause, s) &&
+	return s->at.n && is_sure(c, cause, seq) && crash_cause_in(c, cause, s) &&
 	       crash_heal(c, cause, s, healed);
 }
 

@@ -38,6 +38,8 @@ static const struct part {
 #define PARTS (sizeof parts / sizeof *parts)
 static const double rank_weight[] = { 1, 0.5, 0.125 };
 
+#define FIRST_ROUNDS                                                                               \
+	3u /* the first is an eighth of one: what fails is known before much is spent on it */
 #define ROUND 64u /* states in a round; more if the run is long, as going through it takes time */
 #define LONG (1u << 15)  /* stores for one more */
 #define MOST_FOR_PATH 8u /* states of a round for one call path, unless there are few paths */
@@ -73,9 +75,10 @@ struct scheduler {
 	struct tally part[PARTS], *tally; /* the latter by path */
 	uint32_t *share;                  /* by path: states in this round */
 	VEC(struct plan) plan;
-	VEC(struct turn) turn; /* of this round */
-	size_t at;             /* the turn that made the last state */
-	uint64_t rounds, round;
+	VEC(struct turn) turn;  /* of this round */
+	size_t at;              /* the turn that made the last state */
+	uint64_t rounds, round; /* so far; states in the one at hand */
+	uint64_t whole;         /* … in one that is not among the first */
 };
 
 /* ---- from start to stop ---- */
@@ -106,7 +109,7 @@ static void *start(struct crash_gen *gen)
 		s->done += s->arm[i].done;
 	s->tally = xcalloc(s->paths + 1, sizeof *s->tally);
 	s->share = xcalloc(s->paths + 1, sizeof *s->share);
-	s->round = ROUND + crash_gen_length(gen) / LONG;
+	s->whole = ROUND + crash_gen_length(gen) / LONG;
 	if (crash_gen_breaches(gen))
 		add_plan(gen, s, "invariants");
 	if (!crash_gen_wishes(gen)->narrow) /* its states are not at points */
@@ -206,6 +209,7 @@ static void keep_best(struct scheduler *s)
 static bool choose_round(struct crash_gen *gen, struct scheduler *s)
 {
 	s->turn.n = s->at = 0;
+	s->round = s->rounds < FIRST_ROUNDS ? s->whole >> (FIRST_ROUNDS - s->rounds) : s->whole;
 	weigh(gen, s);
 	keep_best(s);
 	for (size_t i = 0; i < s->plan.n; i++) {
