@@ -307,27 +307,6 @@ static int confirm(struct search *s, struct crash_cause *cause)
 	return 0;
 }
 
-/* Is there a cause, which is told with what must be lost besides? What is lost for no other reason than that it would open the
- * window, or close it, is none, nor is what comes after the store that survives: that is the window again. */
-static bool stands_apart(struct search *s, struct crash_cause *cause)
-{
-	const struct crash_history *h = s->c->h;
-	const struct crash_cause *window = &s->c->cause.p[s->apart - 1];
-	size_t left = 0;
-	for (size_t i = 0; i < cause->lost.n; i++) {
-		uint32_t piece = cause->lost.p[i], place = crash_piece_at(h, piece).place;
-		uint32_t opens = crash_piece_at(h, window->persisted).place;
-		uint32_t closes =
-			window->lost.n ? crash_piece_at(h, window->lost.p[0]).place : opens;
-		if (crash_same_statement(s->c, place, opens))
-			cause->apart = piece + UINT64_C(1);
-		else if (!crash_same_statement(s->c, place, closes))
-			cause->lost.p[left++] = piece;
-	}
-	cause->lost.n = left;
-	return left && cause->persisted != UINT32_MAX && cause->lost.p[0] < cause->persisted;
-}
-
 /* Finds the cause, and adds it to what is known: its number, or SIZE_MAX: it is broken, or a hang is none. */
 static size_t find_cause(struct search *s)
 {
@@ -339,7 +318,8 @@ static size_t find_cause(struct search *s)
 	cause.state = s->state;
 	s->state = (struct crash_state){ 0 };
 	cause.recoveries = s->runs;
-	if (s->apart && !cause.prefix && !stands_apart(s, &cause)) {
+	if (s->apart && !cause.prefix &&
+	    !crash_stands_apart(s->c, &s->c->cause.p[s->apart - 1], &cause)) {
 		crash_cause_free(&cause);
 		return SIZE_MAX;
 	}

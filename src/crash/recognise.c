@@ -23,8 +23,8 @@
 static bool same_lost(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
 {
 	uint32_t fa, fb;
-	if (!a->lost.n || !b->lost.n)
-		return a->lost.n == b->lost.n;
+	if (!a->lost.n || !b->lost.n) /* where a window ends is not always found */
+		return a->lost.n == b->lost.n || (a->prefix && a->persisted != UINT32_MAX);
 	if (crash_same_statement(c, crash_piece_at(c->h, a->lost.p[0]).place,
 				 crash_piece_at(c->h, b->lost.p[0]).place))
 		return true;
@@ -72,6 +72,15 @@ static void add_lost(struct crash *c, struct crash_cause *old, const struct cras
 		}
 }
 
+/* A window whose end was not known yet. */
+static void add_end(struct crash_cause *old, const struct crash_cause *cause)
+{
+	if (!old->prefix || old->lost.n || !cause->lost.n)
+		return;
+	VEC_PUSH(&old->lost, cause->lost.p[0]);
+	old->wrong_order = cause->wrong_order;
+}
+
 size_t crash_cause_add(struct crash *c, struct crash_cause *cause)
 {
 	for (size_t i = 0; i < c->cause.n; i++) {
@@ -80,6 +89,7 @@ size_t crash_cause_add(struct crash *c, struct crash_cause *cause)
 		    same_lost(c, old, cause) && same_persisted(c, old, cause)) {
 			crash_cause_count(c, i);
 			add_lost(c, old, cause);
+			add_end(old, cause);
 			old->recoveries += cause->recoveries;
 			crash_cause_free(cause);
 			return i;
@@ -148,6 +158,38 @@ bool crash_leave_window(struct crash *c, const struct crash_cause *window,
 			VEC_PUSH(&out->at, at);
 	}
 	return out->at.n > 0;
+}
+
+/* A lost store of the statement that closes the window, where this state has opened one before it. */
+static bool leaves_open(struct crash *c, const struct crash_cause *window,
+			const struct crash_cause *cause, uint32_t piece)
+{
+	struct crash_state then = cause->state;
+	uint32_t opens;
+	then.event = crash_piece_at(c->h, piece).event;
+	return window->lost.n &&
+	       crash_same_statement(c, crash_piece_at(c->h, piece).place,
+				    crash_piece_at(c->h, window->lost.p[0]).place) &&
+	       crash_window_open(c, window, &then, &opens);
+}
+
+bool crash_stands_apart(struct crash *c, const struct crash_cause *window,
+			struct crash_cause *cause)
+{
+	uint32_t opens, line = UINT32_MAX;
+	size_t left = 0;
+	crash_window_open(c, window, &cause->state, &opens);
+	if (opens != UINT32_MAX)
+		line = crash_piece_at(c->h, opens).line;
+	for (size_t i = 0; i < cause->lost.n; i++) {
+		uint32_t piece = cause->lost.p[i];
+		if (crash_piece_at(c->h, piece).line == line)
+			cause->apart = piece + UINT64_C(1);
+		else if (!leaves_open(c, window, cause, piece))
+			cause->lost.p[left++] = piece;
+	}
+	cause->lost.n = left;
+	return left && cause->persisted != UINT32_MAX && cause->lost.p[0] < cause->persisted;
 }
 
 /* ---- healing ---- */

@@ -15,6 +15,12 @@ bool crash_has_opened(struct crash *, const struct crash_cause *, const struct c
 /* A state in a window as it is when the window has just closed; false: nothing is lost then, or it never does. */
 bool crash_leave_window(struct crash *, const struct crash_cause *window,
 			const struct crash_state *, struct crash_state *out);
+/*
+ * Is a cause, found where the window is open but for its first store, one of its own? What is lost for no other reason than that it
+ * would open the window (that is told with it), or close one, is none, nor is what comes after the store that survives: that is
+ * the window again. The same statements may store to other objects, which nothing but their loss explains.
+ */
+bool crash_stands_apart(struct crash *, const struct crash_cause *window, struct crash_cause *);
 /* Everything in program order fails at this event, and that is the window's: so it does wherever the same store has opened it. */
 void crash_window_proved(struct crash *, size_t window, uint64_t event);
 

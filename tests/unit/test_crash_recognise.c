@@ -87,6 +87,60 @@ static void a_window_is_left_where_it_closes(void **state)
 	tear_down(&b);
 }
 
+/* The state lacks the store that opens the window, and what the same statements store to others; is that told? */
+static bool is_apart(unsigned lost)
+{
+	struct crash_cause window = { .prefix = true, .persisted = 2 };
+	struct crash_cause cause = { .persisted = 3 };
+	struct bench b;
+	set_up(&b);
+	store(&b, OPENS, 0);
+	store(&b, lost, 1);
+	store(&b, OPENS, 2);
+	store(&b, OTHER, 3);
+	open_bench(&b);
+	VEC_PUSH(&window.lost, lost == CLOSES ? 1 : 3);
+	VEC_PUSH(&cause.lost, 1);
+	VEC_PUSH(&cause.lost, 2);
+	cause.state = state_at(&b, 3, 1);
+	VEC_PUSH(&cause.state.at, ((struct crash_at){ b.tale->id[2], 0 }));
+	bool apart = crash_stands_apart(&b.c, &window, &cause);
+	assert_int_equal(cause.apart, 3);
+	assert_int_equal(cause.lost.n, apart);
+	crash_cause_free(&window);
+	crash_cause_free(&cause);
+	tear_down(&b);
+	return apart;
+}
+
+static void what_shares_a_statement_with_a_window_stands_apart(void **state)
+{
+	(void)state;
+	assert_true(is_apart(OPENS)); /* another object */
+	assert_true(is_apart(LOST));
+	assert_false(is_apart(CLOSES)); /* of the window that the first store has opened */
+}
+
+/* Where the first one ends was not found. */
+static void a_window_is_one_wherever_its_end_is_known(void **state)
+{
+	struct crash_cause open = { .prefix = true, .persisted = 0 };
+	struct crash_cause whole = { .prefix = true, .persisted = 0, .wrong_order = true };
+	struct bench b;
+	(void)state;
+	set_up(&b);
+	store(&b, OPENS, 0);
+	store(&b, CLOSES, 1);
+	open_bench(&b);
+	VEC_PUSH(&whole.lost, 1);
+	assert_int_equal(crash_cause_add(&b.c, &open), 0);
+	assert_int_equal(crash_cause_add(&b.c, &whole), 0);
+	assert_int_equal(b.c.cause.n, 1);
+	assert_int_equal(b.c.cause.p[0].lost.n, 1);
+	assert_true(b.c.cause.p[0].wrong_order);
+	tear_down(&b);
+}
+
 /* Established causes are healed, and nothing else is. */
 static void what_is_established_is_healed(void **state)
 {
@@ -103,6 +157,13 @@ static void what_is_established_is_healed(void **state)
 	VEC_PUSH(&s.at, ((struct crash_at){ b.tale->id[1], 0 }));
 	crash_heal_known(&b.c, &s, 10 + CRASH_WINDOW); /* its verdict may not be there yet */
 	assert_int_equal(s.at.n, 2);
+	struct crash_state soon = state_at(&b, 2, 0);
+	VEC_PUSH(&soon.at, ((struct crash_at){ b.tale->id[1], 0 }));
+	b.c.certain = 10; /* all before the tenth have been waited for */
+	crash_heal_known(&b.c, &soon, 10);
+	assert_int_equal(soon.at.n, 1);
+	crash_state_free(&soon);
+	b.c.certain = 0;
 	crash_heal_known(&b.c, &s, 11 + CRASH_WINDOW);
 	assert_int_equal(s.at.n, 1);
 	assert_int_equal(s.at.p[0].line, b.tale->id[1]);
@@ -214,6 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_that_hangs_is_left_out),
 		cmocka_unit_test(a_window_is_left_where_it_closes),
+		cmocka_unit_test(what_shares_a_statement_with_a_window_stands_apart),
+		cmocka_unit_test(a_window_is_one_wherever_its_end_is_known),
 		cmocka_unit_test(what_is_established_is_healed),
 		cmocka_unit_test(a_window_that_is_proved_is_left),
 		cmocka_unit_test(three_times_are_sure),
