@@ -365,8 +365,8 @@ static uint64_t write_cell(struct lsm *t, const struct entry *old, uint64_t key,
 		return 0;
 	c = &t->p->cell[i];
 	pm_store64(&c->key, key);
-	pm_store64(&c->value, value); /* BUG(lsm-cell-late) BUG(lsm-cell-second-line) BUG(lsm-cell-in-place) */
-	pm_store64(&c->sum, cell_sum(c, key));
+	pm_store64(&c->value, value); /* BUG(lsm-cell-late) BUG(lsm-cell-in-place) */
+	pm_store64(&c->sum, cell_sum(c, key)); /* BUG(lsm-cell-second-line) */
 #if defined(BUG_LSM_CELL_SECOND_LINE)
 	touch(t, c, 8);
 	settle(t);
