@@ -140,7 +140,9 @@ static uint64_t sharing_of(const struct fix *x, const struct fix_bug *w)
 	const struct source_owner *o = &w->store.owner;
 	const char *what = w->store.lvalue ? w->store.lvalue : "";
 	uint64_t how = UINT64_MAX;
-	if (o->address && o->align >= TRACE_LINE && o->offset != UINT64_MAX)
+	if (w->store.also)
+		how = hash_bytes(w->store.also, strlen(w->store.also));
+	else if (o->address && o->align >= TRACE_LINE && o->offset != UINT64_MAX)
 		what = o->address, how = o->offset / TRACE_LINE;
 	else if (fix_flushes_whole(x, w))
 		what = o->address, how = UINT64_MAX - 1;
@@ -152,6 +154,29 @@ bool fix_flushes_whole(const struct fix *x, const struct fix_bug *w)
 	const struct source_owner *o = &w->store.owner;
 	return o->address && o->bytes <= (fix_syncs(x) ? SYNCED_WHOLE : TRACE_LINE) &&
 	       (o->align < TRACE_LINE || o->offset == UINT64_MAX);
+}
+
+static bool is_within(const struct fix_at *at, const struct source_loop *loop, const char *file)
+{
+	const struct source_file *f = loop->statement.file;
+	return !strcmp(at->file, file) && at->line >= source_place_of(f, loop->body.from).line &&
+	       at->line <= source_place_of(f, loop->body.to).line;
+}
+
+bool fix_is_quiet(const struct fix *x, const struct fix_bug *b, const struct source_loop *loop)
+{
+	const char *file = b->frame[0]->file;
+	if (!x->o.dir)
+		return false;
+	for (size_t i = 0; i < x->persists.n; i++)
+		if (is_within(&x->persists.p[i], loop, file))
+			return false;
+	for (size_t i = 0; b->needs && i < b->needs->n; i++) {
+		const struct srcloc_frame *f = &b->needs->frame[i];
+		if (f->file && is_within(&(struct fix_at){ f->file, f->line }, loop, file))
+			return false;
+	}
+	return true;
 }
 
 /* Without a trace nobody knows what comes between them. */

@@ -99,30 +99,6 @@ static int put_after_loop(struct work *w, const struct source_loop *loop, unsign
 	return bad ? -1 : 1;
 }
 
-static bool is_within(const struct fix_at *at, const struct source_loop *loop, const char *file)
-{
-	const struct source_file *f = loop->statement.file;
-	return !strcmp(at->file, file) && at->line >= source_place_of(f, loop->body.from).line &&
-	       at->line <= source_place_of(f, loop->body.to).line;
-}
-
-/* Nothing in the loop flushes or waits, itself or in what it calls, and what needs the store to be persistent is not there. */
-static bool is_quiet(const struct work *w, const struct fix_bug *b, const struct source_loop *loop)
-{
-	const char *file = b->frame[0]->file;
-	if (!w->x->o.dir)
-		return false;
-	for (size_t i = 0; i < w->x->persists.n; i++)
-		if (is_within(&w->x->persists.p[i], loop, file))
-			return false;
-	for (size_t i = 0; b->needs && i < b->needs->n; i++) {
-		const struct srcloc_frame *f = &b->needs->frame[i];
-		if (f->file && is_within(&(struct fix_at){ f->file, f->line }, loop, file))
-			return false;
-	}
-	return true;
-}
-
 /*
  * A loop that stores over a range that is known: one flush of the range behind the loop does for all of its rounds, if the store is
  * all that happens in them, or nothing there persists. 1: so it is done.
@@ -136,7 +112,7 @@ static int after_loop(struct work *w, const struct fix_bug *b, unsigned acts,
 	struct err none;
 	if (!f || !acts || b->store.statement.where == SOURCE_IN_EXPRESSION ||
 	    source_loop_around(w->x->source, &at, &b->store, &loop, &none) || !loop.base ||
-	    (!loop.alone && !is_quiet(w, b, &loop)) || loop.statement.no_after)
+	    (!loop.alone && !fix_is_quiet(w->x, b, &loop)) || loop.statement.no_after)
 		return 0;
 	return put_after_loop(w, &loop, acts, to);
 }
@@ -165,6 +141,22 @@ static int after_lifted(struct work *w, const struct fix_bug *b, unsigned acts,
 	return bad ? -1 : 0;
 }
 
+/* For all that the store's statement stores to. */
+static char *store_code(struct work *w, const struct source_store *s, unsigned acts)
+{
+	unsigned first = s->also ? acts & REPAIR_FLUSH : acts;
+	char *text = first ? code(w, &s->statement, first, s->in_line, s->address, s->size)
+			   : xstrdup("");
+	char *more =
+		text && s->also ? code(w, &s->statement, acts, s->in_line, s->also, s->size) : NULL;
+	if (!s->also || !text)
+		return text;
+	char *both = more ? xasprintf("%s%s%s", text, *text ? " " : "", more) : NULL;
+	free(text);
+	free(more);
+	return both;
+}
+
 static int after_store(struct work *w, const struct fix_bug *b, const struct repair_fix *f,
 		       unsigned acts, struct source_edits *to)
 {
@@ -179,7 +171,7 @@ static int after_store(struct work *w, const struct fix_bug *b, const struct rep
 	char *text = !acts   ? xstrdup("")
 		     : whole ? code(w, &s->statement, acts, in_line(&s->owner), s->owner.address,
 				    s->owner.size)
-			     : code(w, &s->statement, acts, s->in_line, s->address, s->size);
+			     : store_code(w, s, acts);
 	int bad = !text || (*text && source_insert_store(w->x->source, s, text, to, &w->err));
 	free(text);
 	return bad ? -1 : 0;

@@ -142,6 +142,8 @@ void fix_count_sites(struct fix *, struct trace_reader *);
 void fix_find_blocks(struct fix *);
 /* Several parts of a struct that may lie in two lines are flushed as the whole struct. */
 bool fix_flushes_whole(const struct fix *, const struct fix_bug *);
+/* Nothing in the loop flushes or waits, itself or in what it calls, and what needs the store to be persistent is not there. */
+bool fix_is_quiet(const struct fix *, const struct fix_bug *, const struct source_loop *);
 /* means.c: flushes and fences first, then stores, then what is to be made of it. */
 void fix_add_means(struct fix *, const struct finding_place *, const struct fix_act *);
 void fix_drop_means(struct fix *, const struct finding_place *);

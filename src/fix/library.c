@@ -70,7 +70,9 @@ char *fix_library_for(struct fix *x, const struct source_statement *at, unsigned
 
 char *fix_log_text(const struct source_store *s)
 {
-	return xasprintf(LOG "(%s, %s);", s->address, s->size);
+	return s->also ? xasprintf(LOG "(%s, %s); " LOG "(%s, %s);", s->address, s->size, s->also,
+				   s->size)
+		       : xasprintf(LOG "(%s, %s);", s->address, s->size);
 }
 
 /* The statement does nothing before it stores: the address is the same before it as after. */

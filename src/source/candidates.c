@@ -99,7 +99,7 @@ static bool as_writer(const struct source_tree *t, uint32_t i, struct source_can
 	uint32_t target = w ? source_node_child(t, i, w->destination + shift) : 0;
 	if (!target)
 		return false;
-	*c = (struct source_candidate){ i, target, w->form, w, 0 };
+	*c = (struct source_candidate){ i, target, w->form, w, 0, 0 };
 	CXType to = source_node_canonical(t, source_node_peel(t, target));
 	bool elements = w->extent == SOURCE_EXTENT_BETWEEN || w->extent == SOURCE_EXTENT_COUNT;
 	if (elements && to.kind != CXType_Pointer && to.kind != CXType_ConstantArray)
@@ -111,23 +111,48 @@ static bool as_writer(const struct source_tree *t, uint32_t i, struct source_can
 	return true;
 }
 
+static struct source_candidate assignment(const struct source_tree *t, uint32_t node, uint32_t to,
+					  enum source_form form)
+{
+	uint64_t bytes = source_type_size(source_node_type(t, to));
+	return (struct source_candidate){ node, to, form, NULL, bytes, 0 };
+}
+
+/* std::swap(p->a, p->b) assigns to both. */
+static bool as_assigner(const struct source_tree *t, uint32_t i, struct source_candidate *c)
+{
+	unsigned many = NODE(t, i)->kind == CXCursor_CallExpr && t->unit->cxx
+				? source_assigns(name_with_std(t, i))
+				: 0;
+	uint32_t target[2] = { 0 };
+	size_t n = 0;
+	for (unsigned k = 1; k <= many && n < 2; k++) {
+		uint32_t a = source_node_child(t, i, k);
+		if (a && source_node_is_lvalue(t, a) && is_memory(t, a))
+			target[n++] = a;
+	}
+	if (!n)
+		return false;
+	*c = assignment(t, i, target[0], SOURCE_ASSIGN);
+	c->also = target[1];
+	return true;
+}
+
 static bool as_candidate(const struct source_tree *t, uint32_t i, struct source_candidate *c)
 {
 	enum source_form form;
 	uint32_t to = source_assigned(t, i, &form);
 	if (NODE(t, i)->kind == CXCursor_MemberRef && NODE(t, i)->parent == 1) {
-		*c = (struct source_candidate){ i, i, SOURCE_ASSIGN, NULL,
-						source_type_size(source_node_type(t, i)) };
+		*c = assignment(t, i, i, SOURCE_ASSIGN);
 		return true; /* a constructor initialises it */
 	}
 	if (!to && NODE(t, i)->kind == CXCursor_CallExpr)
 		to = object_of(t, i, &form);
 	if (to) {
-		*c = (struct source_candidate){ i, to, form, NULL,
-						source_type_size(source_node_type(t, to)) };
+		*c = assignment(t, i, to, form);
 		return is_memory(t, to);
 	}
-	return as_writer(t, i, c);
+	return as_writer(t, i, c) || as_assigner(t, i, c);
 }
 
 void source_candidates_in(const struct source_tree *t, uint32_t line, source_candidates *all)

@@ -329,6 +329,8 @@ struct source_writer {
 	uint8_t arg; /* or how many bytes */
 };
 const struct source_writer *source_writer(const char *name, size_t len);
+/* How many of its first arguments a function assigns to, which it has by reference; 0: none. */
+unsigned source_assigns(const char *name);
 bool source_is_pure(const char *name); /* of the C library or PMDK, and without side effects */
 
 /* ---- candidates ---- */
@@ -339,6 +341,7 @@ struct source_candidate {
 	enum source_form form;
 	const struct source_writer *writer; /* NULL: target is an lvalue */
 	uint64_t bytes;                     /* 0: unknown */
+	uint32_t also;                      /* another lvalue that it assigns to; 0: none */
 };
 typedef VEC(struct source_candidate) source_candidates;
 /* All that the line stores. */

@@ -141,6 +141,8 @@ struct source_store {
 	 * variable that source_insert_store declares before it.
 	 */
 	const char *address, *size;
+	const char *
+		also; /* the address of another object of that size, to which it stores too; NULL: none */
 	uint64_t bytes;    /* how many, where known; else 0 */
 	bool in_line;      /* address and size are in one cache line, by the type */
 	bool bitfield;     /* address and size are those of the struct that has it */

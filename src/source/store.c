@@ -286,6 +286,21 @@ static const char *why_not_again(enum source_again again)
 	return again == SOURCE_CHANGED ? "the statement changes what it depends on, or may" : NULL;
 }
 
+/* Of two objects of one type, both are flushed: nothing tells which of them it is. */
+static int name_both(const struct source_tree *t, const struct source_candidate *c,
+		     enum source_again again, uint32_t statement, struct source_store *out,
+		     struct err *err)
+{
+	const char *text = source_node_text(t, source_node_inside(t, c->also));
+	if (!text || again != SOURCE_AGAIN || out->statement.where == SOURCE_IN_EXPRESSION ||
+	    source_again(t, c->also, statement, c->node) != SOURCE_AGAIN)
+		return err_set(err, EXIT_PROGRAM,
+			       "what is stored to beside %s cannot be named again", out->lvalue);
+	CXType type = source_node_type(t, c->also);
+	out->also = source_sized(t, *source_cast_for(type) ? "(void *)&%s" : "&%s", text);
+	return 0;
+}
+
 static int describe(const struct source_tree *t, const struct source_candidate *c,
 		    uint32_t statement, struct source_store *out, struct err *err)
 {
@@ -300,6 +315,8 @@ static int describe(const struct source_tree *t, const struct source_candidate *
 	if (again == SOURCE_ONCE && out->bitfield)
 		return err_set(err, EXIT_PROGRAM, "%s has side effects, and is a bit-field",
 			       out->lvalue);
+	if (c->also)
+		return name_both(t, c, again, statement, out, err);
 	if (again == SOURCE_AGAIN) {
 		find_owner(t, c, out);
 		return 0;

@@ -136,6 +136,21 @@ const struct source_writer *source_writer(const char *name, size_t len)
 	return NULL;
 }
 
+unsigned source_assigns(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned arguments;
+	} assigning[] = {
+		{ "std::swap", 2 },
+		{ "std::exchange", 1 },
+	};
+	for (size_t i = 0; i < sizeof assigning / sizeof *assigning; i++)
+		if (strcmp(assigning[i].name, name) == 0)
+			return assigning[i].arguments;
+	return 0;
+}
+
 bool source_is_pure(const char *name)
 {
 	static const char *const pure[] = {

@@ -337,6 +337,19 @@ built() {
 	patch_is_good
 }
 
+@test "what std::swap and std::exchange store to" {
+	built swap.cc
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "repaired"
+	grep '^+	persist(&w->word\[a\], .*); persist(&w->word\[b\], .*);$' p.patch
+	[ "$(grep -c '^+.*persist' p.patch)" = 2 ]
+	patch_is_good
+	rm -rf t pool
+	holdfast record -q -o t -- app/store pool >/dev/null
+	run -0 holdfast fix --source app --patch p.patch t
+	[ ! -s p.patch ]
+}
+
 @test "two stores in one line, both of which lack something: one after the other" {
 	built forms.c -DLINE
 	perl -0pi -e 's/\{\n\t\t(p->word\[0\] = 3;)\n\t\t(p->word\[9\] = 4;)\n\t\}/{ $1 $2 }/' app/forms.c
