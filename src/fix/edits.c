@@ -395,10 +395,21 @@ static void try(struct work *w, size_t i)
 	free(inside);
 }
 
+/* A call that goes to the copy now passes the function by: what other fixes put there, the copy gets, too. */
+static void share(const struct source_edits *e, size_t n, struct copy *c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (e->edit.p[i].file == c->fn.file && e->edit.p[i].at > c->fn.span.from &&
+		    e->edit.p[i].at + e->edit.p[i].remove < c->fn.span.to)
+			VEC_PUSH(&c->inside.edit, e->edit.p[i]);
+}
+
 static int finish(struct work *w, struct err *err)
 {
+	size_t n = w->edits.edit.n;
 	for (size_t i = 0; i < w->copy.n; i++) {
 		struct copy *c = &w->copy.p[i];
+		share(&w->edits, n, c);
 		if (source_edits_check(&c->inside, err) ||
 		    source_insert_copy(w->x->source, &c->fn, c->name, &c->inside, &w->edits, err))
 			return -1;

@@ -69,17 +69,8 @@ static bool is_worth_it(const struct repair_bug *b, size_t from, size_t to)
 	return b->site[to].range || saved >= b->site[from].counts.lost;
 }
 
-static void hoist(const struct repair_bug *b, struct repair_fix *f)
+static void move(const struct repair_bug *b, struct repair_fix *f, size_t best)
 {
-	size_t best = choose(b, f);
-	if (best == f->site)
-		return;
-	if (!is_worth_it(b, f->site, best)) {
-		repair_reject(
-			f, &b->site[best].at,
-			xstrdup("a copy of the function would save fewer executions than are of use"));
-		return;
-	}
 	for (size_t i = f->site; i < best; i++)
 		if (!b->site[i].no_edit)
 			repair_reject(f, &b->site[i].at, cost(&b->site[i]));
@@ -90,12 +81,45 @@ static void hoist(const struct repair_bug *b, struct repair_fix *f)
 	f->form = b->site[best].range ? REPAIR_RANGE : REPAIR_COPY;
 }
 
+/* The call goes to a copy anyway. */
+static bool is_copied(const struct repair_plan *plan, const struct repair_place *call)
+{
+	for (size_t i = 0; i < plan->fix.n; i++)
+		if (plan->fix.p[i].form == REPAIR_COPY &&
+		    repair_same_place(&plan->fix.p[i].at, call))
+			return true;
+	return false;
+}
+
+/* Where a copy would not be worth it for this store alone. */
+static void share_copy(const struct repair_bug *b, struct repair_fix *f, size_t best,
+		       const struct repair_plan *plan)
+{
+	if (is_copied(plan, &b->site[best].at))
+		move(b, f, best);
+	else
+		repair_reject(
+			f, &b->site[best].at,
+			xstrdup("a copy of the function would save fewer executions than are of use"));
+}
+
 void repair_hoist(const struct repair_bug *b, struct repair_plan *plan)
 {
+	size_t *best = xcalloc(plan->fix.n + 1, sizeof *best); /* 0: where it is */
 	for (size_t i = 0; i < plan->fix.n; i++) {
 		struct repair_fix *f = &plan->fix.p[i];
-		if ((f->form == REPAIR_STORE || f->form == REPAIR_RANGE) &&
-		    b[f->bug].site[f->site].counts.known)
-			hoist(&b[f->bug], f);
+		const struct repair_bug *mine = &b[f->bug];
+		if ((f->form != REPAIR_STORE && f->form != REPAIR_RANGE) ||
+		    !mine->site[f->site].counts.known)
+			continue;
+		size_t to = choose(mine, f);
+		if (to != f->site && is_worth_it(mine, f->site, to))
+			move(mine, f, to);
+		else if (to != f->site)
+			best[i] = to;
 	}
+	for (size_t i = 0; i < plan->fix.n; i++)
+		if (best[i])
+			share_copy(&b[plan->fix.p[i].bug], &plan->fix.p[i], best[i], plan);
+	free(best);
 }

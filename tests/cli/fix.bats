@@ -350,6 +350,19 @@ built() {
 	[ ! -s p.patch ]
 }
 
+@test "a store that a copy passes by has its flush in the copy" {
+	mkdir app
+	cp "$HOLDFAST_SOURCE/tests/cli/programs-fix/pool.h" app/
+	built shared.c
+	rm -rf t pool
+	holdfast record -q --profile-sites -o t -- app/store pool >/dev/null
+	run -0 holdfast fix --source app --build 'make -s' --patch p.patch t
+	output_has "in a copy of what is called"
+	patch -s -p1 -d app -o - <p.patch | sed -n '/^static.* fill_pm(/,/^}/p' >copy
+	[ "$(grep -c 'flush(' copy)" = 2 ]
+	patch_is_good
+}
+
 @test "two stores in one line, both of which lack something: one after the other" {
 	built forms.c -DLINE
 	perl -0pi -e 's/\{\n\t\t(p->word\[0\] = 3;)\n\t\t(p->word\[9\] = 4;)\n\t\}/{ $1 $2 }/' app/forms.c
