@@ -9,6 +9,9 @@
  * such a moment stores again behind it, on the same call path, one of several operations may end there: what is said
  * with everything persistent then is as good as at the operation's ends. So it is where whoever found the operation could not tell
  * whether another one begins. In one that does not repeat itself there is no such moment.
+ *
+ * What is stored between two operations belongs to none that was found: others work there, another thread with a loop of
+ * its own, say. It is looked at in the same way.
  */
 #include <stdlib.h>
 
@@ -142,13 +145,23 @@ static int look(const struct look *l, uint64_t event, struct err *err)
 	return same;
 }
 
+/* From the end of an operation to the begin of the next. */
+static struct crash_op between_ops(const struct crash_history *h, size_t op)
+{
+	uint64_t next = op < h->op.n ? h->op.p[op].begin : h->events;
+	return (struct crash_op){ .begin = h->op.p[op - 1].end + 1, .end = next - 1 };
+}
+
 int crash_coarse(struct crash *c, size_t op, uint64_t event, bool run, uint64_t said,
 		 struct err *err)
 {
 	struct stores s = { 0 };
 	if (!op || c->h->op.p[op - 1].sure)
 		return 0;
+	struct crash_op between = between_ops(c->h, op);
 	struct look l = { c, &s, &c->h->op.p[op - 1], op, said, run };
+	if (event > l.op->end)
+		l.op = &between;
 	find_stores(c, l.op, &s);
 	int fine = look(&l, event, err);
 	hmap_free(&s.at);

@@ -282,7 +282,7 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	int fine = gone == 0 ? crash_unborn(c, span.op, span.ended, run, v->said, err) : 0;
 	if (fine)
 		return fine < 0 ? -1 : 0;
-	fine = gone == 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
+	fine = gone >= 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
 	if (fine > 0)
 		fine = is_batch(c, s, &span, run, v->said, err);
 	if (!fine && gone >= 0)

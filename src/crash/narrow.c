@@ -18,6 +18,10 @@
  *	no thread has two at a time                    the chain stays as it is
  *	one that stores nothing is of a kind           it stays as long as it is, if another stores meanwhile:
  *	(name) of which none ever stores, a reader     that one may have done it on its behalf
+ *	one that waited while another of its kind      it stays as it is: the other may have done the
+ *	stored all that it does, and more, is not      rest of it, too (a leader that commits for all)
+ *	the only one that stores just that: one
+ *	that did not wait does, too
  *
  * One that was cut may do what another has asked for, by the way (a leader that commits for all): that it may be several is believed
  * of it as of those that nobody has marked (coarse.c).
@@ -31,8 +35,11 @@
 
 struct own {
 	uint64_t first, last, cover; /* stores, and what guarantees all of them; first 0: none */
+	uint64_t set;                /* which statements they are */
+	size_t statements;           /* … and how many */
 	bool known;                  /* of the first of a chain: whose stores are whose */
 };
+#define NEAR 64u /* operations before and behind that may have done another one's work */
 
 /* Operations [from, to) overlap, one with the next; the last of them ends with event `end`. */
 struct chain {
@@ -46,13 +53,29 @@ struct narrow {
 	struct own *own;    /* by operation */
 	struct hmap at;     /* thread -> its operation, and 1 */
 	struct hmap stores; /* name -> 1: some of that name store */
-	size_t record;      /* read so far */
+	struct hmap did;    /* operation and statement -> 1 */
+	struct hmap
+		whole; /* name and set of statements -> 1: one that did not wait stores just that */
+	size_t record; /* read so far */
 };
 
 /* ---- whose stores are whose ---- */
 
-static void take_record(struct narrow *n, const struct crash_record *r, struct own *own)
+static uint64_t statement_of(const struct narrow *n, const struct crash_record *r)
 {
+	const struct crash_place *p = &n->h->place.p[r->place];
+	return hash_mix(p->ip, p->process);
+}
+
+static void take_record(struct narrow *n, const struct crash_record *r, size_t op)
+{
+	struct own *own = &n->own[op];
+	uint64_t statement = statement_of(n, r), key = hash_mix(statement, op);
+	if (!hmap_get(&n->did, key, NULL)) {
+		hmap_put(&n->did, key, 1);
+		own->set += statement;
+		own->statements++;
+	}
 	own->first = own->first ? own->first : r->event;
 	own->last = r->event;
 	for (uint32_t k = 0; k < r->pieces; k++) {
@@ -83,7 +106,7 @@ static bool take_until(struct narrow *n, uint64_t event)
 		size_t i = op_of(n, r->thread, r->event);
 		known = known && i != SIZE_MAX;
 		if (i != SIZE_MAX)
-			take_record(n, r, &n->own[i]);
+			take_record(n, r, i);
 	}
 	return known;
 }
@@ -108,12 +131,28 @@ static uint64_t kind_of(const struct crash_op *op)
 	return hash_bytes(op->name, strlen(op->name));
 }
 
+static uint64_t whole_key(const struct narrow *n, size_t i)
+{
+	return hash_mix(kind_of(&n->h->op.p[i]), n->own[i].set);
+}
+
+/* Before its first store another thread stores. */
+static bool waited(const struct narrow *n, size_t i)
+{
+	const struct crash_records *r = &n->h->store;
+	size_t k = BISECT(j, r->n, crash_record_at(r, j)->event < n->h->op.p[i].begin);
+	return k < r->n && crash_record_at(r, k)->event < n->own[i].first;
+}
+
 static void take_chain(struct narrow *n, const struct chain *c)
 {
 	n->own[c->from].known = take_ops(n, c);
-	for (size_t i = c->from; i < c->to; i++)
+	for (size_t i = c->from; i < c->to; i++) {
 		if (n->own[i].first || !n->own[c->from].known)
 			hmap_put(&n->stores, kind_of(&n->h->op.p[i]), 1);
+		if (n->own[i].first && !waited(n, i))
+			hmap_put(&n->whole, whole_key(n, i), 1);
+	}
 }
 
 /* ---- cutting ---- */
@@ -124,6 +163,37 @@ static bool others_store(const struct narrow *n, const struct crash_op *op)
 	const struct crash_records *r = &n->h->store;
 	size_t i = BISECT(k, r->n, crash_record_at(r, k)->event < op->begin);
 	return i < r->n && crash_record_at(r, i)->event <= op->end;
+}
+
+/* All statements of i are y's, too. */
+static bool is_part(const struct narrow *n, size_t i, size_t y)
+{
+	const struct crash_records *all = &n->h->store;
+	size_t k = BISECT(j, all->n, crash_record_at(all, j)->event < n->own[i].first);
+	for (; k < all->n && crash_record_at(all, k)->event <= n->own[i].last; k++) {
+		const struct crash_record *r = crash_record_at(all, k);
+		uint64_t statement = statement_of(n, r);
+		if (r->thread == n->h->op.p[i].thread &&
+		    hmap_get(&n->did, hash_mix(statement, i), NULL) &&
+		    !hmap_get(&n->did, hash_mix(statement, y), NULL))
+			return false;
+	}
+	return true;
+}
+
+/* While it waited, one of its kind may have done most of its work. */
+static bool is_served(const struct narrow *n, size_t i, size_t from, size_t to)
+{
+	const struct own *own = n->own;
+	if (!own[i].first || !waited(n, i) || hmap_get(&n->whole, whole_key(n, i), NULL))
+		return false;
+	size_t y = i - from > NEAR ? i - NEAR : from;
+	for (; y < to && y <= i + NEAR; y++)
+		if (own[y].statements > own[i].statements && own[y].first < own[i].first &&
+		    own[y].last >= n->h->op.p[i].begin &&
+		    kind_of(&n->h->op.p[y]) == kind_of(&n->h->op.p[i]) && is_part(n, i, y))
+			return true;
+	return false;
 }
 
 /* False: it takes no part. */
@@ -143,8 +213,14 @@ static bool cut(const struct narrow *n, struct crash_op *op, const struct own *o
 static void cut_chain(struct narrow *n, const struct chain *c)
 {
 	struct crash_op *op = n->h->op.p;
+<<<<<<< HEAD
 	for (size_t i = c->from; c->to - c->from > 1 && n->own[c->from].known && i < c->to; i++)
 		op[i].idle = !cut(n, &op[i], &n->own[i]);
+=======
+	(void)end;
+	for (size_t i = from; to - from > 1 && n->own[from].known && i < to; i++)
+		op[i].idle = !is_served(n, i, from, to) && !cut(n, &op[i], &n->own[i]);
+>>>>>>> 6857adb (infer, crash: threads that do different things, and such that work for each other)
 }
 
 /* Calls it for every chain of operations that overlap, one with the next. */
@@ -192,5 +268,7 @@ void crash_ops_narrow(struct crash_history *h)
 	crash_order_free(&n.order);
 	hmap_free(&n.at);
 	hmap_free(&n.stores);
+	hmap_free(&n.did);
+	hmap_free(&n.whole);
 	free(n.own);
 }

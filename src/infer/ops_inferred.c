@@ -16,6 +16,9 @@
  * function from several places (put(); put(); del(); in a row) make a loop as well, a *weak* one, which must cover twice
  * as much as the best of the others. Which functions these are, and what they are called, does not matter.
  *
+ * A thread in which that function does not run may have operations of another kind, a consumer beside producers, say: the best loop of
+ * such threads is taken, too, if it is at work while the others are.
+ *
  * An operation begins with the first event of the call that matters. Until the next begins, all that its loop does is
  * its part, too: what persists it may be called behind it. It counts as acknowledged where the program then
  * says something; otherwise nobody knows, and a program may well persist many at a time.
@@ -30,13 +33,24 @@ struct loop {
 	uint64_t
 		opened; /* the end of a call in which it is and which maps PM before; 0: none yet */
 	uint64_t strong, weak; /* stores that its phases cover */
-	uint64_t last;         /* begin of its last operation */
+	uint64_t first, last;  /* begins of its first and its last operation */
 	uint64_t calls;        /* in its phases */
 	size_t depth;
 	bool closing; /* it is in a call that unmaps PM, and maps none */
 };
 #define NEVER UINT64_MAX /* `opened`: its own operations map PM */
 typedef VEC(struct loop) loops;
+
+/* A loop of one thread, and what is taken of whom. */
+struct of_thread {
+	uint64_t thread; /* process and thread */
+	struct loop loop;
+};
+struct found {
+	loops all;
+	VEC(struct of_thread) each;
+	struct hmap also; /* thread -> function, of those in which the first one does not run */
+};
 
 struct phase {
 	size_t from, to; /* children; none if from >= to */
@@ -120,6 +134,7 @@ static void add_loop(loops *to, const struct loop *l)
 		x->strong += l->strong;
 		x->weak += l->weak;
 		x->calls += l->calls;
+		x->first = l->first < x->first ? l->first : x->first;
 		x->last = l->last > x->last ? l->last : x->last;
 		x->depth = l->depth < x->depth ? l->depth : x->depth;
 		return;
@@ -127,12 +142,18 @@ static void add_loop(loops *to, const struct loop *l)
 	VEC_PUSH(to, *l);
 }
 
+static uint64_t thread_key(const struct infer_thread *t)
+{
+	return (uint64_t)t->process << 32 | t->thread;
+}
+
 /* A call has ended: its loop, and those in it, are its caller's. */
 static void gather(void *arg, struct infer_thread *t)
 {
 	struct infer_call *c = &t->call.p[t->call.n - 1];
 	struct phase p = phase_of(c);
-	loops *inside = c->own, *up = arg;
+	struct found *found = arg;
+	loops *inside = c->own, *up = &found->all;
 	if (p.from < p.to && !recurs(t)) {
 		uint64_t covers = c->child.p[p.to - 1].after - c->child.p[p.from].before;
 		struct loop l = { .function = c->target,
@@ -140,6 +161,7 @@ static void gather(void *arg, struct infer_thread *t)
 				  .strong = p.strong ? covers : 0,
 				  .weak = covers,
 				  .calls = p.to - p.from,
+				  .first = c->child.p[p.from].begin,
 				  .last = c->child.p[p.to - 1].begin,
 				  .depth = t->call.n };
 		inside = inside ? inside : xcalloc(1, sizeof *inside);
@@ -157,6 +179,8 @@ static void gather(void *arg, struct infer_thread *t)
 			l->opened = c->end + 1;
 		l->closing |= c->unmaps && !c->mapped;
 		add_loop(up, l);
+		if (t->call.n == 1)
+			VEC_PUSH(&found->each, ((struct of_thread){ thread_key(t), *l }));
 	}
 	VEC_FREE(inside);
 	free(inside);
@@ -188,10 +212,36 @@ static const struct loop *choose(const loops *all)
 	return strong && weak->weak / 2 <= strong->strong ? strong : weak;
 }
 
-struct infer_covered infer_ops_covered(struct trace_reader *r)
+/* Loops of the threads of which nothing is taken yet, while others are at work: what is said of the first one is true of them. */
+static void take_others(struct found *f, uint64_t function, uint64_t first, uint64_t last)
 {
-	loops all = { 0 };
-	struct infer_walk w = { .defs = trace_defs(r), .closed = gather, .arg = &all };
+	struct hmap taken = { 0 };
+	loops rest = { 0 };
+	for (size_t i = 0; i < f->each.n; i++)
+		if (f->each.p[i].loop.function == function)
+			hmap_put(&taken, f->each.p[i].thread, 1);
+	for (size_t i = 0; i < f->each.n; i++) {
+		const struct of_thread *e = &f->each.p[i];
+		if (!hmap_get(&taken, e->thread, NULL) && !hmap_get(&f->also, e->thread, NULL) &&
+		    e->loop.strong && e->loop.first < last && first < e->loop.last)
+			add_loop(&rest, &e->loop);
+	}
+	const struct loop *l = choose(&rest);
+	for (size_t i = 0; l && i < f->each.n; i++)
+		if (f->each.p[i].loop.function == l->function &&
+		    !hmap_get(&taken, f->each.p[i].thread, NULL) &&
+		    !hmap_get(&f->also, f->each.p[i].thread, NULL))
+			hmap_put(&f->also, f->each.p[i].thread, l->function);
+	bool more = l;
+	VEC_FREE(&rest);
+	hmap_free(&taken);
+	if (more)
+		take_others(f, function, first, last);
+}
+
+static struct infer_covered find(struct trace_reader *r, struct found *f)
+{
+	struct infer_walk w = { .defs = trace_defs(r), .closed = gather, .arg = f };
 	struct infer_covered best = { 0 };
 	struct trace_event e;
 	struct err ignored = { 0 };
@@ -199,21 +249,39 @@ struct infer_covered infer_ops_covered(struct trace_reader *r)
 	while (trace_next(r, &e, &ignored) == 1)
 		infer_walk_event(&w, &e);
 	infer_walk_end(&w);
-	const struct loop *l = choose(&all);
-	if (l)
+	const struct loop *l = choose(&f->all);
+	if (l) {
 		best = (struct infer_covered){ l->function, l->calls,
 					       l->strong ? l->strong : l->weak, l->last };
-	VEC_FREE(&all);
+		take_others(f, l->function, l->first, l->last);
+	}
+	VEC_FREE(&f->all);
+	VEC_FREE(&f->each);
+	return best;
+}
+
+struct infer_covered infer_ops_covered(struct trace_reader *r)
+{
+	struct found f = { 0 };
+	struct infer_covered best = find(r, &f);
+	hmap_free(&f.also);
 	return best;
 }
 
 /* ---- its operations ---- */
 
+struct taken {
+	uint64_t function;
+	const struct hmap *also;
+};
+
 static void take_phase(void *arg, struct infer_thread *t)
 {
 	struct infer_collect *c = arg;
-	uint64_t function = *(const uint64_t *)c->arg;
+	const struct taken *of = c->arg;
+	uint64_t function = of->function;
 	const struct infer_call *call = &t->call.p[t->call.n - 1];
+	(void)hmap_get(of->also, thread_key(t), &function);
 	if (call->target != function || recurs(t))
 		return;
 	struct phase p = phase_of(call);
@@ -224,12 +292,12 @@ static void take_phase(void *arg, struct infer_thread *t)
 int infer_ops_inferred(struct infer_ops *ops, struct trace_reader *r,
 		       const struct infer_ops_opts *opts, struct err *err)
 {
-	uint64_t function = infer_ops_covered(r).function;
+	struct found f = { 0 };
+	struct taken of = { find(r, &f).function, &f.also };
 	(void)opts;
-	if (!function)
-		return 0;
-	if (trace_seek(r, 0, err))
-		return -1;
-	infer_collect(&(struct infer_collect){ .ops = ops, .arg = &function }, r, take_phase);
-	return 0;
+	int bad = of.function ? trace_seek(r, 0, err) : 0;
+	if (of.function && !bad)
+		infer_collect(&(struct infer_collect){ .ops = ops, .arg = &of }, r, take_phase);
+	hmap_free(&f.also);
+	return bad;
 }

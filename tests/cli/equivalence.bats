@@ -179,6 +179,25 @@ expected() {
 	jq -e 'any(.findings[]; .kind == "half-operation" and (.message | test("operation [12] .id 100. has neither happened")))' r.json
 }
 
+# served REPORT WAY: a campaign on programs-crash/served.c.
+served() {
+	${CC:-cc} -g -O1 -mclflushopt -pthread -I "$HOLDFAST_SOURCE/include" -o "$BIN/served" "$PROGRAMS/served.c"
+	rm -rf t "$pool"
+	crash_json "$1" -o t --probe "$BIN/served $pool dump" -- "$BIN/served" "$pool" "$2"
+}
+
+@test "what a leader does for others, who then store something themselves, is not its own operation alone" {
+	served r.json leader
+	jq -e '.findings == []' r.json
+}
+
+@test "what another thread does between operations is none of their damage: a consumer beside a producer" {
+	served r.json queue
+	jq -e '.findings == []' r.json
+	served r.json hasty
+	jq -e --argjson line "$(sed -n '/@hasty/=' "$PROGRAMS/served.c" | tail -n 1)" '[.findings[].location.line] == [$line]' r.json
+}
+
 @test "operations that nobody marked may be several: what is there between them is fine, other things are not" {
 	said r.json --probe "$(probe)" -- batch unmarked
 	jq -e '.findings == [] and .stats.tested > 9' r.json

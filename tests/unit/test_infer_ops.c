@@ -229,6 +229,29 @@ static void threads_have_their_own(void **state)
 	end(&s, ops);
 }
 
+/* A consumer beside a producer; what a third one did before they began is no operation. */
+static void threads_do_other_things(void **state)
+{
+	struct story s;
+	(void)state;
+	begin(&s);
+	s.thread = 3;
+	for (int i = 0; i < 3; i++)
+		store(&s, CLOSE_FREE, i ? CLOSE : 0);
+	for (int i = 0; i < 4; i++)
+		for (s.thread = 1; s.thread <= 2; s.thread++)
+			store(&s, s.thread == 1 ? PUT : OPEN_INIT,
+			      !i              ? 0
+			      : s.thread == 1 ? MAIN
+					      : OPEN);
+	struct infer_ops *ops = found(&s, "inferred", 8);
+	size_t n;
+	const struct infer_op *op = infer_ops_all(ops, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(op[i].thread, i % 2 + 1);
+	end(&s, ops);
+}
+
 static void requests_are_answered(void **state)
 {
 	struct story s;
@@ -399,6 +422,7 @@ int main(void)
 		cmocka_unit_test(an_operation_that_calls_itself_is_one),
 		cmocka_unit_test(what_is_answered_is_acknowledged),
 		cmocka_unit_test(threads_have_their_own),
+		cmocka_unit_test(threads_do_other_things),
 		cmocka_unit_test(requests_are_answered),
 		cmocka_unit_test(others_work_for_who_answers),
 		cmocka_unit_test(those_who_answer_are_in_the_order_of_begins),
