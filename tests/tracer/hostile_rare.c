@@ -83,7 +83,8 @@ static void floats(void)
 	__asm__ volatile(
 		"fldpi\n\tfstpt 59(%0)\n\tfldpi\n\tfsts 100(%0)\n\tfstl 125(%0)\n\tfistps 189(%0)\n\tfldpi\n\t"
 		"fistpll 253(%0)\n\tfldpi\n\tfisttpl 318(%0)\n\tfnstcw 383(%0)\n\tfnstsw 447(%0)\n\t"
-		"fnstenv 500(%0)\n\tfldenv 500(%0)\n\tfnsave 601(%0)\n\tfrstor 601(%0)\n\tstmxcsr 830(%0)"
+		"fnstenv 500(%0)\n\tfldenv 500(%0)\n\tfnsave 601(%0)\n\tfrstor 601(%0)\n\tstmxcsr 830(%0)\n\t"
+		"sidt 893(%0)\n\tsgdt 1021(%0)"
 		:
 		: "r"(p)
 		: "memory");

@@ -265,9 +265,17 @@ static void do_cas(struct block *b, IRStmt *st)
 	add_store(b, cas->addr, size, b->insn.atomic, done);
 }
 
+/* Valgrind says that SIDT and SGDT write 6 bytes, as with 32 bits, and writes 10. */
+static void mend_size(IRDirty *d)
+{
+	if (VG_(strcmp)(d->cee->name, "amd64g_dirtyhelper_SxDT") == 0)
+		d->mSize = 10;
+}
+
 static void do_dirty(struct block *b, IRStmt *st)
 {
 	IRDirty *d = st->Ist.Dirty.details;
+	mend_size(d);
 	if (VG_(strncmp)(d->cee->name, "amd64g_dirtyhelper_CPUID", 24) == 0) {
 		record.cpuid = d->cee->addr;
 		d->cee = mkIRCallee(d->cee->regparms, "on_cpuid", VG_(fnptr_to_fnentry)(on_cpuid));
