@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of stores that are not persistent: the facts that evidence.c weighs. */
+#include <string.h>
+
 #include "check/internal.h"
 
 #define REACH 4096u /* so far before a byte its object may begin */
@@ -94,12 +96,29 @@ static bool is_header(struct check *c, const struct cause *k)
 	       is_meant_between(c, begin, begin + REACH - 1);
 }
 
+/* What was stored is the number of the process: who has the file open, which tells a restart nothing. */
+static bool is_own_number(struct check *c, const struct cause *k)
+{
+	const struct model_line *l = model_line_of_key(c->model, k->key);
+	uint64_t pid = trace_process(c->defs, model_place(c->model, k->where)->process)->pid;
+	uint8_t data[8];
+	memcpy(data, &pid, sizeof data);
+	for (unsigned n = 4; l && n <= 8; n += 4) {
+		uint64_t mask = 0xff >> (8 - n); /* one bit for each byte */
+		if (k->byte % 8 + n <= 8 &&
+		    l->newest[k->byte / 8] == model_value_hash(mask << k->byte, data, k->byte / 8))
+			return true;
+	}
+	return false;
+}
+
 /* As a magic number or a version: a word that a file begins with, stored but once (by two
  * overlapping moves, as copies have it), beside what is persisted. */
 static bool is_field_of_header(struct oracle_state *u, const struct check_group *g)
 {
 	const struct cause *k = &g->k;
-	return k->key * TRACE_LINE % (1ull << MODEL_FILE_SHIFT) < TRACE_LINE &&
+	return !is_own_number(u->check, k) &&
+	       k->key * TRACE_LINE % (1ull << MODEL_FILE_SHIFT) < TRACE_LINE &&
 	       check_stores(u, u->check->statement.p[k->where]) < SEVERAL && is_beside(u->check, k);
 }
 

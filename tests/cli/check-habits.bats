@@ -37,9 +37,10 @@ setup_file() {
 	jq -e '[.findings[].why[]?.row] | index("atomic-data")' r.json
 }
 
-@test "a word that a file begins with, beside what is persisted, was forgotten; a hint there was not" {
+@test "a word that a file begins with, beside what is persisted, was forgotten; a hint or the process there was not" {
 	is habits.c warning sealed
 	is habits.c performance hinted
+	is habits.c performance owned
 }
 
 @test "a flag that is cleared time and again is no count" {
