@@ -120,6 +120,8 @@ struct store {
 const char *srcloc_demangle(struct store *, const char *name);
 /* rust.c: of a C++ name that rustc has made, what it stands for, without its hash. */
 void srcloc_rust_name(char *name);
+/* rust_v0.c: what a name of rustc's other kind stands for. False: it is none. */
+bool srcloc_rust_v0(const char *name, char *out, size_t room);
 const Dwfl_Callbacks *srcloc_callbacks(
 	const struct srcloc *); /* where debug files are looked for */
 

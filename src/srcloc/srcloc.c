@@ -71,8 +71,11 @@ const char *srcloc_demangle(struct store *store, const char *name)
 {
 	int status = 0;
 	char *plain = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+	char rust[1024];
 	if (plain)
 		srcloc_rust_name(plain);
+	else if (srcloc_rust_v0(name, rust, sizeof rust))
+		plain = xstrdup(rust);
 	const char *kept = srcloc_pool_add(&store->pool, plain ? plain : name);
 	free(plain);
 	return kept;

@@ -168,6 +168,26 @@ static void test_rust(void **state)
 		     "shop::put::h0123456789abcde"); /* one digit short: C++ */
 }
 
+/* … and its other ones, without the crate's number. */
+static void test_rust_v0(void **state)
+{
+	(void)state;
+	check_symbol("_RNvMs2_CsfG4Gsch05sY_4shopNtB5_5Shelf3put", "shop::Shelf::put");
+	check_symbol("_RNvMs2_CscG3NtCRnGra_4shopNtB5_5Shelf3put", "shop::Shelf::put");
+	check_symbol("_RNvXs_Cs1_4shopRShNtB4_5Keeps3put", "<&[u8] as shop::Keeps>::put");
+	check_symbol("_RNvXCs5MG4p4o9T2T_4shopNtB2_4SlotNtB2_5Keeps3putB2_",
+		     "<shop::Slot as shop::Keeps>::put");
+	check_symbol("_RNCNvCs1_4shop4mains_0", "shop::main::{closure#1}");
+	check_symbol("_RNvNCNvCs1_4shop4main03put", "shop::main::{closure#0}::put");
+	check_symbol("_RINvCs1_4shop3putmKj8_E", "shop::put");
+	check_symbol("_RNvMCs1_4shopAhj10_3put", "<[u8; 16]>::put");
+	check_symbol("_RNvYFEuNtCs1_4shop5Keeps3put", "<fn() as shop::Keeps>::put");
+	check_symbol("_RNvB_3put", "_RNvB_3put");                 /* leads to itself */
+	check_symbol("_RNvCs1_4shop9put", "_RNvCs1_4shop9put");   /* cut short */
+	check_symbol("_RNvCs1_4shop3put.llvm.1234", "shop::put"); /* … by LLVM */
+	check_symbol("_RunIt", "_RunIt");                         /* C */
+}
+
 static void test_stripped(void **state)
 {
 	struct srcloc *s = srcloc_new();
@@ -415,11 +435,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),   cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_cplusplus), cmocka_unit_test(test_rust),
-		cmocka_unit_test(test_merged),    cmocka_unit_test(test_stripped),
-		cmocka_unit_test(test_separate),  cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_static),    cmocka_unit_test(test_remapped),
-		cmocka_unit_test(test_unusable),  cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_rust_v0),   cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_stripped),  cmocka_unit_test(test_separate),
+		cmocka_unit_test(test_plt),       cmocka_unit_test(test_static),
+		cmocka_unit_test(test_remapped),  cmocka_unit_test(test_unusable),
+		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_speed),
 	};
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
