@@ -117,8 +117,9 @@ void trace_defs_put_node(struct defs_out *o, const struct trace_node_def *def)
 
 void trace_defs_put_differs(struct defs_out *o, const char *text)
 {
+	size_t n = strlen(text);
 	put(o, (uint64_t[]){ DEF_DIFFERS }, 1);
-	put_text(o, text, strnlen(text, TRACE_MAX_PAYLOAD));
+	put_text(o, text, n < TRACE_MAX_PAYLOAD ? n : TRACE_MAX_PAYLOAD);
 }
 
 /* Reading: the mirror image. Each parser returns false if the record makes no sense. */
