@@ -303,6 +303,61 @@ static void descriptors(void)
 		moment();
 }
 
+/* What a second process does in its turns, to files of which both have descriptors. */
+static void by_child(int i, int shared)
+{
+	int own = open("shared", O_RDWR);
+	switch (i) {
+	case 0: MUST(write(shared, "child", 5) == 5); break; /* at the position of both */
+	case 1: MUST(pwrite(own, "at 100", 6, 100) == 6); break;
+	case 2: MUST(!rename("log", "log2")); break;
+	case 3: MUST(!ftruncate(own, 30) && write(own, "start", 5) == 5); break;
+	case 4:
+		MUST(!unlink("old"));
+		close(make("old", "by the child"));
+		break;
+	default: MUST(!rename("shared", "log")); break;
+	}
+	close(own);
+}
+
+static void processes(void)
+{
+	int shared = make("shared", "begin"),
+	    log = open("log", O_WRONLY | O_APPEND | O_CREAT, 0644);
+	int go[2], done[2];
+	char c = 0;
+	MUST(log >= 0 && !pipe(go) && !pipe(done));
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		for (int i = 0; read(go[0], &c, 1) == 1; i++) {
+			by_child(i, shared);
+			MUST(write(done[1], &c, 1) == 1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 6; i++) {
+		MUST(write(shared, "parent", 6) == 6 && write(log, "parent", 6) == 6);
+		MUST(write(go[1], &c, 1) == 1 && read(done[0], &c, 1) == 1);
+		moment();
+	}
+	close(go[1]);
+	MUST(waitpid(pid, NULL, 0) == pid);
+}
+
+/* Files that are written elsewhere, and come in; and one that leaves. */
+static void outside(void)
+{
+	int fd = make("../outside", "elsewhere"), in = make("in", "here");
+	moment();
+	MUST(!rename("../outside", "came") && write(fd, " and then here", 14) == 14);
+	moment();
+	MUST(!link("in", "../left") && write(in, " and there", 10) == 10 && !unlink("in"));
+	close(make("../other", "never here"));
+	moment();
+}
+
 /* ---- all of that at random ---- */
 
 static uint64_t seed;
@@ -383,9 +438,17 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} scenario[] = {
-		{ "log", log_beside },     { "relative", relative }, { "replaced", replaced },
-		{ "folders", folders },    { "links", links },       { "contents", contents },
-		{ "mapped", then_mapped }, { "ranges", ranges },     { "descriptors", descriptors },
+		{ "log", log_beside },
+		{ "relative", relative },
+		{ "replaced", replaced },
+		{ "folders", folders },
+		{ "links", links },
+		{ "contents", contents },
+		{ "mapped", then_mapped },
+		{ "ranges", ranges },
+		{ "descriptors", descriptors },
+		{ "processes", processes },
+		{ "outside", outside },
 		{ "random", at_random },
 	};
 	if (argc < 3)

@@ -62,9 +62,9 @@ def touched(trace):
     return found
 
 
-def compare(scenario, *more):
+def compare(scenario, *more, options=()):
     prepare()
-    trace = harness.record([harness.program("names"), "../snapshots", scenario, *more],
+    trace = harness.record([harness.program("names"), "../snapshots", scenario, *more], *options,
                            trace=os.path.abspath("trace"), cwd="w")
     begins = [e["num"] for e in trace.kinds("op-begin")]
     same(len(begins), len(os.listdir("snapshots")), "moments")
@@ -72,11 +72,13 @@ def compare(scenario, *more):
     for number, event in enumerate(begins):
         shutil.rmtree("image", ignore_errors=True)
         harness.run([harness.HOLDFAST, "dump", "trace", "--image", "image", "--at", str(event)])
-        image = tree("image")
+        inside = pathlib.Path("image/w")  # if something outside of it is in the recording, too
+        image = tree(inside if inside.is_dir() else "image")
         bad = differences(image, tree(f"snapshots/{number}"), names)
         seen += len(image)
         check(not bad, f"{scenario}, moment {number}, before event {event}:\n" + "\n".join(bad))
     check(seen > 2, f"{scenario}: the images are nearly empty")
+    return trace
 
 
 for one, about in {
@@ -91,6 +93,19 @@ for one, about in {
     "descriptors": "a file opened twice, replaced and removed while it is open, made without a name, written past the page cache",
 }.items():
     case(about)(lambda one=one: compare(one))
+
+@case("two processes write, cut and rename the same files, by descriptors of both")
+def processes():
+    trace = compare("processes", options=["--follow-forks"])
+    writers = {e["process"] for e in trace.kinds("node-write")}
+    check(len(writers) > 1, "both are in the recording")
+
+
+@case("files that come from outside of the folders that count, and that leave them")
+def outside():
+    trace = compare("outside", options=["--persist", os.path.abspath("w") + "/*"])
+    check(not any(e.get("text", "").endswith("/other") for e in trace.events), "other is not recorded")
+
 
 @case("other programs write, rename and link the pool without mapping it")
 def others():
