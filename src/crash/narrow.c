@@ -213,14 +213,8 @@ static bool cut(const struct narrow *n, struct crash_op *op, const struct own *o
 static void cut_chain(struct narrow *n, const struct chain *c)
 {
 	struct crash_op *op = n->h->op.p;
-<<<<<<< HEAD
 	for (size_t i = c->from; c->to - c->from > 1 && n->own[c->from].known && i < c->to; i++)
-		op[i].idle = !cut(n, &op[i], &n->own[i]);
-=======
-	(void)end;
-	for (size_t i = from; to - from > 1 && n->own[from].known && i < to; i++)
-		op[i].idle = !is_served(n, i, from, to) && !cut(n, &op[i], &n->own[i]);
->>>>>>> 6857adb (infer, crash: threads that do different things, and such that work for each other)
+		op[i].idle = !is_served(n, i, c->from, c->to) && !cut(n, &op[i], &n->own[i]);
 }
 
 /* Calls it for every chain of operations that overlap, one with the next. */
