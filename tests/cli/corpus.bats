@@ -283,7 +283,7 @@ pmemcheck_log() {
 	output_has "there are only gcc-O0, gcc-O2, clang-O0, clang-O2"
 }
 
-@test "repair goes on where it was, and does again what was not repaired" {
+@test "repair goes on where it was, and another build does again what was not repaired" {
 	printf '==1== pmemcheck\n' >none
 	run holdfast fix --source . none
 	[[ $output != *libclang* ]] || skip "holdfast was built without libclang"
@@ -291,7 +291,10 @@ pmemcheck_log() {
 	run -0 repair
 	output_has "repair: 2 of 2 repaired"
 	jq -c 'if .id == "log-del-unpersisted" then .verdict = "not repaired" else .patches = 77 end' results/repair.jsonl >changed
-	mv changed results/repair.jsonl
+	cp changed results/repair.jsonl
+	run -1 repair --resume
+	output_has "repair: 1 of 2 repaired"
+	jq -c '.build = "another"' changed >results/repair.jsonl
 	run -0 repair --resume
 	output_has "repair: 2 of 2 repaired"
 	jq -se 'length == 2 and any(.patches == 77) and all(.verdict == "repaired")' results/repair.jsonl
