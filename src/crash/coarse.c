@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "crash/internal.h"
+#include "crash/leader.h"
 
 #define MOST 64u /* moments that are looked at, the newest first; behind that, nobody knows */
 
@@ -28,8 +29,8 @@ struct stores {
 	VEC(struct spread) v;
 };
 
-/* The statements of a place's call path: compilers copy what is in a loop. */
-static uint64_t lines_of(struct crash *c, uint32_t place)
+/* Compilers copy what is in a loop: lines tell. */
+uint64_t crash_statement_of(struct crash *c, uint32_t place)
 {
 	const struct finding_place *p = crash_path(c, place);
 	const struct srcloc_frame *f = finding_main_frame(p);
@@ -54,7 +55,7 @@ static void find_stores(struct crash *c, const struct crash_op *op, struct store
 		uint64_t k, lines;
 		if (p.event > op->end)
 			break;
-		lines = lines_of(c, p.place);
+		lines = crash_statement_of(c, p.place);
 		if (!hmap_get(&s->at, lines, &k)) {
 			hmap_put(&s->at, lines, k = s->v.n);
 			VEC_PUSH(&s->v, ((struct spread){ p.event, p.event }));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/leader.h"
 #include "crash/span.h"
 
 /* How many states there are at all points, as a power of ten. */
@@ -143,6 +144,7 @@ void crash_free(struct crash *c)
 	crash_said_free(c->texts);
 	hmap_free(&c->calm);
 	hmap_free(&c->dropped);
+	crash_leaders_free(c->leaders);
 	hmap_free(&c->shuffled);
 	free(c->chatter);
 	crash_suspects_free(&c->suspects);

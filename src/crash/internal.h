@@ -284,8 +284,8 @@ struct crash {
 	struct crash_texts *texts;   /* NULL: none yet */
 	bool again;                  /* runs are the second on their image: chatter.c */
 	char *chatter;               /* an example of what is said only at first, or NULL */
-	struct hmap
-		dropped; /* what is said in an operation -> 1: it lacks what is there before and after, 2: no */
+	struct hmap dropped; /* what is said in an operation -> 1: it lacks what stays, 2: no */
+	struct crash_leaders *leaders; /* NULL: nobody has asked yet */
 	struct hmap calm; /* how a state is judged -> 1: it only says more at first, 2: no */
 	struct hmap
 		shuffled; /* what is said in an operation -> 1: what should be, in another order, 2: no */

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/leader.h"
 #include "crash/shuffled.h"
 #include "crash/span.h"
 
@@ -261,6 +262,26 @@ static int is_batch(struct crash *c, const struct crash_state *s, const struct c
 	return !drops;
 }
 
+/* May it be there in part, as the work of several threads that one has done? 1: yes; 0: not, as far as is known; -1. */
+static int is_led(struct crash *c, const struct crash_state *s, const struct crash_span *span,
+		  bool run, uint64_t said, struct err *err)
+{
+	uint64_t key = hash_mix(said, span->from), known = 0;
+	struct said all;
+	if (!span->flying || !crash_leads(c, span->op))
+		return 0;
+	if (hmap_get(crash_leaders_said(c), key, &known) || !run)
+		return known == 1;
+	char *was = crash_said(c, s, span->op, said, err);
+	if (!was || look_up(c, span, &all, err))
+		return free(was), -1;
+	bool fine = crash_said_between(was, all.before, all.after);
+	forget(&all);
+	free(was);
+	hmap_put(crash_leaders_said(c), key, fine ? 1 : 2);
+	return fine;
+}
+
 int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct crash_verdict *v,
 		struct err *err)
 {
@@ -285,6 +306,8 @@ int crash_judge(struct crash *c, const struct crash_state *s, bool run, struct c
 	fine = gone >= 0 ? crash_coarse(c, span.op, s->event, run, v->said, err) : 0;
 	if (fine > 0)
 		fine = is_batch(c, s, &span, run, v->said, err);
+	if (!fine && gone == 0)
+		fine = is_led(c, s, &span, run, v->said, err);
 	if (!fine && gone >= 0)
 		fine = is_shuffled(c, s, &span, run, v->said, gone > 0, err);
 	if (!fine && gone == 0)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "crash/internal.h"
+#include "crash/leader.h"
 
 #define SLOTS 1024u
 #define KEPT (64u << 20) /* bytes */
@@ -133,6 +134,18 @@ bool crash_said_drops(const char *was, const char *before, const char *after)
 	hmap_free(&now);
 	hmap_free(&later);
 	return drops;
+}
+
+bool crash_said_between(const char *was, const char *before, const char *after)
+{
+	struct hmap known = { 0 };
+	bool all = true;
+	take_lines(&known, before);
+	take_lines(&known, after);
+	for (const char *p = was; *p && all; p += strcspn(p, "\n"), p += *p == '\n')
+		all = hmap_get(&known, hash_seeded(p, strcspn(p, "\n"), 0), NULL);
+	hmap_free(&known);
+	return all && !crash_said_drops(was, before, after);
 }
 
 /* ---- in words ---- */

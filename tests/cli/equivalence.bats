@@ -191,6 +191,14 @@ served() {
 	jq -e '.findings == []' r.json
 }
 
+@test "what a leader writes for several threads may be there in part, if nobody marks them; what is nobody's entry may not" {
+	served r.json group
+	jq -e '.findings == []' r.json
+	jq -e '.notes[] | select(startswith("judged: 9 operations") and contains("submit 9"))' r.json
+	served r.json wrong
+	jq -e --argjson line "$(sed -n '/@wrong/=' "$PROGRAMS/served.c" | tail -n 1)" '[.findings[].location.line] == [$line]' r.json
+}
+
 @test "what another thread does between operations is none of their damage: a consumer beside a producer" {
 	served r.json queue
 	jq -e '.findings == []' r.json

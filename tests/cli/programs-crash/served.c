@@ -5,7 +5,9 @@
  * usage: served POOL leader     one thread counts what another one wants counted, too, which then notes its own; marked
  *        served POOL queue      a producer and a consumer, without marks
  *        served POOL hasty      likewise; the line that is to be found bears @hasty
- *        served POOL dump       prints what is counted, and what is in the queue
+ *        served POOL group      threads take turns to write what is asked, one or two entries with one fence; without marks
+ *        served POOL wrong      likewise; an entry is something else for a moment
+ *        served POOL dump       prints what is counted, what is in the queue, and the entries
  */
 #include <fcntl.h>
 #include <immintrin.h>
@@ -23,12 +25,13 @@ struct pool {
 	uint64_t n, gap[7], number[2], more[6];
 	uint64_t note[2][8]; /* a line each, from here on */
 	uint64_t head[8], tail[8], slot[4][8];
+	uint64_t entry[32][8];
 };
 static struct pool *pool;
 static pthread_barrier_t queued, counted;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static bool hasty;
+static bool hasty, wrong;
 
 static void persist(const void *p)
 {
@@ -102,6 +105,30 @@ static void *consume(void *unused)
 	return unused;
 }
 
+__attribute__((noinline)) static void submit(bool leads, int asked)
+{
+	static int at;
+	pthread_barrier_wait(&queued);
+	for (int i = 0; leads && i < asked; i++, at++) {
+		if (wrong) {
+			*pool->entry[at] = 7; /* @wrong */
+			persist(pool->entry[at]);
+		}
+		*pool->entry[at] = 100 + at;
+		_mm_clflushopt(pool->entry[at]);
+	}
+	if (leads)
+		_mm_sfence();
+	pthread_barrier_wait(&counted);
+}
+
+static void *take_turns(void *first)
+{
+	for (int i = 0; i < 9; i++)
+		submit((i % 3 != 2) == !!first, i % 3 ? 1 : 2);
+	return NULL;
+}
+
 static void both(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t a, b;
@@ -117,6 +144,8 @@ static void dump(void)
 		printf("%lu\n", pool->number[i]);
 	for (uint64_t i = *pool->head; i < *pool->tail; i++)
 		printf("%lu\n", *pool->slot[i % 4]);
+	for (int i = 0; i < 32 && *pool->entry[i]; i++)
+		printf("%lu\n", *pool->entry[i]);
 }
 
 int main(int argc, char **argv)
@@ -128,10 +157,13 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&queued, NULL, 2);
 	pthread_barrier_init(&counted, NULL, 2);
 	hasty = !strcmp(argv[2], "hasty");
+	wrong = !strcmp(argv[2], "wrong");
 	if (!strcmp(argv[2], "dump"))
 		dump();
 	else if (!strcmp(argv[2], "leader"))
 		both(ask, ask);
+	else if (wrong || !strcmp(argv[2], "group"))
+		both(take_turns, take_turns);
 	else
 		both(produce, consume);
 	return 0;
