@@ -126,6 +126,7 @@ void check_free(struct check *c)
 		VEC_FREE(&c->state[i].rounds);
 		check_pairs_free(&c->state[i].replaced);
 		check_pairs_free(&c->state[i].kin);
+		check_pairs_free(&c->state[i].lines);
 		check_pairs_free(&c->state[i].inside);
 		hmap_free(&c->state[i].atomics);
 		hmap_free(&c->state[i].atom);

@@ -197,18 +197,27 @@ static bool is_block(struct oracle_state *u, const struct model_step *s, model_w
 	return once && __builtin_popcountll(s->line->open & ~flight->same) >= BLOCK;
 }
 
+/* A line of source makes both stores. */
+static bool is_one_line(struct oracle_state *u, model_where a, model_where b)
+{
+	struct pair *p = check_pair_hit(&u->lines, a, b, 1);
+	if (!p->near) {
+		const struct srcloc_frame *f = finding_main_frame(check_place(u->check, a));
+		const struct srcloc_frame *g = finding_main_frame(check_place(u->check, b));
+		bool same = f && g && f->line && f->line == g->line && check_same_function(f, g);
+		p->near = same ? 2 : 1;
+	}
+	return p->near == 2;
+}
+
 /* One statement stored a whole block of what is lost in this line: a structure, say. Locks and counters are words. */
 static bool is_whole(struct oracle_state *u, const struct model_step *s, model_where where)
 {
-	struct check *c = u->check;
-	uint64_t lost = s->line->open & ~model_flight(c->model, s->line)->same, own = s->mask;
-	const struct srcloc_frame *f = finding_main_frame(check_place(c, where));
-	MODEL_EACH_WORD (w, lost & ~s->mask) {
-		const struct srcloc_frame *g =
-			finding_main_frame(check_place(c, s->line->store[w]));
-		if (f && g && f->line && check_same_function(f, g) && f->line == g->line)
+	const struct model_line *l = s->line;
+	uint64_t lost = l->open & ~model_flight(u->check->model, l)->same, own = s->mask;
+	MODEL_EACH_WORD (w, lost & ~s->mask)
+		if (is_one_line(u, where, l->store[w]))
 			own |= lost & 0xffull << (w * 8);
-	}
 	return __builtin_popcountll(own) >= BLOCK;
 }
 
