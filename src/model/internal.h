@@ -75,8 +75,9 @@ struct at_rest {
 	bool marked, in_flight;
 };
 struct rest {
-	struct at_rest is;
 	uint32_t lines, next; /* that share it; in its chain, or among the free ones: index + 1 */
+	uint32_t hash;
+	struct at_rest is;
 };
 struct slim_line {
 	uint32_t at; /* its rest, or AWAKE | its number among those that are awake, or NO_LINE */

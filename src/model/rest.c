@@ -30,9 +30,9 @@ void model_rest_after(struct model *m, uint32_t lines)
 
 /* ---- what lines share ---- */
 
-static uint32_t *chain_of(struct rests *r, const struct at_rest *is)
+static uint32_t *chain_of(struct rests *r, uint32_t hash)
 {
-	return &r->head[hash_bytes(is, sizeof *is) & (r->heads - 1)];
+	return &r->head[hash & (r->heads - 1)];
 }
 
 static void grow(struct rests *r)
@@ -44,7 +44,7 @@ static void grow(struct rests *r)
 		struct rest *x = &r->v.p[i];
 		if (!x->lines)
 			continue;
-		uint32_t *chain = chain_of(r, &x->is);
+		uint32_t *chain = chain_of(r, x->hash);
 		x->next = *chain;
 		*chain = i + 1;
 	}
@@ -67,14 +67,16 @@ static uint32_t share(struct rests *r, const struct at_rest *is)
 {
 	if (r->used >= r->heads)
 		grow(r);
-	uint32_t *chain = chain_of(r, is), i;
-	for (i = *chain; i; i = r->v.p[i - 1].next)
-		if (!memcmp(&r->v.p[i - 1].is, is, sizeof *is)) {
-			r->v.p[i - 1].lines++;
+	uint32_t hash = (uint32_t)hash_bytes(is, sizeof *is), *chain = chain_of(r, hash), i;
+	for (i = *chain; i; i = r->v.p[i - 1].next) {
+		struct rest *x = &r->v.p[i - 1];
+		if (x->hash == hash && !memcmp(&x->is, is, sizeof *is)) {
+			x->lines++;
 			return i - 1;
 		}
+	}
 	i = new_rest(r);
-	r->v.p[i] = (struct rest){ .lines = 1, .next = *chain };
+	r->v.p[i] = (struct rest){ .lines = 1, .hash = hash, .next = *chain };
 	memcpy(&r->v.p[i].is, is, sizeof *is);
 	*chain = i + 1;
 	return i;
@@ -85,7 +87,7 @@ static void leave(struct rests *r, uint32_t i)
 	struct rest *x = &r->v.p[i];
 	if (--x->lines)
 		return;
-	uint32_t *link = chain_of(r, &x->is);
+	uint32_t *link = chain_of(r, x->hash);
 	while (*link != i + 1)
 		link = &r->v.p[*link - 1].next;
 	*link = x->next;
