@@ -137,9 +137,9 @@ long_campaign() {
 	long_campaign
 	tested() { [ "$(holdfast status --json t | jq '.tested // 0')" -gt 8 ]; }
 	for signal in INT TERM HUP; do
-		for try in 1 2 3 4 5; do # it may have been quicker than the signal
+		for try in 2 4 8 16 32; do # it may have been quicker than the signal
 			rm -rf r.json t/campaign*
-			background "$HOLDFAST" crash --json r.json --recover "$(check slow slow)" t
+			background "$HOLDFAST" crash --json r.json --recover "$(check $(yes slow | head -n "$try"))" t
 			wait_for tested
 			kill -"$signal" "$pid" || true
 			status=0
