@@ -253,18 +253,17 @@ struct oracle_state {
 	struct check *check;
 	struct causes causes;
 	struct pairs pairs, writers;
-	struct pairs awaited;  /* a store, the fence in vain that follows it */
-	VEC(uint8_t) expected; /* by model_where: it is a store of one of these pairs */
-	struct pairs kin;      /* two stores to one line: chance.c */
-	struct pairs lines;  /* two stores to one line of memory, by one of source: unpersisted.c */
-	struct pairs inside; /* a store, a fence on the way to which its function may be */
-	struct pairs replaced;  /* a store, the one that overwrites it before it is persistent */
-	struct hmap atomics;    /* places of atomic instructions -> sort of values: lock.c */
-	uint64_t newest;        /* the line of the newest store */
-	struct hmap persisting; /* functions on the way to flushes and fences: facts.c */
-	struct hmap storing;    /* functions that store to PM, as far as places were looked at */
-	model_where places;     /* … so many */
-	struct hmap atom;       /* location -> index in atoms */
+	struct pairs awaited;    /* a store, the fence in vain that follows it */
+	VEC(uint8_t) expected;   /* by model_where: it is a store of one of these pairs */
+	struct pairs kin, lines; /* two stores to one line: chance.c, unpersisted.c */
+	struct pairs inside;     /* a store, a fence on the way to which its function may be */
+	struct pairs replaced;   /* a store, the one that overwrites it before it is persistent */
+	struct hmap atomics;     /* places of atomic instructions -> sort of values: lock.c */
+	uint64_t newest;         /* the line of the newest store */
+	struct hmap persisting;  /* functions on the way to flushes and fences: facts.c */
+	struct hmap storing;     /* functions that store to PM, as far as places were looked at */
+	model_where places;      /* … so many */
+	struct hmap atom;        /* location -> index in atoms */
 	VEC(struct check_atom) atoms;
 	struct check_handed {
 		uint64_t lo, hi, num; /* locations; the event */
