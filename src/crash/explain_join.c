@@ -7,6 +7,8 @@
  *	both lose the same statement, and nothing persists it on purpose       persisting it
  *	both lose the same statement, and the same is wrong with it            likewise
  *	the same two statements make the difference, whichever is lost         making them take effect together
+ *	one loses the store that ends the other, a window, and so shows again
+ *	what began it, and the same is wrong                                   likewise
  *
  * A store that is persisted on purpose in one place, but late, and forgotten in another, is two: so are different statements,
  * though what is said may be the same.
@@ -57,15 +59,37 @@ static bool same_two(struct crash *c, const struct crash_cause *a, const struct 
 	       (same(c, lost[0], there[1]) && same(c, there[0], lost[1]));
 }
 
-/* Which of two ways tells more: of an operation that is gone; of a store by itself; the first that was found. */
-static bool tells_more(const struct crash_cause *a, const struct crash_cause *b)
+/* What is lost shows again what it replaced. */
+static bool reopens(struct crash *c, const struct crash_cause *window,
+		    const struct crash_cause *other)
+{
+	if (!window->prefix || other->prefix || window->persisted == UINT32_MAX ||
+	    other->persisted != UINT32_MAX || window->verdict.status != other->verdict.status ||
+	    !same(c, window->lost.p[0], other->lost.p[0]))
+		return false;
+	struct crash_piece began = crash_piece_at(c->h, window->persisted);
+	struct crash_piece lost = crash_piece_at(c->h, other->lost.p[0]);
+	return began.line == lost.line && began.off < lost.off + lost.len &&
+	       lost.off < began.off + began.len;
+}
+
+/* Which of two ways tells more: of an operation that is gone; of a window, for those who open it again; of a store by itself; the first
+ * that was found. */
+static bool tells_more(struct crash *c, const struct crash_cause *a, const struct crash_cause *b)
 {
 	bool gone = a->verdict.status == CRASH_LOST, other = b->verdict.status == CRASH_LOST;
 	if (gone != other)
 		return gone;
 	if (a->prefix != b->prefix)
-		return b->prefix;
+		return a->prefix ? reopens(c, a, b) : !reopens(c, b, a);
 	return a->persisted == UINT32_MAX && b->persisted != UINT32_MAX;
+}
+
+static bool are_one(struct crash *c, size_t i, size_t k, struct finding *const *f)
+{
+	const struct crash_cause *a = &c->cause.p[i], *b = &c->cause.p[k];
+	return lose_the_same(c, i, k, f) || same_two(c, a, b) || reopens(c, a, b) ||
+	       reopens(c, b, a);
 }
 
 /* All of a group have the number of its first. */
@@ -75,8 +99,7 @@ static void group(struct crash *c, struct finding *const *f, size_t *first)
 		first[i] = i;
 		for (size_t k = 0; k < i && is_said(c, &c->cause.p[i]); k++) {
 			if (first[k] == first[i] || !is_said(c, &c->cause.p[k]) ||
-			    !(lose_the_same(c, i, k, f) ||
-			      same_two(c, &c->cause.p[i], &c->cause.p[k])))
+			    !are_one(c, i, k, f))
 				continue;
 			size_t from = first[i] > first[k] ? first[i] : first[k];
 			size_t to = first[i] < first[k] ? first[i] : first[k];
@@ -108,7 +131,7 @@ void crash_join(struct crash *c, struct finding **f, size_t *best)
 	for (size_t i = 0; i < n; i++)
 		best[i] = i;
 	for (size_t i = 0; i < n; i++)
-		if (tells_more(&c->cause.p[i], &c->cause.p[best[first[i]]]))
+		if (tells_more(c, &c->cause.p[i], &c->cause.p[best[first[i]]]))
 			best[first[i]] = i;
 	for (size_t i = n; i-- > 0;)
 		best[i] = best[first[i]];

@@ -7,7 +7,7 @@
  *
  * Evidence: processes that change something do so one after the other, and most of them do nothing twice, from one place, that would be
  * taken for an operation otherwise: a program that does many in each run is asked for many by each command. Of those that overlap
- * nothing is believed. The first is opening where it makes what the others change.
+ * nothing is believed, nor of children that a program forks for its own work. The first is opening where it makes what the others change.
  *
  * A command acknowledges by what it says behind its last change, or by its end if it has said something before that; that
  * one that is silent ends well is no promise.
@@ -83,13 +83,21 @@ static int by_begin(const void *a, const void *b)
 	return x->op.begin < y->op.begin ? -1 : x->op.begin > y->op.begin;
 }
 
-/* Those that changed something, in order; none if two overlap. */
+static bool is_command(const struct trace_defs *defs, uint32_t process)
+{
+	return trace_process(defs, process)->birth != TRACE_BIRTH_FORK;
+}
+
+/* Those that changed something, in order; none if two overlap, or one is no command. */
 static void take_all(struct commands *c, struct infer_ops *ops, const struct trace_defs *defs)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < c->command.n; i++)
 		if (c->command.p[i].op.begin)
 			c->command.p[n++] = c->command.p[i];
+	for (size_t i = 0; i < n; i++)
+		if (!is_command(defs, c->command.p[i].op.process))
+			return;
 	if (n)
 		qsort(c->command.p, n, sizeof *c->command.p, by_begin);
 	for (size_t i = 1; i < n; i++)
