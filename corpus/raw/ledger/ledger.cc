@@ -35,11 +35,11 @@ constexpr bool EpochBeside = false;
 
 // How many copies of a memo are written back only together with the journal.
 #if defined(BUG_LEDGER_MEMO_IN_WINDOW) || defined(BUG_LEDGER_MEMO_BEHIND_OWNERS) || defined(BUG_LEDGER_COPIES_BEHIND_OWNERS)
-constexpr std::size_t Late = 2;
+[[maybe_unused]] constexpr std::size_t Late = 2;
 #elif defined(TRAP_LEDGER_SECOND_COPY)
-constexpr std::size_t Late = 1;
+[[maybe_unused]] constexpr std::size_t Late = 1;
 #else
-constexpr std::size_t Late = 0;
+[[maybe_unused]] constexpr std::size_t Late = 0;
 #endif
 
 // Memos lie in pages of twelve. Those of later pages are written back only together with the journal.
